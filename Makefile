@@ -1,0 +1,66 @@
+# Two commands do everything from a bare checkout with git, make and Python (3.11 or newer, with pip):
+#   make demo    the main job on the shipped data
+#   make test    the quick test suite
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+BIN := .venv/bin
+PROCESSES ?= 2
+
+# A venv per checkout. uv installs the same pins faster where it is present.
+define install
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@if command -v uv >/dev/null 2>&1; then \
+	    uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1); \
+	    uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .; \
+	else \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1) && \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
+	fi
+	@touch $@
+endef
+
+help:  ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+.venv/.runtime: requirements.lock pyproject.toml
+	@echo "Installing the pinned dependencies and hedgerow into .venv (a minute or so) ..."
+	$(call install,requirements.lock)
+
+.venv/.tools: requirements-dev.lock pyproject.toml
+	@echo "Installing the pinned dependencies, hedgerow and the test tools into .venv (a minute or so) ..."
+	$(call install,requirements-dev.lock)
+	@touch .venv/.runtime
+
+demo: .venv/.runtime  ## Synthetic records of the shipped Adult census data, into demo-output/
+	@$(BIN)/python examples/demo.py
+
+test: .venv/.tools  ## The quick test suite
+	$(BIN)/python -m pytest -q -n $(PROCESSES) -m "not audit"
+
+audit: .venv/.tools  ## Long statistical and privacy audits
+	$(BIN)/python -m pytest -q -n $(PROCESSES) -m audit
+
+lint: .venv/.tools  ## Format, lint, types, import rules, lock files
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	@! grep -nE 'https?://|index-url|find-links' requirements.lock requirements-dev.lock || \
+	    (echo "a lock file holds an address"; exit 1)
+
+format: .venv/.tools  ## Format the code
+	$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+
+bench: .venv/.tools  ## Benchmarks, as ratios in one run
+	$(BIN)/python -m benchmarks
+
+lock:  ## Renew the lock files (needs uv)
+	uv pip compile pyproject.toml --all-extras --group build --universal --python-version 3.11 \
+	    --generate-hashes --no-header --no-annotate --quiet --upgrade -o requirements.lock
+	uv pip compile pyproject.toml --all-extras --group build --group test --group lint -c requirements.lock \
+	    --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements-dev.lock
+
+clean:  ## Remove what make made
+	rm -rf .venv demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.PHONY: help demo test audit lint format bench lock clean

@@ -1,0 +1,1 @@
+"""One file per published algorithm: select, measure, update."""

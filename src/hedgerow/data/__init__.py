@@ -1,0 +1,1 @@
+"""Records, and exact counts over them (private)."""

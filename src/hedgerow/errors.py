@@ -1,0 +1,160 @@
+"""Every exception that Hedgerow raises on purpose, as one tree.
+
+Each error says what is wrong and what to try next, and carries the objects it speaks of, so that a
+program can act on it. No message holds a value of the private table unless the caller asked to see
+such values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class HedgerowError(Exception):
+    """Root of the tree.
+
+    Attributes:
+        message: What is wrong.
+        remedy: What the user can do about it; empty when nothing helps.
+    """
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        """Join the message and the remedy into the text of the exception."""
+        self.message = message
+        self.remedy = remedy
+        super().__init__(f"{message}\n  Remedy: {remedy}" if remedy else message)
+
+
+class DomainError(HedgerowError, ValueError):
+    """A domain, an attribute or a domain file is not well-formed."""
+
+
+class QueryError(HedgerowError, ValueError):
+    """A query, a workload or its text does not fit the domain or the grammar."""
+
+
+class ConfigError(HedgerowError, ValueError):
+    """A parameter of an algorithm, a budget or a command is out of its range."""
+
+
+class DataError(HedgerowError, ValueError):
+    """The private table cannot be read or does not fit its domain.
+
+    Attributes:
+        file: Path or description of the table.
+        column: Offending column, if one is known.
+        rows: First few offending row numbers, 1-based, the header not counted.
+        n_rows: Number of offending rows.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str = "",
+        column: str | None = None,
+        rows: Sequence[int] = (),
+        n_rows: int = 0,
+        remedy: str = "",
+    ) -> None:
+        """Prefix the message with file, column and rows."""
+        self.file = file
+        self.column = column
+        self.rows = tuple(rows)
+        self.n_rows = n_rows
+        where = [f"{file}"] if file else []
+        if column is not None:
+            where.append(f"column {column!r}")
+        if rows:
+            shown = ", ".join(str(row) for row in rows)
+            where.append(f"{n_rows} row{'s' if n_rows != 1 else ''} (first: {shown})")
+        super().__init__(f"{', '.join(where)}: {message}" if where else message, remedy=remedy)
+
+
+class UnknownValueError(DataError):
+    """A cell holds a value that the domain does not list."""
+
+
+class OutOfRangeError(DataError):
+    """A number lies outside the range or the bin edges that the domain declares."""
+
+
+class MissingValueError(DataError):
+    """A cell is empty and the domain declares no "missing" value for its column."""
+
+
+class ColumnError(DataError):
+    """A column is missing, is there twice, or is not in the domain."""
+
+
+class CountColumnError(DataError):
+    """The column of weights holds something other than whole non-negative numbers."""
+
+
+class UnreadableTableError(DataError):
+    """The file is empty, truncated, of an unknown kind or not there."""
+
+
+class BudgetError(HedgerowError):
+    """Something about a privacy budget is wrong."""
+
+
+class BudgetExceededError(BudgetError):
+    """The ledger refused a charge; nothing was drawn and nothing was spent.
+
+    Attributes:
+        requested: The charge that was refused (epsilon or rho, as ``unit`` says).
+        spent: What the ledger held before.
+        limit: What the ledger may hold.
+        unit: ``"epsilon"`` or ``"rho"``.
+    """
+
+    def __init__(self, *, requested: float, spent: float, limit: float, unit: str) -> None:
+        """State the three amounts."""
+        self.requested = requested
+        self.spent = spent
+        self.limit = limit
+        self.unit = unit
+        super().__init__(
+            f"the privacy budget does not cover this: {requested:.6g} {unit} requested, "
+            f"{spent:.6g} of {limit:.6g} spent, {max(0.0, limit - spent):.6g} left",
+            remedy="ask for less, or start a new release with its own budget",
+        )
+
+
+class ModelTooLargeError(HedgerowError, MemoryError):
+    """The hypothesis would not fit into memory; nothing was allocated.
+
+    Attributes:
+        cells: Number of cells of the domain (exact).
+        required_bytes: Estimate of what the run would need.
+        available_bytes: What may be used.
+    """
+
+    def __init__(self, *, cells: int, required_bytes: int, available_bytes: int) -> None:
+        """State the estimate and the ways out."""
+        self.cells = cells
+        self.required_bytes = required_bytes
+        self.available_bytes = available_bytes
+        super().__init__(
+            f"the domain has {cells:,} cells; a hypothesis over all of them needs about "
+            f"{required_bytes / 2**30:,.1f} GiB and {available_bytes / 2**30:,.1f} GiB may be used",
+            remedy="select fewer columns (--columns), give numeric attributes fewer bins in the domain file, "
+            "or merge rare values into a declared 'other' value",
+        )
+
+
+class ReleaseError(HedgerowError):
+    """A release cannot be saved, loaded or used as asked."""
+
+
+class DamagedReleaseError(ReleaseError):
+    """The file is not a release, is truncated, or was changed after it was written."""
+
+
+class ReleaseVersionError(ReleaseError):
+    """The file was written in a format that this version does not read."""
+
+
+class MissingExtraError(HedgerowError, ImportError):
+    """An optional part of Hedgerow is not installed."""

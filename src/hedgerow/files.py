@@ -1,0 +1,48 @@
+"""Writing files so that a reader sees the old one or the whole new one, never a part."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a path beside the target to write to; on success it takes the target's name in one step.
+
+    If the body fails or is interrupted, what was written is removed and the target is as it was.
+
+    Args:
+        path: The target. Its folder must exist.
+
+    Example:
+        >>> import tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> target = Path(folder.name, "out.txt")
+        >>> with replacing(target) as beside:
+        ...     _ = beside.write_text("whole")
+        >>> target.read_text()
+        'whole'
+        >>> folder.cleanup()
+    """
+    target = Path(path)
+    handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
+    os.close(handle)
+    beside = Path(name)
+    try:
+        yield beside
+        with beside.open("rb") as written:
+            os.fsync(written.fileno())
+        beside.chmod(0o666 & ~_umask())
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

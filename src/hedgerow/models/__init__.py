@@ -1,0 +1,1 @@
+"""Hypotheses: distributions over the domain, built from noisy answers alone (public)."""

@@ -1,0 +1,1 @@
+"""The only code that reads exact answers: budgets, the ledger, noise and the curator."""

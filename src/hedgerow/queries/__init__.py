@@ -1,0 +1,1 @@
+"""What may be asked: linear queries, whole marginals, and workloads of them (public)."""

@@ -1,0 +1,326 @@
+"""What can be measured in one go: a linear query, or all cells of one marginal.
+
+A linear query assigns a public value q(x) to every cell x of the domain and asks for the sum of q over the
+records. Its values depend on the attributes of its *scope* only and lie in ``[low, high]``. Values are whole
+numbers, or whole multiples of ``2**-LATTICE_BITS`` (a public rounding of the query), so that exact answers
+are exact in floating point and noise can be drawn on integers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, final, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import QueryError
+from hedgerow.queries.sensitivity import Neighbours, Sensitivity, of_marginal, of_query
+
+Floats = NDArray[np.float64]
+
+LATTICE_BITS = 20
+"""Values of explicit queries are rounded to multiples of ``2**-LATTICE_BITS``."""
+
+
+@runtime_checkable
+class Tables(Protocol):
+    """Anything that yields marginal tables in counts: records in memory (private), or a hypothesis (public)."""
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the records."""
+        ...
+
+    @property
+    def cheap_cells(self) -> int:
+        """Largest table, in cells, that this object gives at little cost; a public number."""
+        ...
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        """One table per clique, of shape ``domain.shape_of(clique)``, in counts."""
+        ...
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
+        """Sums over the cells that satisfy each conjunction, shape ``(len(queries),)``, in counts."""
+        ...
+
+
+class Measurable(ABC):
+    """What one noisy measurement answers.
+
+    Attributes:
+        domain: The domain that the scope refers to.
+        scope: The attributes that the answer depends on, in domain order.
+    """
+
+    domain: Domain
+    scope: Clique
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Number of values in the answer."""
+
+    @property
+    @abstractmethod
+    def bounds(self) -> tuple[float, float]:
+        """Smallest and largest contribution of one record to one value."""
+
+    @property
+    @abstractmethod
+    def text(self) -> str:
+        """The query in words, as the release parses it and the report shows it."""
+
+    @abstractmethod
+    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """Sensitivity of the answer in counts (theory.md section 0)."""
+
+    @abstractmethod
+    def of_table(self, table: Floats) -> Floats:
+        """The answer from the marginal table of the scope.
+
+        Args:
+            table: Counts, shape ``domain.shape_of(scope)``.
+
+        Returns:
+            Counts, shape ``(size,)``.
+        """
+
+
+@final
+@dataclass(frozen=True)
+class Marginal(Measurable):
+    """All cells of the marginal of a clique, as one group.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
+        >>> Marginal(domain, ("b", "a")).scope
+        ('a', 'b')
+    """
+
+    domain: Domain = field(repr=False)
+    scope: Clique
+
+    def __post_init__(self) -> None:
+        """Put the scope in domain order."""
+        object.__setattr__(self, "scope", self.domain.clique(self.scope))
+        if not self.scope:
+            raise QueryError("a marginal needs at least one attribute")
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return self.domain.project(self.scope).size
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """A record adds 0 or 1 to a cell."""
+        return 0.0, 1.0
+
+    @property
+    def text(self) -> str:
+        """Attribute names joined by ``*``."""
+        return " * ".join(self.scope)
+
+    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """Of all cells together (theory.md section 0)."""
+        return of_marginal(neighbours)
+
+    def of_table(self, table: Floats) -> Floats:
+        """The table itself, flat."""
+        return np.asarray(table, dtype=np.float64).reshape(-1)
+
+
+class LinearQuery(Measurable):
+    """One linear query: a sum of public values over the records."""
+
+    @property
+    def size(self) -> int:
+        """One value."""
+        return 1
+
+    @abstractmethod
+    def values(self) -> Floats:
+        """The query over the cells of the scope, shape ``domain.shape_of(scope)``."""
+
+    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """Of one value in ``bounds`` (theory.md section 0)."""
+        return of_query(*self.bounds, neighbours)
+
+    def of_table(self, table: Floats) -> Floats:
+        """Sum of ``values() * table``, shape ``(1,)``."""
+        return np.array([float(np.vdot(self.values(), table))])
+
+
+@final
+@dataclass(frozen=True)
+class Conjunction(LinearQuery):
+    """Number of records whose attributes all lie in given sets of codes: a cell, a box, or a SQL condition.
+
+    Attributes:
+        codes: For each attribute of the scope the sorted codes that count.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
+        >>> Conjunction.where(domain, {"b": [2, 1], "a": [0]}).values()
+        array([[0., 1., 1.],
+               [0., 0., 0.]])
+    """
+
+    domain: Domain = field(repr=False)
+    scope: Clique
+    codes: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        """Check that the codes exist and are sorted."""
+        if self.scope != self.domain.clique(self.scope) or len(self.codes) != len(self.scope):
+            raise QueryError("a conjunction needs one set of codes for each attribute of its scope, in domain order")
+        for name, codes in zip(self.scope, self.codes, strict=True):
+            size = self.domain[name].size
+            if list(codes) != sorted(set(codes)) or (codes and not (codes[0] >= 0 and codes[-1] < size)):
+                raise QueryError(f"attribute {name!r} has the codes 0 to {size - 1}, sorted and each once")
+
+    @classmethod
+    def where(cls, domain: Domain, codes: Mapping[str, Iterable[int]]) -> Conjunction:
+        """Build from ``{attribute: codes}`` in any order.
+
+        Raises:
+            QueryError: A code does not exist.
+            DomainError: An attribute does not exist.
+        """
+        scope = domain.clique(codes)
+        return cls(domain, scope, tuple(tuple(sorted({int(code) for code in codes[name]})) for name in scope))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """A record counts or does not."""
+        return 0.0, 1.0
+
+    @property
+    def text(self) -> str:
+        """The condition in SQL, labels quoted."""
+        return " and ".join(map(self._condition, self.scope, self.codes)) or "true"
+
+    def _condition(self, name: str, codes: tuple[int, ...]) -> str:
+        attribute = self.domain[name]
+        column = name if name.isidentifier() else f'"{name}"'
+        labels = ["'" + attribute.label(code).replace("'", "''") + "'" for code in codes]
+        return f"{column} = {labels[0]}" if len(labels) == 1 else f"{column} in ({', '.join(labels)})"
+
+    def values(self) -> Floats:
+        """1 where every attribute lies in its set, else 0."""
+        table = np.zeros(self.domain.shape_of(self.scope))
+        table[np.ix_(*(np.asarray(codes, dtype=np.intp) for codes in self.codes))] = 1.0
+        return table
+
+    def of_table(self, table: Floats) -> Floats:
+        """Sum over the selected sub-table; nothing of the table's size is allocated twice."""
+        part = np.asarray(table, dtype=np.float64)
+        for axis, codes in enumerate(self.codes):
+            part = part.sum(axis=axis, keepdims=True) if len(codes) == part.shape[axis] else _take(part, codes, axis)
+        return np.array([float(part.sum())])
+
+
+def _take(table: Floats, codes: tuple[int, ...], axis: int) -> Floats:
+    if codes and codes[-1] - codes[0] + 1 == len(codes):
+        return table[(slice(None),) * axis + (slice(codes[0], codes[-1] + 1),)]
+    return table.take(np.asarray(codes, dtype=np.intp), axis=axis)
+
+
+@final
+@dataclass(frozen=True)
+class Parity(LinearQuery):
+    """Sum over the records of ``(-1) ** (sum of the codes of the scope)``, for attributes with two codes."""
+
+    domain: Domain = field(repr=False)
+    scope: Clique
+
+    def __post_init__(self) -> None:
+        """Check that the attributes are binary."""
+        object.__setattr__(self, "scope", self.domain.clique(self.scope))
+        for name in self.scope:
+            if self.domain[name].size != 2:
+                raise QueryError(
+                    f"a parity needs attributes with 2 codes; {name!r} has {self.domain[name].size}",
+                    remedy="use marginals or cells for this attribute",
+                )
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """A record adds -1 or 1."""
+        return -1.0, 1.0
+
+    @property
+    def text(self) -> str:
+        """``parity(a, b)``."""
+        return f"parity({', '.join(self.scope)})"
+
+    def values(self) -> Floats:
+        """1 where the codes have an even sum, else -1."""
+        table = np.ones(())
+        for _ in self.scope:
+            table = np.multiply.outer(table, np.array([1.0, -1.0]))
+        return np.asarray(table, dtype=np.float64)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Explicit(LinearQuery):
+    """A query given by its values on the cells of a small scope.
+
+    Attributes:
+        name: What to call it in tables.
+        vector: Values, rounded to multiples of ``2**-LATTICE_BITS``, shape ``domain.shape_of(scope)``.
+        bounds: Public bounds; those of the rounded values unless wider ones are given.
+    """
+
+    domain: Domain = field(repr=False)
+    scope: Clique
+    name: str
+    vector: Floats = field(repr=False)
+    limits: tuple[float, float]
+
+    @classmethod
+    def of(cls, domain: Domain, scope: Iterable[str], vector: ArrayLike, name: str = "explicit") -> Explicit:
+        """Round the values to the lattice and take their bounds.
+
+        Args:
+            domain: The domain.
+            scope: Attributes, any order; the values are in domain order.
+            vector: Values, of ``shape_of(scope)`` or flat.
+            name: What to call the query.
+
+        Raises:
+            QueryError: The number of values is wrong, or one is not finite or beyond a million.
+        """
+        clique = domain.clique(scope)
+        shape = domain.shape_of(clique)
+        given = np.asarray(vector, dtype=np.float64)
+        if given.size != int(np.prod(shape)) or not np.isfinite(given).all() or np.abs(given).max(initial=0) > 1e6:
+            raise QueryError(
+                f"the query {name!r} needs {int(np.prod(shape))} finite values of at most a million, one per cell of "
+                f"{' * '.join(clique)}",
+                remedy="scale the query down, or give values for exactly the cells of its scope",
+            )
+        rounded = np.round(given.reshape(shape) * 2.0**LATTICE_BITS) / 2.0**LATTICE_BITS
+        return cls(domain, clique, name, rounded, (float(rounded.min()), float(rounded.max())))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Smallest and largest value."""
+        return self.limits
+
+    @property
+    def text(self) -> str:
+        """The name."""
+        return self.name
+
+    def values(self) -> Floats:
+        """The rounded values."""
+        return self.vector

@@ -1,0 +1,61 @@
+"""The neighbouring relation and the sensitivity table of theory.md section 0.
+
+All sensitivities are in counts. Model "add-remove" is the column with a fixed public total: the hypothesis
+has mass n-hat, which was released with noise, so that it does not move when a record is added or removed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import final
+
+
+class Neighbours(StrEnum):
+    """Which pairs of tables the guarantee makes indistinguishable.
+
+    ``ADD_REMOVE``: one has one record more (the number of records is private). ``REPLACE``: they differ in one
+    record (the number of records is public).
+    """
+
+    ADD_REMOVE = "add-remove"
+    REPLACE = "replace"
+
+
+@final
+@dataclass(frozen=True)
+class Sensitivity:
+    """How far one record moves an answer or a vector of answers, in counts.
+
+    Attributes:
+        l1: Largest L1 distance between the answers on neighbouring tables.
+        l2: Largest L2 distance.
+    """
+
+    l1: float
+    l2: float
+
+
+def of_query(low: float, high: float, neighbours: Neighbours) -> Sensitivity:
+    """Sensitivity of one linear query with values in ``[low, high]`` (theory.md section 0).
+
+    Its score ``|q(A) - q(B)|`` against a hypothesis A that is fixed has the same sensitivity.
+
+    Example:
+        >>> of_query(-1, 1, Neighbours.REPLACE).l1
+        2
+    """
+    bound = max(abs(low), abs(high)) if neighbours is Neighbours.ADD_REMOVE else high - low
+    return Sensitivity(bound, bound)
+
+
+def of_marginal(neighbours: Neighbours) -> Sensitivity:
+    """Sensitivity of all cells of one marginal together (theory.md section 0).
+
+    Its score, the L1 distance to the cells of a fixed hypothesis, has sensitivity ``l1``.
+
+    Example:
+        >>> of_marginal(Neighbours.ADD_REMOVE)
+        Sensitivity(l1=1.0, l2=1.0)
+    """
+    return Sensitivity(1.0, 1.0) if neighbours is Neighbours.ADD_REMOVE else Sensitivity(2.0, 2.0**0.5)
