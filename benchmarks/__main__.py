@@ -1,0 +1,50 @@
+"""Run all benchmarks, or those named: ``python -m benchmarks [NAME ...]``; prints ratios, not times to trust.
+
+Every row compares our code with a reference in the same process, one after the other, because the machine may
+be shared and its speed may change from minute to minute.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+import benchmarks
+from benchmarks.row import Row
+
+_NOT_A_BENCHMARK = {"__main__", "row"}
+
+
+def main(names: list[str]) -> None:
+    """Run the benchmarks of the given modules, by default all of them."""
+    found = [m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name not in _NOT_A_BENCHMARK]
+    unknown = sorted(set(names) - set(found))
+    if unknown:
+        sys.exit(f"no benchmark named {', '.join(unknown)}; there are: {', '.join(found)}")
+    console = Console()
+    for name in names or found:
+        rows: list[Row] = []
+        with console.status(f"{name} ..."):
+            for row in importlib.import_module(f"benchmarks.{name}").rows():
+                rows.append(row)
+                console.log(f"{name}: {row.name} done")
+        console.print(_table(name, rows))
+
+
+def _table(name: str, rows: list[Row]) -> Table:
+    table = Table(title=name, title_justify="left")
+    table.add_column("what")
+    for column in ("ours", "reference", "ratio"):
+        table.add_column(column, justify="right")
+    table.add_column("note")
+    for row in rows:
+        table.add_row(row.name, f"{row.ours_seconds:.4g} s", f"{row.reference_seconds:.4g} s", f"{row.ratio:.1f}", row.note)
+    return table
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
