@@ -1,3 +1,98 @@
-"""Differentially private query release and synthetic data with multiplicative weights."""
+"""Differentially private query release and synthetic data with multiplicative weights.
+
+Public names are loaded when they are first used, so that ``import hedgerow`` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hedgerow import errors
+    from hedgerow.algorithms.mw import MultiplicativeWeights
+    from hedgerow.algorithms.mwem import MWEM
+    from hedgerow.data.table import Table, read_table
+    from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
+    from hedgerow.domain_file import read_domain, write_domain
+    from hedgerow.models.histogram import Histogram
+    from hedgerow.models.refit import Proximal, Sweeps
+    from hedgerow.privacy.budget import ZCDP, ApproxDP, PureDP
+    from hedgerow.privacy.curator import Curator
+    from hedgerow.privacy.noise import SeededNoise
+    from hedgerow.queries.predicate import parse_predicate
+    from hedgerow.queries.sensitivity import Neighbours
+    from hedgerow.queries.workload import Workload
+    from hedgerow.records import Records
+    from hedgerow.release import Release
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "ApproxDP": "privacy.budget",
+    "Binned": "domain",
+    "Categorical": "domain",
+    "Curator": "privacy.curator",
+    "Domain": "domain",
+    "Histogram": "models.histogram",
+    "IntegerRange": "domain",
+    "MWEM": "algorithms.mwem",
+    "MultiplicativeWeights": "algorithms.mw",
+    "Neighbours": "queries.sensitivity",
+    "Proximal": "models.refit",
+    "PureDP": "privacy.budget",
+    "Records": "records",
+    "Release": "release",
+    "SeededNoise": "privacy.noise",
+    "Sweeps": "models.refit",
+    "Table": "data.table",
+    "Workload": "queries.workload",
+    "ZCDP": "privacy.budget",
+    "parse_predicate": "queries.predicate",
+    "read_domain": "domain_file",
+    "read_table": "data.table",
+    "write_domain": "domain_file",
+}
+
+__all__ = [
+    "MWEM",
+    "ZCDP",
+    "ApproxDP",
+    "Binned",
+    "Categorical",
+    "Curator",
+    "Domain",
+    "Histogram",
+    "IntegerRange",
+    "MultiplicativeWeights",
+    "Neighbours",
+    "Proximal",
+    "PureDP",
+    "Records",
+    "Release",
+    "SeededNoise",
+    "Sweeps",
+    "Table",
+    "Workload",
+    "__version__",
+    "errors",
+    "parse_predicate",
+    "read_domain",
+    "read_table",
+    "write_domain",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from its module on first use."""
+    if name == "errors":
+        return import_module("hedgerow.errors")
+    if name not in _HOMES:
+        message = f"module 'hedgerow' has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(import_module(f"hedgerow.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """Public names, for completion."""
+    return sorted(__all__)
