@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
+from hedgerow.queries.condition_text import condition
 from hedgerow.queries.sensitivity import Neighbours, Sensitivity, of_marginal, of_query
 
 Floats = NDArray[np.float64]
@@ -204,14 +205,9 @@ class Conjunction(LinearQuery):
 
     @property
     def text(self) -> str:
-        """The condition in SQL, labels quoted."""
-        return " and ".join(map(self._condition, self.scope, self.codes)) or "true"
-
-    def _condition(self, name: str, codes: tuple[int, ...]) -> str:
-        attribute = self.domain[name]
-        column = name if name.isidentifier() else f'"{name}"'
-        labels = ["'" + attribute.label(code).replace("'", "''") + "'" for code in codes]
-        return f"{column} = {labels[0]}" if len(labels) == 1 else f"{column} in ({', '.join(labels)})"
+        """The condition in SQL; ``true`` for the number of records."""
+        parts = zip(self.scope, self.codes, strict=True)
+        return " and ".join(condition(self.domain[name], codes) for name, codes in parts) or "true"
 
     def values(self) -> Floats:
         """1 where every attribute lies in its set, else 0."""

@@ -1,0 +1,196 @@
+"""One comparison of an attribute with a value, as sets of codes: three-valued, as in SQL.
+
+A comparison is true for some codes, false for others and unknown for the rest. Unknown is
+
+- the missing value, in every comparison with another value; ``= '?'`` with the declared text of the missing value
+  is true for it, and so is ``is null``;
+- the other value, in comparisons of order: what it stands for is not known. ``= 'Male'`` is false for it.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.errors import QueryError
+from hedgerow.queries.names import did_you_mean, in_condition
+
+Mask = NDArray[np.bool_]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Where a condition is true and where it is false; elsewhere it is unknown.
+
+    Attributes:
+        yes: Where it is true.
+        no: Where it is false, of the same shape.
+    """
+
+    yes: Mask
+    no: Mask
+
+    def __and__(self, other: Truth) -> Truth:
+        """True where both are, false where one is."""
+        return Truth(self.yes & other.yes, self.no | other.no)
+
+    def __or__(self, other: Truth) -> Truth:
+        """True where one is, false where both are."""
+        return Truth(self.yes | other.yes, self.no & other.no)
+
+    def __invert__(self) -> Truth:
+        """True where it was false."""
+        return Truth(self.no, self.yes)
+
+
+def is_missing(attribute: Attribute) -> Truth:
+    """Where ``is null`` is true.
+
+    Raises:
+        QueryError: The attribute declares no missing value.
+
+    Example:
+        >>> is_missing(IntegerRange("age", 0, 1, missing="?")).yes.tolist()
+        [False, False, True]
+    """
+    if attribute.missing_code is None:
+        raise QueryError(
+            f"attribute {attribute.name!r} declares no missing value, so 'is null' says nothing",
+            remedy="leave the condition out, or declare 'missing' in the domain file",
+        )
+    yes = np.zeros(attribute.size, dtype=bool)
+    yes[attribute.missing_code] = True
+    return Truth(yes, ~yes)
+
+
+def equal(attribute: Attribute, value: str) -> Truth:
+    """Where ``= value`` is true; values compare by their text, on ordered attributes as numbers too.
+
+    Args:
+        attribute: The attribute.
+        value: Text of a value, of a bin, of the missing or of the other value; or a number.
+
+    Raises:
+        QueryError: The attribute has no such value, or the number is one of several in its bin.
+
+    Example:
+        >>> equal(Categorical("sex", ("F", "M"), missing="?"), "M").no.tolist()
+        [True, False, False]
+    """
+    if isinstance(attribute, Binned) and value not in attribute.labels:
+        return ~compare(attribute, "<", value) & compare(attribute, "<=", value)
+    yes = np.zeros(attribute.size, dtype=bool)
+    yes[_code(attribute, value)] = True
+    no = ~yes
+    if attribute.missing_code is not None:
+        no[attribute.missing_code] = False
+        if yes[attribute.missing_code]:
+            no = ~yes
+    return Truth(yes, no)
+
+
+def compare(attribute: Attribute, symbol: str, value: str) -> Truth:
+    """Where a comparison of order is true: on whole numbers, bins, and listed values that are all numbers.
+
+    Args:
+        attribute: The attribute.
+        symbol: ``<`` or ``<=``.
+        value: Text of a number. It may lie outside the values of the attribute.
+
+    Raises:
+        QueryError: The attribute is not ordered, the value is no number, or it cuts a bin.
+
+    Example:
+        >>> compare(Binned("hours", (0, 20, 40, 100)), "<", "40").yes.tolist()
+        [True, True, False]
+    """
+    number = _number(attribute, value)
+    below: Callable[[Any, Any], Any] = operator.lt if symbol == "<" else operator.le
+    yes, no = np.zeros((2, attribute.size), dtype=bool)
+    if isinstance(attribute, Binned):
+        inside, outside = _bins_below(attribute, symbol, number)
+        if not (inside | outside).all():
+            raise _cut_bin(attribute, int(np.argmin(inside | outside)), value)
+    else:
+        inside = below(_ordered_values(attribute), number)
+        outside = ~inside
+    yes[: attribute.ordinary], no[: attribute.ordinary] = inside, outside
+    return Truth(yes, no)
+
+
+def _code(attribute: Attribute, value: str) -> int:
+    special = {attribute.missing: attribute.missing_code, attribute.other: attribute.other_code}
+    if (code := special.get(value)) is not None:
+        return code
+    if isinstance(attribute, IntegerRange):
+        number = _number(attribute, value)
+        if number.is_integer() and attribute.minimum <= number <= attribute.maximum:
+            return int(number) - attribute.minimum
+        raise QueryError(
+            f"attribute {attribute.name!r} has no value {value}",
+            remedy=f"it holds the whole numbers from {attribute.minimum} to {attribute.maximum}",
+        )
+    labels = attribute.labels
+    if value in labels:
+        return labels.index(value)
+    raise QueryError(f"attribute {attribute.name!r} has no value {value!r}", remedy=did_you_mean(value, labels))
+
+
+def _number(attribute: Attribute, value: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise QueryError(
+            f"attribute {attribute.name!r} holds numbers and {value!r} is none",
+            remedy=f"compare it with a number, as in '{in_condition(attribute.name)} < 30'",
+        )
+    return number
+
+
+def _ordered_values(attribute: Attribute) -> NDArray[np.float64]:
+    if isinstance(attribute, IntegerRange):
+        return np.arange(attribute.minimum, attribute.maximum + 1, dtype=np.float64)
+    if isinstance(attribute, Categorical):
+        numbers = np.array(attribute.values)
+        if numbers.dtype.kind in "iuf":
+            return numbers.astype(np.float64)
+    raise QueryError(
+        f"the values of attribute {attribute.name!r} have no order, so <, <=, >, >= and between say nothing",
+        remedy=f"list the values, as in \"{in_condition(attribute.name)} in ('{attribute.label(0)}', ...)\"",
+    )
+
+
+def _bins_below(attribute: Binned, symbol: str, number: float) -> tuple[Mask, Mask]:
+    """Bins that lie wholly below the number, and bins that lie wholly not below it."""
+    if attribute.whole:
+        bounds = np.array([attribute.whole_bounds(code) for code in range(attribute.ordinary)], dtype=np.float64)
+        low, high = bounds[:, 0], bounds[:, 1]
+    else:
+        edges = np.array(attribute.edges)
+        low, high = edges[:-1], np.append(np.nextafter(edges[1:-1], -np.inf), edges[-1])
+    return (high < number, low >= number) if symbol == "<" else (high <= number, low > number)
+
+
+def _cut_bin(attribute: Binned, code: int, value: str) -> QueryError:
+    edges = ", ".join(f"{edge:.12g}" for edge in attribute.edges[code : code + 2])
+    name = in_condition(attribute.name)
+    ways = f"its edges are {edges}: for example '{name} < {attribute.edges[code]:.12g}'"
+    if code < attribute.ordinary - 1:
+        ways += f" or '{name} < {attribute.edges[code + 1]:.12g}'"
+    else:
+        ways += f" or '{name} <= {attribute.edges[code + 1]:.12g}'"
+    return QueryError(
+        f"{value} cuts the bin {attribute.label(code)} of attribute {attribute.name!r}, whose records are counted "
+        "together",
+        remedy=ways,
+    )

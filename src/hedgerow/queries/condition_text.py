@@ -1,0 +1,57 @@
+"""Sets of codes as SQL conditions that ``predicate.parse_predicate`` reads back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hedgerow.domain import Attribute, Binned, IntegerRange
+from hedgerow.queries.names import in_condition
+
+
+def condition(attribute: Attribute, codes: Sequence[int]) -> str:
+    r"""The condition that exactly these codes satisfy.
+
+    Args:
+        attribute: The attribute.
+        codes: Sorted codes.
+
+    Example:
+        >>> from hedgerow.domain import Categorical
+        >>> condition(IntegerRange("age", 17, 90, missing="?"), range(14))
+        'age between 17 and 30'
+        >>> condition(IntegerRange("age", 17, 90, missing="?"), [0, 1, 74])
+        "(age between 17 and 18 or age = '?')"
+        >>> condition(Binned("hours", (0, 20, 40, 100)), [0, 1])
+        'hours >= 0 and hours < 40'
+        >>> condition(Categorical("marital-status", ("Never", "Now")), [1])
+        '"marital-status" = \'Now\''
+    """
+    column = in_condition(attribute.name)
+    ordinary = [code for code in codes if code < attribute.ordinary]
+    special = list(codes[len(ordinary) :])
+    ordered = isinstance(attribute, IntegerRange | Binned)
+    if not ordered or not ordinary or ordinary[-1] - ordinary[0] + 1 != len(ordinary):
+        return _among(attribute, column, codes)
+    run = _run(attribute, column, ordinary[0], ordinary[-1])
+    return f"({run} or {_among(attribute, column, special)})" if special else run
+
+
+def _among(attribute: Attribute, column: str, codes: Sequence[int]) -> str:
+    labels = ["'" + attribute.label(code).replace("'", "''") + "'" for code in codes]
+    return f"{column} = {labels[0]}" if len(labels) == 1 else f"{column} in ({', '.join(labels)})"
+
+
+def _run(attribute: Attribute, column: str, first: int, last: int) -> str:
+    if isinstance(attribute, Binned) and not attribute.whole:
+        at_end = last == attribute.ordinary - 1
+        low, high = _number(attribute.edges[first]), _number(attribute.edges[last + 1])
+        return f"{column} >= {low} and {column} {'<=' if at_end else '<'} {high}"
+    if isinstance(attribute, Binned):
+        least, most = attribute.whole_bounds(first)[0], attribute.whole_bounds(last)[1]
+    elif isinstance(attribute, IntegerRange):
+        least, most = attribute.minimum + first, attribute.minimum + last
+    return f"{column} = {least}" if least == most else f"{column} between {least} and {most}"
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)

@@ -1,0 +1,179 @@
+"""Families of marginals: as whole tables, or cell by cell."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import final
+
+import numpy as np
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import QueryError
+from hedgerow.queries.family import Family, Ints, distinct_cliques
+from hedgerow.queries.names import clique_list
+from hedgerow.queries.query import Conjunction, Floats, Marginal, Measurable
+from hedgerow.queries.sensitivity import Neighbours, of_marginal
+
+MAX_QUERIES = 2**28
+"""A family with more answers than this is refused: the answers alone would need 2 GiB."""
+
+
+def cliques_of_order(domain: Domain, order: int) -> tuple[Clique, ...]:
+    """All sets of exactly ``order`` attributes.
+
+    Raises:
+        QueryError: The order is not between 1 and the number of attributes.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> len(cliques_of_order(Domain(IntegerRange(name, 0, 1) for name in "abcd"), 2))
+        6
+    """
+    if not 1 <= order <= len(domain):
+        raise QueryError(
+            f"there are no marginals of {order} attributes: the domain has {len(domain)}",
+            remedy=f"give a number from 1 to {len(domain)}",
+        )
+    if math.comb(len(domain), order) > MAX_QUERIES:
+        raise QueryError(f"there are {math.comb(len(domain), order):,} cliques of {order} attributes", remedy=_FEWER)
+    return tuple(combinations(domain.names, order))
+
+
+_FEWER = "ask for marginals of fewer attributes, or name the ones that matter, as in 'marginals:sex*age'"
+
+
+@dataclass(frozen=True)
+class _CliqueFamily(Family):
+    """Tables of cliques, one after the other, each in row-major order.
+
+    Attributes:
+        cells_of: The cliques, in domain order, each once.
+    """
+
+    domain: Domain = field(repr=False)
+    cells_of: tuple[Clique, ...]
+
+    def __init__(self, domain: Domain, cliques: Iterable[Iterable[str]]) -> None:
+        """Check the cliques.
+
+        Args:
+            domain: The domain.
+            cliques: Sets of attributes, each once.
+
+        Raises:
+            QueryError: A clique is empty or there twice, there is none, or there are too many cells.
+            DomainError: A name is not an attribute.
+        """
+        object.__setattr__(self, "domain", domain)
+        object.__setattr__(self, "cells_of", distinct_cliques(domain, cliques))
+        if self.n_queries > MAX_QUERIES:
+            raise QueryError(f"the marginals have {self.n_queries:,} cells together", remedy=_FEWER)
+
+    @cached_property
+    def n_queries(self) -> int:
+        """Number of cells of all marginals together."""
+        return sum(math.prod(self.domain.shape_of(clique)) for clique in self.cells_of)
+
+    @property
+    def scopes(self) -> tuple[Clique, ...]:
+        """The cliques."""
+        return self.cells_of
+
+    @cached_property
+    def _arguments(self) -> str:
+        order = len(self.cells_of[0])
+        enough = len(self.cells_of) == math.comb(len(self.domain), order)
+        if enough and self.cells_of == cliques_of_order(self.domain, order):
+            return str(order)
+        return clique_list(self.cells_of)
+
+    def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
+        """The cliques themselves."""
+        return self.cells_of
+
+    def evaluate(self, cliques: Sequence[Clique], tables: Sequence[Floats]) -> Floats:
+        """The tables, flat, one after the other."""
+        return np.concatenate([np.asarray(table, dtype=np.float64).reshape(-1) for table in tables])
+
+
+@final
+@dataclass(frozen=True, init=False)
+class Marginals(_CliqueFamily):
+    """Marginals, each of them one candidate.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> family = Marginals(Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2))), [("a",), ("b", "a")])
+        >>> family.n_candidates, family.n_queries, family.candidate(1).text
+        (2, 8, 'a * b')
+    """
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of marginals."""
+        return len(self.cells_of)
+
+    @property
+    def whole(self) -> bool:
+        """A candidate is a whole marginal."""
+        return True
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """Number of cells of each marginal."""
+        return np.array([math.prod(self.domain.shape_of(clique)) for clique in self.cells_of], dtype=np.int64)
+
+    @property
+    def spec(self) -> str:
+        """``marginals:2``, or the cliques by name."""
+        return f"marginals:{self._arguments}"
+
+    def candidate(self, index: int) -> Measurable:
+        """One marginal."""
+        self._check_index(index)
+        return Marginal(self.domain, self.cells_of[index])
+
+    def sensitivities(self, neighbours: Neighbours) -> Floats:
+        """L1 sensitivity of all cells of a marginal together, and of its score (theory.md section 0)."""
+        return np.full(self.n_candidates, of_marginal(neighbours).l1)
+
+
+@final
+@dataclass(frozen=True, init=False)
+class Cells(_CliqueFamily):
+    """Cells of marginals, each of them one candidate.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> family = Cells(Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2))), [("a", "b")])
+        >>> family.n_candidates, family.candidate(4).text
+        (6, 'a = 1 and b = 1')
+    """
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of cells of all marginals together."""
+        return self.n_queries
+
+    @property
+    def spec(self) -> str:
+        """``cells:2``, or the cliques by name."""
+        return f"cells:{self._arguments}"
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        sizes = [math.prod(self.domain.shape_of(clique)) for clique in self.cells_of]
+        return [0, *np.cumsum(sizes, dtype=np.int64).tolist()]
+
+    def candidate(self, index: int) -> Measurable:
+        """One cell, as a conjunction."""
+        self._check_index(index)
+        which = bisect_right(self._starts, index) - 1
+        clique = self.cells_of[which]
+        codes = np.unravel_index(index - self._starts[which], self.domain.shape_of(clique))
+        return Conjunction(self.domain, clique, tuple((int(code),) for code in codes))

@@ -1,0 +1,74 @@
+"""Attribute names inside the short texts of queries and workloads."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+from hedgerow.domain import Clique
+
+PLAIN_NAME = re.compile(r'[^\s"\'*,:;@+]+')
+"""A name that a workload text may hold without quotes."""
+
+SQL_WORDS = frozenset({"and", "between", "false", "in", "is", "like", "not", "null", "or", "true"})
+"""Words that a condition uses itself; an attribute of that name needs quotes."""
+
+
+def quoted(name: str) -> str:
+    """The name in double quotes, as in SQL.
+
+    Example:
+        >>> quoted("hours per week")
+        '"hours per week"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def in_workload(name: str) -> str:
+    """The name as a workload text holds it.
+
+    Example:
+        >>> in_workload("marital-status"), in_workload("hours per week"), in_workload("3")
+        ('marital-status', '"hours per week"', '"3"')
+    """
+    return name if PLAIN_NAME.fullmatch(name) and not name.isdigit() else quoted(name)
+
+
+def in_condition(name: str) -> str:
+    """The name as a SQL condition holds it.
+
+    Example:
+        >>> in_condition("age"), in_condition("marital-status"), in_condition("in")
+        ('age', '"marital-status"', '"in"')
+    """
+    plain = name.isascii() and name.isidentifier() and name.lower() not in SQL_WORDS
+    return name if plain else quoted(name)
+
+
+def clique_list(cliques: Iterable[Clique]) -> str:
+    """Cliques as a workload text holds them.
+
+    Example:
+        >>> clique_list([("age", "sex"), ("race",)])
+        'age*sex,race'
+    """
+    return ",".join("*".join(in_workload(name) for name in clique) for clique in cliques)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A remedy that names what was probably meant, or what there is.
+
+    Example:
+        >>> did_you_mean("Mle", ["Female", "Male"])
+        "did you mean 'Male'?"
+        >>> did_you_mean("x", ["Female", "Male"])
+        "there is: 'Female', 'Male'"
+    """
+    names = list(known)
+    lowered = {name.lower(): name for name in reversed(names)}
+    close = difflib.get_close_matches(word.lower(), list(lowered), n=3, cutoff=0.7)
+    if close:
+        return f"did you mean {' or '.join(repr(lowered[match]) for match in close)}?"
+    shown = ", ".join(repr(name) for name in names[:12])
+    return f"there is: {shown}{f' and {len(names) - 12} more' if len(names) > 12 else ''}"

@@ -1,0 +1,347 @@
+"""A workload: the queries that a release should answer well."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import QueryError
+from hedgerow.queries.box import Boxes
+from hedgerow.queries.conjunction import Conjunctions
+from hedgerow.queries.explicit import ExplicitMatrix
+from hedgerow.queries.family import Family, Ints
+from hedgerow.queries.marginal import Cells, Marginals, cliques_of_order
+from hedgerow.queries.parity import Parities, parity_scopes
+from hedgerow.queries.query import Conjunction, Floats, Measurable, Tables
+from hedgerow.queries.sensitivity import Neighbours
+
+
+@final
+@dataclass(frozen=True)
+class Workload:
+    """An ordered collection of families of linear queries, each with a weight.
+
+    Answers stand one after the other, family by family. They fall into *candidates*: what an algorithm selects and
+    measures in one go, which is one query, or all cells of a marginal. Everything about candidates is an array, so
+    that a million of them is no burden; ``candidate`` makes the object of one.
+
+    Attributes:
+        families: The families, in order.
+        weights: How much an error counts in each family, relative to the others; positive.
+
+    Example:
+        >>> from hedgerow.domain import Categorical, IntegerRange
+        >>> domain = Domain((Categorical("sex", ("F", "M")), IntegerRange("age", 17, 90)))
+        >>> workload = Workload.marginals(domain, 2) + Workload.prefixes(domain, "age")
+        >>> workload.spec, workload.n_queries, workload.n_candidates
+        ('marginals:2; prefixes:age', 222, 75)
+    """
+
+    families: tuple[Family, ...]
+    weights: tuple[float, ...]
+
+    def __init__(self, families: Iterable[Family], weights: Iterable[float] | None = None) -> None:
+        """Check that the families fit together.
+
+        Args:
+            families: At least one, all over the same domain.
+            weights: Positive numbers, one per family; all 1 by default.
+
+        Raises:
+            QueryError: There is no family, the domains differ, or a weight is not positive.
+        """
+        object.__setattr__(self, "families", tuple(families))
+        given = [1.0] * len(self.families) if weights is None else weights
+        object.__setattr__(self, "weights", tuple(float(weight) for weight in given))
+        if not self.families:
+            raise QueryError("a workload needs at least one family", remedy="for example 'marginals:2'")
+        if any(family.domain != self.domain for family in self.families):
+            raise QueryError("the families of a workload are over different domains", remedy="use one domain for all")
+        if len(self.weights) != len(self.families) or not all(0 < w < math.inf for w in self.weights):
+            raise QueryError(
+                f"the weights {self.weights} do not fit {len(self.families)} families",
+                remedy="give one positive number for each family",
+            )
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of all families."""
+        return self.families[0].domain
+
+    @property
+    def n_queries(self) -> int:
+        """Number of answers."""
+        return self._query_starts[-1]
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of candidates."""
+        return self._candidate_starts[-1]
+
+    @cached_property
+    def _query_starts(self) -> list[int]:
+        return [0, *np.cumsum([family.n_queries for family in self.families]).tolist()]
+
+    @cached_property
+    def _candidate_starts(self) -> list[int]:
+        return [0, *np.cumsum([family.n_candidates for family in self.families]).tolist()]
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """Number of consecutive answers of each candidate, shape ``(n_candidates,)``."""
+        return np.concatenate([family.lengths for family in self.families])
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Position of the first answer of each candidate, shape ``(n_candidates,)``."""
+        return np.cumsum(self.lengths) - self.lengths
+
+    @property
+    def candidate_sizes(self) -> Ints:
+        """Number of values that measuring a candidate releases: ``lengths``."""
+        return self.lengths
+
+    @cached_property
+    def candidate_weights(self) -> Floats:
+        """Weight of each candidate, shape ``(n_candidates,)``."""
+        return np.repeat(np.array(self.weights), [family.n_candidates for family in self.families])
+
+    @property
+    def scopes(self) -> tuple[Clique, ...]:
+        """Sets of attributes that the queries depend on, each once."""
+        return tuple(dict.fromkeys(scope for family in self.families for scope in family.scopes))
+
+    def family_of(self, candidate: int) -> int:
+        """Position of the family of a candidate.
+
+        Raises:
+            QueryError: There is no candidate of that number.
+        """
+        if not 0 <= candidate < self.n_candidates:
+            raise QueryError(f"there is no candidate {candidate}", remedy=f"give 0 to {self.n_candidates - 1}")
+        return bisect_right(self._candidate_starts, candidate) - 1
+
+    def candidate(self, index: int) -> Measurable:
+        """The candidate of a number.
+
+        Args:
+            index: ``0 <= index < n_candidates``.
+
+        Raises:
+            QueryError: There is no candidate of that number.
+        """
+        which = self.family_of(index)
+        return self.families[which].candidate(index - self._candidate_starts[which])
+
+    def answers(self, tables: Tables) -> Floats:
+        """All answers, the tables of all families asked for in one go.
+
+        Args:
+            tables: Where marginal tables come from; its domain is that of the workload.
+
+        Returns:
+            Counts, shape ``(n_queries,)``.
+
+        Raises:
+            QueryError: The tables are over another domain.
+        """
+        if tables.domain != self.domain:
+            raise QueryError("the workload and the tables are over different domains")
+        wanted = [family.cliques(tables.cheap_cells) for family in self.families]
+        distinct = tuple(dict.fromkeys(clique for cliques in wanted for clique in cliques))
+        found = dict(zip(distinct, tables.marginals(distinct), strict=True)) if distinct else {}
+        parts = [
+            family.evaluate(cliques, [found[clique] for clique in cliques]) if cliques else family.answers(tables)
+            for family, cliques in zip(self.families, wanted, strict=True)
+        ]
+        return np.concatenate(parts)
+
+    def candidate_errors(self, differences: Floats) -> Floats:
+        """L1 error of each candidate.
+
+        Args:
+            differences: Answers minus other answers, shape ``(n_queries,)``.
+
+        Returns:
+            Sums of absolute differences over the answers of each candidate, shape ``(n_candidates,)``.
+        """
+        absolute = np.abs(differences)
+        return absolute if self.n_queries == self.n_candidates else np.add.reduceat(absolute, self.starts)
+
+    def sensitivities(self, neighbours: Neighbours) -> Floats:
+        """L1 sensitivity of each candidate in counts, and of its error (theory.md section 0).
+
+        Returns:
+            Shape ``(n_candidates,)``.
+        """
+        return np.concatenate([family.sensitivities(neighbours) for family in self.families])
+
+    def covers(self, clique: Iterable[str]) -> bool:
+        """Whether the answers hold all cells of the marginal of a clique, as they are or summed.
+
+        Raises:
+            DomainError: A name is not an attribute.
+        """
+        wanted = frozenset(self.domain.clique(clique))
+        tables = (family for family in self.families if isinstance(family, Marginals | Cells))
+        return any(wanted <= frozenset(scope) for family in tables for scope in family.scopes)
+
+    def __add__(self, other: Workload) -> Workload:
+        """The families of both, in order.
+
+        Raises:
+            QueryError: The domains differ.
+        """
+        return Workload(self.families + other.families, self.weights + other.weights)
+
+    def weighted(self, weight: float) -> Workload:
+        """The same families, every weight multiplied.
+
+        Example:
+            >>> from hedgerow.domain import IntegerRange
+            >>> Workload.prefixes(Domain((IntegerRange("age", 17, 90),)), "age").weighted(0.5).spec
+            'prefixes:age @ 0.5'
+        """
+        return Workload(self.families, [weight * each for each in self.weights])
+
+    @classmethod
+    def marginals(
+        cls,
+        domain: Domain,
+        order: int | None = None,
+        *,
+        cliques: Iterable[Iterable[str]] | None = None,
+        whole: bool = True,
+    ) -> Workload:
+        """Marginals of all sets of ``order`` attributes, or of the cliques given.
+
+        Args:
+            domain: The domain.
+            order: Number of attributes of each marginal.
+            cliques: Sets of attributes, instead of an order.
+            whole: Whether a candidate is a whole marginal, else a single cell.
+
+        Raises:
+            QueryError: Neither or both of order and cliques are given, or they do not fit the domain.
+        """
+        family = Marginals if whole else Cells
+        return cls((family(domain, _cliques(domain, order, cliques, cliques_of_order)),))
+
+    @classmethod
+    def parities(
+        cls, domain: Domain, order: int | None = None, *, cliques: Iterable[Iterable[str]] | None = None
+    ) -> Workload:
+        """Parities of all sets of 1 to ``order`` binary attributes, or of the sets given.
+
+        Raises:
+            QueryError: Neither or both of order and cliques are given, or an attribute is not binary.
+        """
+        return cls((Parities(domain, _cliques(domain, order, cliques, parity_scopes)),))
+
+    @classmethod
+    def prefixes(cls, domain: Domain, name: str) -> Workload:
+        """All ranges of one attribute that start at its first value."""
+        return cls((Boxes.prefixes(domain, name),))
+
+    @classmethod
+    def ranges(cls, domain: Domain, names: Iterable[str], count: int | None = None, seed: int = 0) -> Workload:
+        """All ranges, or ``count`` random ones, of one attribute or (as boxes) of several: see ``Boxes.ranges``."""
+        return cls((Boxes.ranges(domain, names, count, seed),))
+
+    @classmethod
+    def conjunctions(cls, domain: Domain, queries: Iterable[Conjunction | str]) -> Workload:
+        """Conditions, as objects or as SQL text.
+
+        Raises:
+            QueryError: A text is not understood, or joins conditions on several attributes with "or".
+
+        Example:
+            >>> from hedgerow.domain import IntegerRange
+            >>> Workload.conjunctions(Domain((IntegerRange("age", 17, 90),)), ["age < 30"]).spec
+            'where: age between 17 and 29'
+        """
+        return cls((Conjunctions(domain, [_conjunction(domain, query) for query in queries]),))
+
+    @classmethod
+    def explicit(
+        cls, domain: Domain, scope: Iterable[str], matrix: ArrayLike, names: Sequence[str] | None = None
+    ) -> Workload:
+        """Queries given by their values on the cells of a scope: see ``ExplicitMatrix``."""
+        return cls((ExplicitMatrix(domain, scope, matrix, names),))
+
+    @classmethod
+    def parse(cls, text: str, domain: Domain) -> Workload:
+        """Read a workload from a short text.
+
+        Families are joined by ``;`` (or ``+``); ``@ 0.5`` after a family is its weight::
+
+            marginals:2                       all marginals of exactly 2 attributes, each a candidate
+            marginals:sex*age,race            these marginals
+            cells:2                           the same, each cell a candidate
+            parities:3                        all parities of 1 to 3 binary attributes
+            prefixes:age                      all ranges of age that start at its first value
+            ranges:age                        all ranges of age
+            ranges:age,hours:2000:7           2000 random boxes in age and hours, drawn with seed 7
+            where: sex = 'Male' and age < 30  a condition (several: joined by commas)
+
+        A name that holds blanks or one of ``" ' * , : ; @ +``, or digits only, stands in double quotes.
+
+        Args:
+            text: The text.
+            domain: The domain.
+
+        Raises:
+            QueryError: The text is not understood; the message says where and what is allowed there.
+
+        Example:
+            >>> from hedgerow.domain import IntegerRange
+            >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
+            >>> Workload.parse("marginals:2 @ 0.5; parities:a*b,c", domain).n_queries
+            14
+        """
+        from hedgerow.queries.workload_text import parse_workload
+
+        return cls(*parse_workload(text, domain))
+
+    @property
+    def spec(self) -> str:
+        """The short text. ``parse`` reads it back, unless a family is given by arrays (see ``workload_to_dict``)."""
+        return "; ".join(
+            family.spec if weight == 1 else f"{family.spec} @ {weight!r}"
+            for family, weight in zip(self.families, self.weights, strict=True)
+        )
+
+
+def _cliques(
+    domain: Domain,
+    order: int | None,
+    cliques: Iterable[Iterable[str]] | None,
+    of_order: Callable[[Domain, int], tuple[Clique, ...]],
+) -> Iterable[Iterable[str]]:
+    if order is not None and cliques is None:
+        return of_order(domain, order)
+    if cliques is not None and order is None:
+        return cliques
+    raise QueryError("a family of marginals or parities needs either an order or cliques", remedy="give one of them")
+
+
+def _conjunction(domain: Domain, query: Conjunction | str) -> Conjunction:
+    if isinstance(query, Conjunction):
+        return query
+    from hedgerow.queries.predicate import parse_predicate
+
+    parsed = parse_predicate(query, domain)
+    if not isinstance(parsed, Conjunction):
+        raise QueryError(
+            f"{query!r} joins conditions on several attributes with 'or' or 'not', which a workload does not hold",
+            remedy="give the conditions one by one",
+        )
+    return parsed

@@ -1,0 +1,250 @@
+"""The short text of a workload: its grammar and its parser (see ``Workload.parse``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import HedgerowError, QueryError
+from hedgerow.queries.box import Boxes
+from hedgerow.queries.conjunction import Conjunctions
+from hedgerow.queries.family import Family
+from hedgerow.queries.marginal import Cells, Marginals, cliques_of_order
+from hedgerow.queries.names import PLAIN_NAME, did_you_mean
+from hedgerow.queries.parity import Parities, parity_scopes
+from hedgerow.queries.predicate import parse_predicate
+from hedgerow.queries.query import Conjunction
+
+EXAMPLES = {
+    "marginals": "'marginals:2' or 'marginals:sex*age,race'",
+    "cells": "'cells:2' or 'cells:sex*age,race'",
+    "parities": "'parities:3' or 'parities:a*b,c'",
+    "prefixes": "'prefixes:age'",
+    "ranges": "'ranges:age' or 'ranges:age,hours:2000:7' (2000 random boxes, seed 7)",
+    "where": "\"where: sex = 'Male' and age < 30\"",
+}
+"""What each family looks like."""
+
+_HEAD = re.compile(rf"\s*({'|'.join(EXAMPLES)})\s*:")
+_WEIGHT = re.compile(r"@\s*([0-9.eE+-]+)\s*$")
+_QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
+_TOKEN = re.compile(rf"""\s*(?:(?P<quoted>"(?:[^"]|"")+")|(?P<mark>[*,:])|(?P<word>{PLAIN_NAME.pattern}))""")
+
+
+def parse_workload(text: str, domain: Domain) -> tuple[list[Family], list[float]]:
+    """Read the families and their weights.
+
+    Raises:
+        QueryError: The text is not understood; the message names the place, what is allowed and an example.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> parse_workload("marginals:a @ 0.5", Domain((IntegerRange("a", 0, 1),)))[1]
+        [0.5]
+    """
+    families, weights = [], []
+    for start, segment in _segments(text):
+        found = _HEAD.match(segment)
+        if found is None:
+            raise _unknown_family(text, start, segment)
+        body, weight = _split_weight(segment[found.end() :])
+        part = _Part(text, start + found.end(), found.group(1), body, domain)
+        try:
+            families.append(_READERS[part.kind](part))
+        except _PlacedError:
+            raise
+        except HedgerowError as error:
+            raise part.error(error.message, part.start, error.remedy) from error
+        weights.append(weight)
+    return families, weights
+
+
+class _PlacedError(QueryError):
+    """An error whose message names its place already."""
+
+
+def _error(text: str, place: int, message: str, remedy: str) -> QueryError:
+    where = f"at character {place + 1}" if place < len(text) else "at the end"
+    return _PlacedError(f"workload {text!r}, {where}: {message}", remedy=remedy)
+
+
+@final
+@dataclass(frozen=True)
+class _Part:
+    """One family in the text: what stands after ``kind:``, from position ``start``."""
+
+    text: str
+    start: int
+    kind: str
+    body: str
+    domain: Domain
+
+    def error(self, message: str, place: int, remedy: str = "") -> QueryError:
+        return _error(self.text, place, message, remedy or f"for example {EXAMPLES[self.kind]}")
+
+
+def _segments(text: str) -> list[tuple[int, str]]:
+    """Families with their positions: cut at ``;`` and at ``+`` before a family, outside of quotes."""
+    masked = _QUOTED.sub(lambda found: "x" * len(found.group()), text)
+    cuts = [found.start() for found in re.finditer(rf";|\+(?={_HEAD.pattern})", masked)]
+    starts = [0, *(cut + 1 for cut in cuts)]
+    return [(start, text[start:end]) for start, end in zip(starts, [*cuts, len(text)], strict=True)]
+
+
+def _unknown_family(text: str, start: int, segment: str) -> QueryError:
+    word = segment.strip().split(":")[0].strip()
+    place = start + len(segment) - len(segment.lstrip())
+    known = ", ".join(f"{kind}:" for kind in EXAMPLES)
+    if word in EXAMPLES:
+        return _error(text, place + len(word), f"':' is missing after {word!r}", f"for example {EXAMPLES[word]}")
+    problem = f"{word!r} is not a family of queries" if word else "a family of queries is expected"
+    meant = did_you_mean(word, EXAMPLES) if word else ""
+    close = f"{meant} " if meant.startswith("did") else ""
+    return _error(text, place, problem, f"{close}families are {known} for example {EXAMPLES['marginals']}")
+
+
+def _split_weight(body: str) -> tuple[str, float]:
+    found = _WEIGHT.search(body)
+    if found is None:
+        return body, 1.0
+    try:
+        return body[: found.start()], float(found.group(1))
+    except ValueError:
+        return body, 1.0
+
+
+@final
+@dataclass(frozen=True)
+class _Token:
+    """A mark or a word, and where it stands in the whole text."""
+
+    word: str
+    place: int
+    kind: str
+
+
+def _tokens(part: _Part) -> list[_Token]:
+    tokens, position = [], 0
+    body = part.body.rstrip()
+    while position < len(body):
+        found = _TOKEN.match(body, position)
+        if found is None:
+            place = part.start + position + len(body[position:]) - len(body[position:].lstrip())
+            raise part.error(f"{part.text[place]!r} is not expected", place)
+        kind = str(found.lastgroup)
+        word = found.group(kind)
+        word = word[1:-1].replace('""', '"') if kind == "quoted" else word
+        tokens.append(_Token(word, part.start + found.start(kind), kind))
+        position = found.end()
+    return tokens
+
+
+def _names(part: _Part, tokens: list[_Token], marks: str) -> list[list[str]]:
+    """Names joined by ``*``, in lists joined by ``,``; checked to alternate with marks and to be attributes."""
+    lists: list[list[str]] = [[]]
+    for i, token in enumerate(tokens):
+        if i % 2 == 1:
+            if token.kind != "mark" or token.word not in marks:
+                wanted = " or ".join(repr(mark) for mark in marks)
+                raise part.error(f"{wanted} is expected, not {token.word!r}", token.place)
+            if token.word == ",":
+                lists.append([])
+        elif token.kind == "mark":
+            raise part.error(f"an attribute is expected, not {token.word!r}", token.place)
+        elif token.word not in part.domain:
+            meant = did_you_mean(token.word, part.domain.names)
+            raise part.error(f"there is no attribute {token.word!r}", token.place, meant)
+        else:
+            if token.word in lists[-1]:
+                raise part.error(f"attribute {token.word!r} is there twice", token.place, "name each attribute once")
+            lists[-1].append(token.word)
+    if len(tokens) % 2 == 0:
+        raise part.error("an attribute is expected", part.start + len(part.body))
+    return lists
+
+
+def _cliques(part: _Part, of_order: Callable[[Domain, int], tuple[Clique, ...]]) -> list[Clique]:
+    tokens = _tokens(part)
+    if len(tokens) == 1 and tokens[0].kind == "word" and tokens[0].word.isdigit():
+        return list(of_order(part.domain, int(tokens[0].word)))
+    return [tuple(names) for names in _names(part, tokens, "*,")]
+
+
+def _marginals(part: _Part) -> Family:
+    return Marginals(part.domain, _cliques(part, cliques_of_order))
+
+
+def _cells(part: _Part) -> Family:
+    return Cells(part.domain, _cliques(part, cliques_of_order))
+
+
+def _parities(part: _Part) -> Family:
+    return Parities(part.domain, _cliques(part, parity_scopes))
+
+
+def _prefixes(part: _Part) -> Family:
+    names = _names(part, _tokens(part), ",")
+    if len(names) != 1:
+        raise part.error("prefixes are of one attribute", part.start, "write 'prefixes:age; prefixes:hours'")
+    return Boxes.prefixes(part.domain, names[0][0])
+
+
+def _ranges(part: _Part) -> Family:
+    tokens = _tokens(part)
+    colons = [i for i, token in enumerate(tokens) if token.kind == "mark" and token.word == ":"]
+    names = _names(part, tokens[: colons[0]] if colons else tokens, ",")
+    numbers = [_whole(part, tokens, i) for i in colons]
+    if len(numbers) > 2:
+        raise part.error("at most a count and a seed follow the attributes", tokens[colons[2]].place)
+    if colons and len(tokens) > colons[-1] + 2:
+        raise part.error(f"{tokens[colons[-1] + 2].word!r} is not expected", tokens[colons[-1] + 2].place)
+    count = numbers[0] if numbers else None
+    seed = numbers[1] if len(numbers) == 2 else 0
+    return Boxes.ranges(part.domain, [name for listed in names for name in listed], count, seed)
+
+
+def _whole(part: _Part, tokens: list[_Token], colon: int) -> int:
+    if colon + 1 < len(tokens) and tokens[colon + 1].word.isdigit():
+        return int(tokens[colon + 1].word)
+    raise part.error("a whole number is expected after ':'", tokens[colon].place + 1)
+
+
+def _where(part: _Part) -> Family:
+    conditions = []
+    for start, text in _conditions(part.body):
+        place = part.start + start + len(text) - len(text.lstrip())
+        if not text.strip():
+            raise part.error("a condition is expected", place)
+        try:
+            query = parse_predicate(text, part.domain)
+        except HedgerowError as error:
+            raise part.error(error.message, place, error.remedy) from error
+        if not isinstance(query, Conjunction):
+            message = "conditions on several attributes are joined by 'or' or 'not', which a workload does not hold"
+            raise part.error(message, place, "give the conditions one by one, joined by commas")
+        conditions.append(query)
+    return Conjunctions(part.domain, conditions)
+
+
+def _conditions(body: str) -> list[tuple[int, str]]:
+    """Conditions with their positions: cut at commas outside of quotes and brackets."""
+    masked = _QUOTED.sub(lambda found: "x" * len(found.group()), body)
+    depth, cuts = 0, [-1]
+    for i, mark in enumerate(masked):
+        depth += (mark == "(") - (mark == ")")
+        if mark == "," and depth == 0:
+            cuts.append(i)
+    return [(cut + 1, body[cut + 1 : end]) for cut, end in zip(cuts, [*cuts[1:], len(body)], strict=True)]
+
+
+_READERS: dict[str, Callable[[_Part], Family]] = {
+    "marginals": _marginals,
+    "cells": _cells,
+    "parities": _parities,
+    "prefixes": _prefixes,
+    "ranges": _ranges,
+    "where": _where,
+}
