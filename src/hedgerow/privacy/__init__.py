@@ -1,1 +1,1 @@
-"""The only code that reads exact answers: budgets, the ledger, noise and the curator."""
+"""The only code that reads exact answers: budgets, mechanisms, the ledger, the noise and the curator."""

@@ -1,0 +1,260 @@
+"""Privacy budgets: how much may be spent, in which currency, and between which tables.
+
+Two regimes keep the books. Under ``PURE`` charges are epsilons and add up to the epsilon of pure differential
+privacy. Under ``ZCDP`` charges are rhos and add up to the rho of zero-concentrated differential privacy; an
+(epsilon, delta) budget is turned into a rho by the tight conversion of ``conversion.py`` and run there.
+Both sums remain valid when each charge is chosen after looking at earlier outputs (theory.md section 0).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, final
+
+from hedgerow.errors import ConfigError
+from hedgerow.privacy.conversion import rho_of
+from hedgerow.queries.sensitivity import Neighbours
+
+
+class Regime(StrEnum):
+    """How charges are measured and add up."""
+
+    PURE = "pure"
+    ZCDP = "zcdp"
+
+    @property
+    def unit(self) -> str:
+        """What a charge is an amount of: ``"epsilon"`` or ``"rho"``.
+
+        Example:
+            >>> Regime.ZCDP.unit
+            'rho'
+        """
+        return "epsilon" if self is Regime.PURE else "rho"
+
+
+_RELATION = {
+    Neighbours.ADD_REMOVE: "one person's record is added or left out",
+    Neighbours.REPLACE: "one person's record is replaced by any other (the number of records is public)",
+}
+
+
+def _positive(name: str, value: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+        raise ConfigError(f"{name} must be a positive finite number, not {value!r}", remedy=f"give a {name} above 0")
+
+
+def _relation(value: Neighbours | str) -> Neighbours:
+    try:
+        return Neighbours(value)
+    except ValueError:
+        raise ConfigError(
+            f"there is no neighbouring relation {value!r}", remedy="give 'add-remove' or 'replace'"
+        ) from None
+
+
+@final
+@dataclass(frozen=True)
+class PureDP:
+    """Pure epsilon-differential privacy.
+
+    Attributes:
+        epsilon: Largest absolute log-ratio of the probabilities of any output on neighbouring tables.
+        neighbours: Which tables are neighbours.
+
+    Example:
+        >>> PureDP(1.0).limit, PureDP(1.0).unit
+        (1.0, 'epsilon')
+    """
+
+    epsilon: float
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            ConfigError: epsilon is not positive and finite, or the relation is unknown.
+        """
+        _positive("epsilon", self.epsilon)
+        object.__setattr__(self, "neighbours", _relation(self.neighbours))
+
+    @property
+    def regime(self) -> Regime:
+        """``PURE``."""
+        return Regime.PURE
+
+    @property
+    def unit(self) -> str:
+        """``"epsilon"``."""
+        return self.regime.unit
+
+    @property
+    def limit(self) -> float:
+        """What the charges may add up to."""
+        return float(self.epsilon)
+
+    def statement(self) -> str:
+        """The guarantee in one plain sentence."""
+        return (
+            f"When {_RELATION[self.neighbours]}, the probability of any outcome of this release changes by a factor "
+            f"of at most {_factor(self.epsilon)} (pure differential privacy with epsilon = {self.epsilon:.6g})."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; `budget_from_dict` reads it."""
+        return {"kind": "pure", "epsilon": self.epsilon, "neighbours": self.neighbours.value}
+
+
+@final
+@dataclass(frozen=True)
+class ZCDP:
+    """Zero-concentrated differential privacy (Bun and Steinke 2016).
+
+    Attributes:
+        rho: The Renyi divergence of order alpha between the outputs on neighbouring tables is at most
+            ``alpha * rho`` for every alpha above 1.
+        neighbours: Which tables are neighbours.
+
+    Example:
+        >>> ZCDP(0.1, "replace").regime
+        <Regime.ZCDP: 'zcdp'>
+    """
+
+    rho: float
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            ConfigError: rho is not positive and finite, or the relation is unknown.
+        """
+        _positive("rho", self.rho)
+        object.__setattr__(self, "neighbours", _relation(self.neighbours))
+
+    @property
+    def regime(self) -> Regime:
+        """``ZCDP``."""
+        return Regime.ZCDP
+
+    @property
+    def unit(self) -> str:
+        """``"rho"``."""
+        return self.regime.unit
+
+    @property
+    def limit(self) -> float:
+        """What the charges may add up to."""
+        return float(self.rho)
+
+    def statement(self) -> str:
+        """The guarantee in one plain sentence."""
+        return (
+            f"When {_RELATION[self.neighbours]}, the Renyi divergence of every order alpha > 1 between the outcomes of "
+            f"this release is at most {self.rho:.6g} alpha (zero-concentrated differential privacy with "
+            f"rho = {self.rho:.6g})."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; `budget_from_dict` reads it."""
+        return {"kind": "zcdp", "rho": self.rho, "neighbours": self.neighbours.value}
+
+
+@final
+@dataclass(frozen=True)
+class ApproxDP:
+    """(epsilon, delta)-differential privacy, run as zCDP.
+
+    Attributes:
+        epsilon: Bound on the log-ratio of probabilities, ...
+        delta: ... which may fail with this probability. It should be far below 1 / (number of records).
+        neighbours: Which tables are neighbours.
+
+    Example:
+        >>> f"{ApproxDP(1.0, 1e-6).limit:.6f}"
+        '0.024356'
+    """
+
+    epsilon: float
+    delta: float
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            ConfigError: epsilon is not positive and finite, delta is not between 0 and 1, or the relation is unknown.
+        """
+        _positive("epsilon", self.epsilon)
+        _positive("delta", self.delta)
+        if self.delta >= 1:
+            raise ConfigError(
+                f"delta must be below 1, not {self.delta!r}", remedy="give a delta far below 1 / (number of records)"
+            )
+        object.__setattr__(self, "neighbours", _relation(self.neighbours))
+
+    @property
+    def regime(self) -> Regime:
+        """``ZCDP``: the budget is run there."""
+        return Regime.ZCDP
+
+    @property
+    def unit(self) -> str:
+        """``"rho"``."""
+        return self.regime.unit
+
+    @cached_property
+    def limit(self) -> float:
+        """The rho that the tight conversion turns into (epsilon, delta), rounded down."""
+        return rho_of(float(self.epsilon), self.delta)
+
+    def statement(self) -> str:
+        """The guarantee in one plain sentence."""
+        return (
+            f"When {_RELATION[self.neighbours]}, the probability of any outcome of this release changes by a factor "
+            f"of at most {_factor(self.epsilon)}, apart from a probability of at most {self.delta:.3g} "
+            f"(differential privacy with epsilon = {self.epsilon:.6g} and delta = {self.delta:.3g}, "
+            f"accounted as zCDP with rho = {self.limit:.6g})."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; `budget_from_dict` reads it."""
+        return {
+            "kind": "approximate",
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighbours": self.neighbours.value,
+        }
+
+
+Budget = PureDP | ZCDP | ApproxDP
+
+
+def budget_from_dict(mapping: Mapping[str, Any]) -> Budget:
+    """Read what ``to_dict`` wrote.
+
+    Raises:
+        ConfigError: The kind is unknown, a field is missing or a number is out of its range.
+
+    Example:
+        >>> budget_from_dict(ApproxDP(1.0, 1e-9).to_dict()) == ApproxDP(1.0, 1e-9)
+        True
+    """
+    kinds: dict[str, type[PureDP | ZCDP | ApproxDP]] = {"pure": PureDP, "zcdp": ZCDP, "approximate": ApproxDP}
+    fields = dict(mapping)
+    kind = fields.pop("kind", None)
+    if kind not in kinds:
+        raise ConfigError(f"there is no budget of kind {kind!r}", remedy=f"the kinds are: {', '.join(kinds)}")
+    try:
+        return kinds[kind](**fields)
+    except TypeError:
+        raise ConfigError(f"a budget of kind {kind!r} does not have the fields {sorted(fields)}") from None
+
+
+def _factor(epsilon: float) -> str:
+    return f"{math.exp(epsilon):.4g}" if epsilon < 20 else f"e^{epsilon:.6g}"

@@ -1,0 +1,120 @@
+"""From zCDP to (epsilon, delta) and back, by the tight conversion of theory.md section 0.
+
+A rho-zCDP mechanism is (epsilon, delta(epsilon))-differentially private with (Canonne, Kamath, Steinke 2020)
+
+    ln delta(epsilon) = inf over alpha > 1 of (alpha - 1)(alpha rho - epsilon) + alpha ln(1 - 1/alpha) - ln(alpha - 1).
+
+The expression is convex in alpha: its derivative is (2 alpha - 1) rho - epsilon + ln(1 - 1/alpha), which
+increases. Every alpha gives a valid bound, so a minimum found inexactly errs to the safe side, and the terms'
+rounding is added on top. Everything is in ln delta: a delta of 1e-300 is as good as one of 0.1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from hedgerow.errors import ConfigError
+
+_ROUNDING = 2.0**-48
+"""Share of the terms' size that is added to ln delta for their rounding."""
+
+
+def log_delta(rho: float, epsilon: float) -> float:
+    """Natural logarithm of the smallest known delta with which rho-zCDP is (epsilon, delta)-DP.
+
+    Args:
+        rho: At least 0.
+        epsilon: At least 0.
+
+    Returns:
+        At most 0; minus infinity for ``rho = 0``.
+
+    Example:
+        >>> round(math.exp(log_delta(1 / 32, 0.688002455)), 9)
+        0.001
+    """
+    if not (math.isfinite(rho) and rho >= 0.0 and math.isfinite(epsilon) and epsilon >= 0.0):
+        raise ConfigError(f"rho {rho} and epsilon {epsilon} must be finite and not negative")
+    if rho == 0.0:
+        return -math.inf
+    excess = _best_order(rho, epsilon)
+    order = 1.0 + excess
+    terms = (excess * order * rho, -excess * epsilon, -order * math.log1p(1.0 / excess), -math.log(excess))
+    return min(0.0, math.fsum(terms) + _ROUNDING * math.fsum(map(abs, terms)))
+
+
+def _best_order(rho: float, epsilon: float) -> float:
+    """Find alpha - 1 at the minimum, by bisection of the derivative in ln(alpha - 1)."""
+
+    def slope(excess: float) -> float:
+        return (2.0 * excess + 1.0) * rho - epsilon - math.log1p(1.0 / excess)
+
+    low, high = -600.0, 600.0
+    for _ in range(64):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if slope(math.exp(middle)) < 0.0 else (low, middle)
+    return math.exp(0.5 * (low + high))
+
+
+def delta_of(rho: float, epsilon: float) -> float:
+    """Smallest known delta with which rho-zCDP is (epsilon, delta)-DP; see `log_delta`.
+
+    Example:
+        >>> delta_of(0.0, 1.0)
+        0.0
+    """
+    return math.exp(log_delta(rho, epsilon))
+
+
+def epsilon_of(rho: float, delta: float) -> float:
+    """Smallest known epsilon with which rho-zCDP is (epsilon, delta)-DP, rounded up.
+
+    Raises:
+        ConfigError: rho is negative or delta is not between 0 and 1.
+
+    Example:
+        >>> f"{epsilon_of(1 / 32, 1e-3):.9f}"
+        '0.688002455'
+    """
+    target = _log_of(delta)
+    if log_delta(rho, 0.0) <= target:
+        return 0.0
+    enough = rho + 2.0 * math.sqrt(rho * -target)
+    while log_delta(rho, enough) > target:
+        enough *= 2.0
+    return _boundary(lambda epsilon: log_delta(rho, epsilon) <= target, fails=0.0, holds=enough)
+
+
+def rho_of(epsilon: float, delta: float) -> float:
+    """Largest rho that the conversion turns into (epsilon, delta)-DP, rounded down.
+
+    Raises:
+        ConfigError: epsilon is not positive or delta is not between 0 and 1.
+
+    Example:
+        >>> f"{rho_of(1.0, 1e-6):.6f}"
+        '0.024356'
+    """
+    if not (math.isfinite(epsilon) and epsilon > 0.0):
+        raise ConfigError(f"epsilon must be a positive number, not {epsilon}")
+    target = _log_of(delta)
+    too_much = epsilon
+    while log_delta(too_much, epsilon) <= target:
+        too_much *= 2.0
+    return _boundary(lambda rho: log_delta(rho, epsilon) <= target, fails=too_much, holds=0.0)
+
+
+def _log_of(delta: float) -> float:
+    if not 0.0 < delta < 1.0:
+        raise ConfigError(f"delta must lie between 0 and 1, not {delta}", remedy="give a delta well below 1 / records")
+    return math.log(delta)
+
+
+def _boundary(condition: Callable[[float], bool], *, fails: float, holds: float) -> float:
+    """Bisect to neighbouring floats; return the end at which the condition holds."""
+    while True:
+        middle = 0.5 * (fails + holds)
+        if middle in (fails, holds):
+            return holds
+        fails, holds = (fails, middle) if condition(middle) else (middle, holds)

@@ -1,0 +1,343 @@
+"""The curator: the one gate between the private table and everything else.
+
+Every method goes the same way, in this order: check the public arguments; build the mechanism, which fixes
+sensitivity, scale and charge together; charge the ledger, which refuses before anything is touched; only then read
+the exact answer; hand it to the noise source; return noisy values. A failure after the charge never refunds it.
+Everything that an algorithm computes from what it gets here is post-processing of the events in the ledger.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, Never, Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.domain import Domain
+from hedgerow.errors import ConfigError, QueryError
+from hedgerow.privacy.budget import Budget, Regime
+from hedgerow.privacy.lattice import check_mass, exact_units, step_of
+from hedgerow.privacy.ledger import Event, Ledger, LedgerView
+from hedgerow.privacy.mechanism import (
+    AdditiveNoise,
+    ExponentialMechanism,
+    GaussianNoise,
+    LaplaceNoise,
+    PermuteAndFlip,
+    Selection,
+)
+from hedgerow.privacy.noise import NoiseSource, OpenDPNoise
+from hedgerow.privacy.scores import GRID, EqualUnits, grid_errors, public_answers, public_offsets
+from hedgerow.privacy.workload_error import WorkloadError
+from hedgerow.queries.measurement import Measurement, NoiseKind
+from hedgerow.queries.query import Floats, Measurable, Tables
+from hedgerow.queries.sensitivity import Neighbours
+from hedgerow.queries.workload import Workload
+
+Law = Literal["exponential", "permute-and-flip"]
+
+
+class Counts(Tables, Protocol):
+    """What the curator needs of the private table: whole-valued counts and their total (`data.source.CountSource`)."""
+
+    def total(self) -> int:
+        """Number of records."""
+        ...
+
+
+@final
+class Curator:
+    """Answers questions about the private table with noise, and keeps the books.
+
+    Args:
+        source: The private counts.
+        budget: What may be spent, and between which tables.
+        noise: Where noise comes from; OpenDP's secure samplers by default.
+
+    Raises:
+        DataError: The table holds more than 2^31 records.
+
+    Example:
+        >>> from hedgerow.data.table import Table
+        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.privacy.budget import PureDP
+        >>> from hedgerow.privacy.noise import SeededNoise
+        >>> from hedgerow.queries.query import Marginal
+        >>> domain = Domain((IntegerRange("a", 0, 1),))
+        >>> curator = Curator(Table(domain, [np.array([0, 1, 1])]), PureDP(1.0), noise=SeededNoise(0))
+        >>> measurement = curator.measure(Marginal(domain, ("a",)), charge=0.5)
+        >>> measurement.values.shape, round(measurement.scale, 6), round(curator.ledger.remaining, 6)
+        ((2,), 2.0, 0.5)
+    """
+
+    def __init__(self, source: Counts, budget: Budget, *, noise: NoiseSource | None = None) -> None:
+        """Open the books; nothing is read but the size of the table, to check that answers will be exact."""
+        check_mass(source.total())
+        self.__source = source
+        self.__exact: list[tuple[Workload, Floats]] = []
+        self.__ledger = Ledger(budget.limit, budget.unit)
+        self.__noise: NoiseSource = OpenDPNoise() if noise is None else noise
+        self.__budget = budget
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the private table."""
+        return self.__source.domain
+
+    @property
+    def budget(self) -> Budget:
+        """What may be spent in all."""
+        return self.__budget
+
+    @property
+    def regime(self) -> Regime:
+        """How charges are measured."""
+        return self.__budget.regime
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Which tables the guarantee makes indistinguishable."""
+        return self.__budget.neighbours
+
+    @property
+    def ledger(self) -> LedgerView:
+        """Everything that was charged so far; read-only."""
+        return self.__ledger.view()
+
+    @property
+    def secure(self) -> bool:
+        """Whether the noise source protects."""
+        return self.__noise.secure
+
+    def total(self, charge: float) -> float:
+        """Number of records: exact and free under "replace", where it is public; noisy under "add-remove".
+
+        Args:
+            charge: What the noisy total may cost; not used under "replace".
+
+        Returns:
+            At least 1 (theory.md section 0).
+
+        Raises:
+            BudgetExceededError: The budget does not cover it.
+        """
+        if self.neighbours is Neighbours.REPLACE:
+            free = Event(
+                "total", "public", "number of records", 0.0, 0.0, 0.0, self.__budget.unit, self.neighbours.value
+            )
+            self.__ledger.charge(free)
+            return float(max(1, self.__source.total()))
+        noise = self._noise(1.0, 1.0, 1.0, charge, None)
+        self._charge("total", "number of records", noise)
+        noisy = self._perturb(np.array([self.__source.total()], dtype=np.int64), noise)
+        return max(1.0, float(noisy[0]))
+
+    def noise_for(
+        self, target: Measurable, charge: float, kind: NoiseKind | None = None
+    ) -> LaplaceNoise | GaussianNoise:
+        """The noise that `measure` would add; public, nothing is charged.
+
+        Args:
+            target: Query or marginal.
+            charge: epsilon or rho, as the budget counts.
+            kind: Laplace by default in pure budgets, Gaussian in zCDP.
+
+        Raises:
+            ConfigError: The charge is not positive, or the kind of noise does not fit the budget.
+            QueryError: The target is over another domain or its sensitivity is 0.
+        """
+        self._check_domain(target.domain)
+        sensitivity = target.sensitivity(self.neighbours)
+        if not sensitivity.l1 > 0:
+            raise QueryError(f"{target.text!r} does not depend on any record; its answer is public")
+        return self._noise(sensitivity.l1, sensitivity.l2, step_of(target), charge, kind)
+
+    def measure(
+        self, target: Measurable, charge: float, *, kind: NoiseKind | None = None, label: str = "measure"
+    ) -> Measurement:
+        """Noisy answer of a query, or of all cells of a marginal.
+
+        Args:
+            target: What to measure.
+            charge: epsilon or rho, as the budget counts.
+            kind: Shape of the noise; Laplace by default in pure budgets, Gaussian in zCDP.
+            label: What for, in the ledger.
+
+        Returns:
+            Values in counts, not clipped.
+
+        Raises:
+            BudgetExceededError: The budget does not cover it; nothing was touched.
+            ConfigError: See `noise_for`.
+            QueryError: See `noise_for`.
+        """
+        noise = self.noise_for(target, charge, kind)
+        check_mass(0, max(map(abs, target.bounds)))
+        self._charge(label, target.text, noise, target.size)
+        values = self._perturb(exact_units(target, self.__source), noise)
+        return Measurement(target, values, noise.kind, noise.scale)
+
+    def select(
+        self,
+        workload: Workload,
+        answers: Floats,
+        charge: float,
+        *,
+        eligible: NDArray[np.bool_] | None = None,
+        offsets: Floats | None = None,
+        law: Law = "exponential",
+        label: str = "select",
+    ) -> int:
+        """Choose a candidate on which the hypothesis errs much.
+
+        The score of candidate k is ``weight_k * (error_k - offset_k) / l1_k`` with its L1 error in counts and its L1
+        sensitivity (`scores` says how that is made exact); it is chosen with probability proportional to
+        ``exp(epsilon score / (2 Delta))`` among the eligible ones, Delta being the largest sensitivity of their
+        scores. Candidates that are not eligible are left out before the draw: the law is the renormalised one and no
+        draw is ever repeated.
+
+        Args:
+            workload: The candidates.
+            answers: Answers of the hypothesis in counts, shape ``(n_queries,)``; public.
+            charge: epsilon or rho, as the budget counts.
+            eligible: Public mask, shape ``(n_candidates,)``; all by default.
+            offsets: Public counts to subtract from the errors (expected noise), shape ``(n_candidates,)``.
+            law: ``"exponential"``, or ``"permute-and-flip"`` in pure budgets.
+            label: What for, in the ledger.
+
+        Returns:
+            Number of the chosen candidate.
+
+        Raises:
+            BudgetExceededError: The budget does not cover it; nothing was touched.
+            QueryError: No candidate is eligible, or an array does not fit the workload.
+            ConfigError: The charge is not positive or the law does not fit the budget.
+        """
+        self._check_domain(workload.domain)
+        places = _places(workload, eligible)
+        units = EqualUnits.of(workload, self.neighbours)
+        public, offset = public_answers(workload, answers), public_offsets(workload, offsets)
+        mechanism = _selection(law, self.regime, charge, float(units.sensitivities[places].max()))
+        self._charge(label, f"worst of {len(places):,} candidates", mechanism)
+        errors = grid_errors(workload, self._exact_answers(workload), public)
+        scores = (units.multipliers * (errors - offset))[places]
+        draw = self.__noise.choose if law == "exponential" else self.__noise.permute_and_flip
+        return int(places[draw(scores, mechanism.scale)])
+
+    def workload_error(
+        self, workload: Workload, answers: Floats, charge: float, *, label: str = "error"
+    ) -> WorkloadError:
+        """Noisy mean and noisy maximum, over the candidates, of L1 error divided by L1 sensitivity.
+
+        Each costs half of the charge. Let ``u_k = error_k / l1_k`` for a hypothesis that is fixed. Moving one record
+        moves every ``error_k`` by at most ``l1_k`` (triangle inequality), so every u_k by at most 1. Hence their mean
+        moves by at most 1, and so does their maximum: ``max u_k <= max (u'_k + 1) = max u'_k + 1``. Both are computed
+        in floating point and rounded down to multiples of 2^-10; that may add one such unit, which the sensitivity
+        ``1 + 2^-10`` covers.
+
+        Args:
+            workload: The candidates.
+            answers: Answers of the hypothesis in counts, shape ``(n_queries,)``; public.
+            charge: epsilon or rho for both figures together.
+            label: What for, in the ledger.
+
+        Raises:
+            BudgetExceededError: The budget does not cover it; nothing was drawn.
+        """
+        self._check_domain(workload.domain)
+        units = EqualUnits.of(workload, self.neighbours, weighted=False)
+        public = public_answers(workload, answers)
+        noise = self._noise(1.0 + GRID, 1.0 + GRID, GRID, charge / 2.0, None)
+        noisy = []
+        for name, reduce in (("mean", _mean), ("maximum", np.max)):
+            self._charge(label, f"{name} error of {workload.n_candidates:,} candidates", noise)
+            errors = units.multipliers * grid_errors(workload, self._exact_answers(workload), public)
+            exact = math.floor(float(reduce(errors)) / GRID)
+            noisy.append(float(self._perturb(np.array([exact], dtype=np.int64), noise)[0]))
+        return WorkloadError(*noisy, noise, noise, workload.n_candidates, _common(units.multipliers))
+
+    def _exact_answers(self, workload: Workload) -> Floats:
+        """Exact answers of the whole workload, computed once. Private."""
+        for known, answers in self.__exact:
+            if known is workload:
+                return answers
+        largest = max(abs(bound) for family in workload.families for bound in family.bounds)
+        check_mass(self.__source.total(), largest)
+        exact = workload.answers(self.__source)
+        self.__exact.append((workload, exact))
+        return exact
+
+    def _noise(
+        self, l1: float, l2: float, step: float, charge: float, kind: NoiseKind | None
+    ) -> LaplaceNoise | GaussianNoise:
+        default = NoiseKind.LAPLACE if self.regime is Regime.PURE else NoiseKind.GAUSSIAN
+        if (kind or default) is NoiseKind.LAPLACE:
+            return LaplaceNoise.for_charge(self.regime, charge, l1, step)
+        return GaussianNoise.for_charge(self.regime, charge, l2, step)
+
+    def _charge(self, label: str, target: str, mechanism: AdditiveNoise | Selection, values: int = 1) -> None:
+        """Record the event before anything is read."""
+        self.__ledger.charge(
+            Event(
+                label,
+                mechanism.name,
+                target,
+                mechanism.sensitivity,
+                mechanism.scale,
+                mechanism.charge(self.regime),
+                self.__budget.unit,
+                self.neighbours.value,
+                values,
+            )
+        )
+
+    def _perturb(self, units: NDArray[np.int64], noise: LaplaceNoise | GaussianNoise) -> Floats:
+        """Noisy values in counts from exact lattice units."""
+        draw = self.__noise.laplace if noise.kind is NoiseKind.LAPLACE else self.__noise.gaussian
+        return draw(units, noise.units).astype(np.float64) * noise.step
+
+    def _check_domain(self, domain: Domain) -> None:
+        if domain != self.domain:
+            raise QueryError("the query and the private table are over different domains")
+
+    def __repr__(self) -> str:
+        """Public facts only."""
+        return (
+            f"<Curator of {len(self.domain)} attributes: {self.__ledger.spent:.6g} of {self.__budget.limit:.6g} spent>"
+        )
+
+    def __reduce_ex__(self, protocol: object) -> Never:
+        """Refuse to be copied or written: both would double the budget or carry exact answers away."""
+        raise TypeError(
+            "a curator holds exact answers and a budget that must be spent once; it cannot be copied or pickled"
+        )
+
+
+def _places(workload: Workload, eligible: NDArray[np.bool_] | None) -> NDArray[np.intp]:
+    """Numbers of the eligible candidates."""
+    if eligible is None:
+        return np.arange(workload.n_candidates)
+    mask = np.asarray(eligible, dtype=np.bool_)
+    if mask.shape != (workload.n_candidates,):
+        raise QueryError(f"the mask needs one entry for each of {workload.n_candidates} candidates, not {mask.shape}")
+    if not mask.any():
+        raise QueryError("no candidate is left to select", remedy="ask for fewer rounds, or for a larger workload")
+    return np.flatnonzero(mask)
+
+
+def _selection(law: Law, regime: Regime, charge: float, sensitivity: float) -> ExponentialMechanism | PermuteAndFlip:
+    if law == "exponential":
+        return ExponentialMechanism.for_charge(regime, charge, sensitivity)
+    if law == "permute-and-flip":
+        return PermuteAndFlip.for_charge(regime, charge, sensitivity)
+    raise ConfigError(f"there is no law of selection {law!r}", remedy="give 'exponential' or 'permute-and-flip'")
+
+
+def _mean(errors: Floats) -> float:
+    return math.fsum(errors.tolist()) / len(errors)
+
+
+def _common(multipliers: Floats) -> float | None:
+    """Counts per unit of error, if it is the same for all candidates."""
+    return 1.0 / float(multipliers[0]) if (multipliers == multipliers[0]).all() else None

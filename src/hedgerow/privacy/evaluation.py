@@ -1,0 +1,69 @@
+"""Exact errors, for evaluation on data that need no protection. NOT PRIVATE, and every result says so.
+
+This is the second and last place, after the curator, that reads exact answers. It backs the explicit evaluation flag
+of the command line and the experiments; a report that shows its figures is labelled "not private" as a whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from hedgerow.errors import QueryError
+from hedgerow.privacy.curator import Counts
+from hedgerow.queries.query import Floats
+from hedgerow.queries.workload import Workload
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ExactErrors:
+    """Exact errors of answers; not private.
+
+    Attributes:
+        label: ``"not private"``; to be shown wherever the figures are.
+        errors: L1 error of each candidate in counts, shape ``(n_candidates,)``.
+        total: Exact number of records.
+    """
+
+    label: ClassVar[str] = "not private"
+    errors: Floats
+    total: int
+
+    @property
+    def mean(self) -> float:
+        """Mean L1 error over the candidates, in counts."""
+        return float(self.errors.mean())
+
+    @property
+    def maximum(self) -> float:
+        """Largest L1 error of a candidate, in counts."""
+        return float(self.errors.max())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Summary for JSON, with the label."""
+        return {"label": self.label, "mean": self.mean, "maximum": self.maximum, "total": self.total}
+
+
+def exact_errors(source: Counts, workload: Workload, answers: Floats) -> ExactErrors:
+    """Errors of answers against the exact ones. NOT PRIVATE: for evaluation only.
+
+    Args:
+        source: The counts.
+        workload: The queries.
+        answers: In counts, shape ``(n_queries,)``.
+
+    Example:
+        >>> from hedgerow.data.table import Table
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> domain = Domain((IntegerRange("a", 0, 1),))
+        >>> table = Table(domain, [np.array([0, 1, 1])])
+        >>> exact_errors(table, Workload.marginals(domain, 1), np.array([1.5, 1.5])).to_dict()
+        {'label': 'not private', 'mean': 1.0, 'maximum': 1.0, 'total': 3}
+    """
+    given = np.asarray(answers, dtype=np.float64)
+    if given.shape != (workload.n_queries,):
+        raise QueryError(f"{workload.n_queries} answers are needed, not an array of shape {given.shape}")
+    return ExactErrors(workload.candidate_errors(workload.answers(source) - given), source.total())

@@ -1,0 +1,235 @@
+"""The ledger: every touch of the private table as a frozen event, and the filter that refuses.
+
+Charges of one regime add up (theory.md section 0), also when each is chosen after looking at earlier outputs, so the
+rule is: record a charge only if the sum with it stays within the limit; record it *before* noise is drawn; never take
+it back.
+
+**No tolerance.** Sums are exact (`math.fsum`, one rounding at the end) and a charge is refused if the sum with it
+exceeds the limit by however little. Parts of a budget still fit: mechanisms made by ``for_charge(amount)`` charge at
+least 2^-46 of the amount less than it, which outweighs the roundings of the divisions that computed the amounts.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, final
+
+from hedgerow.errors import BudgetError, BudgetExceededError
+
+_DATA_FREE = "public"
+
+
+@final
+@dataclass(frozen=True)
+class Event:
+    """One touch of the private table.
+
+    Attributes:
+        label: What it was for: ``"total"``, ``"select"``, ``"measure"``, ``"error"`` or the caller's word.
+        mechanism: Name of the mechanism; ``"public"`` for a number that is public under the neighbouring relation.
+        target: What was asked, in words.
+        sensitivity: How far one record moves what the noise was added to: L1 for Laplace noise, L2 for Gaussian
+            noise, of one score for a selection. In counts (selections: units of score).
+        scale: Of the noise, in the same units; for selections the score that changes probabilities by a factor of e.
+        charge: What it cost, in ``unit``.
+        unit: ``"epsilon"`` or ``"rho"``.
+        neighbours: The neighbouring relation that the sensitivity refers to.
+        values: How many values were released.
+
+    Example:
+        >>> event = Event("measure", "discrete Laplace", "sex", 1.0, 2.0, 0.5, "epsilon", "add-remove", 2)
+        >>> Event.from_dict(event.to_dict()) == event
+        True
+    """
+
+    label: str
+    mechanism: str
+    target: str
+    sensitivity: float
+    scale: float
+    charge: float
+    unit: str
+    neighbours: str
+    values: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            BudgetError: The charge, scale or sensitivity is not a finite number from 0 on, or the unit is unknown.
+        """
+        for name in ("sensitivity", "scale", "charge"):
+            number = getattr(self, name)
+            if isinstance(number, bool) or not isinstance(number, int | float) or not 0.0 <= number < math.inf:
+                raise BudgetError(f"the {name} of a ledger event must be a finite number from 0 on, not {number!r}")
+        if self.unit not in ("epsilon", "rho"):
+            raise BudgetError(f"a ledger counts epsilon or rho, not {self.unit!r}")
+        if self.charge == 0.0 and self.mechanism != _DATA_FREE:
+            raise BudgetError("only public numbers are free of charge")
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, mapping: Mapping[str, Any]) -> Event:
+        """Read what `to_dict` wrote.
+
+        Raises:
+            BudgetError: A field is missing, unknown or out of its range.
+        """
+        if set(mapping) != {field.name for field in fields(cls)}:
+            raise BudgetError(f"a ledger event does not have the fields {sorted(mapping)}")
+        return cls(**mapping)
+
+    def __str__(self) -> str:
+        """One line for people."""
+        return f"{self.label}: {self.target} by {self.mechanism}, scale {self.scale:.6g}, {self.charge:.6g} {self.unit}"
+
+
+@final
+class Ledger:
+    """Events and the limit that their charges may add up to.
+
+    Args:
+        limit: What may be spent.
+        unit: ``"epsilon"`` or ``"rho"``.
+        events: Events so far; they must fit.
+
+    Example:
+        >>> ledger = Ledger(1.0, "epsilon")
+        >>> ledger.charge(Event("measure", "discrete Laplace", "sex", 1.0, 2.0, 0.5, "epsilon", "add-remove", 2))
+        >>> ledger.spent, ledger.remaining
+        (0.5, 0.5)
+    """
+
+    def __init__(self, limit: float, unit: str, events: Sequence[Event] = ()) -> None:
+        """Start with the events given."""
+        if not 0.0 < limit < math.inf:
+            raise BudgetError(f"the limit of a ledger must be positive and finite, not {limit!r}")
+        self._limit = float(limit)
+        self._unit = unit
+        self._events: list[Event] = []
+        self._lock = threading.Lock()
+        for event in events:
+            self.charge(event)
+
+    def charge(self, event: Event) -> None:
+        """Record an event, or refuse it and change nothing.
+
+        Raises:
+            BudgetExceededError: The charges would pass the limit.
+            BudgetError: The event is in another unit.
+        """
+        if event.unit != self._unit:
+            raise BudgetError(f"this ledger counts {self._unit}; the event is in {event.unit}")
+        with self._lock:
+            if math.fsum([*self._charges, event.charge, -self._limit]) > 0.0:
+                raise BudgetExceededError(requested=event.charge, spent=self.spent, limit=self._limit, unit=self._unit)
+            self._events.append(event)
+
+    @property
+    def _charges(self) -> list[float]:
+        return [event.charge for event in self._events]
+
+    @property
+    def limit(self) -> float:
+        """What may be spent in all."""
+        return self._limit
+
+    @property
+    def unit(self) -> str:
+        """``"epsilon"`` or ``"rho"``."""
+        return self._unit
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All events, oldest first."""
+        return tuple(self._events)
+
+    @property
+    def spent(self) -> float:
+        """Sum of the charges."""
+        return math.fsum(self._charges)
+
+    @property
+    def remaining(self) -> float:
+        """What is left: ``limit - spent``, never negative."""
+        return max(0.0, math.fsum([self._limit, *(-charge for charge in self._charges)]))
+
+    def view(self) -> LedgerView:
+        """A live view that cannot charge."""
+        return LedgerView(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"limit": self._limit, "unit": self._unit, "events": [event.to_dict() for event in self._events]}
+
+    @classmethod
+    def from_dict(cls, mapping: Mapping[str, Any]) -> Ledger:
+        """Read what `to_dict` wrote.
+
+        Raises:
+            BudgetError: A field is missing or out of its range, or the events do not fit into the limit.
+        """
+        try:
+            return cls(mapping["limit"], mapping["unit"], [Event.from_dict(event) for event in mapping["events"]])
+        except (KeyError, TypeError) as error:
+            raise BudgetError(f"this is not a ledger: {error}") from error
+
+    def __str__(self) -> str:
+        """A line for the sum and one for each event."""
+        head = f"{self.spent:.6g} of {self._limit:.6g} {self._unit} spent in {len(self._events)} events"
+        return "\n".join([head, *(f"  {event}" for event in self._events)])
+
+
+@final
+class LedgerView:
+    """What outsiders see of a ledger: everything, and nothing that changes it.
+
+    Example:
+        >>> LedgerView(Ledger(1.0, "rho")).remaining
+        1.0
+    """
+
+    __slots__ = ("__ledger",)
+
+    def __init__(self, ledger: Ledger) -> None:
+        """Look at a ledger."""
+        self.__ledger = ledger
+
+    @property
+    def limit(self) -> float:
+        """What may be spent in all."""
+        return self.__ledger.limit
+
+    @property
+    def unit(self) -> str:
+        """``"epsilon"`` or ``"rho"``."""
+        return self.__ledger.unit
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All events, oldest first."""
+        return self.__ledger.events
+
+    @property
+    def spent(self) -> float:
+        """Sum of the charges."""
+        return self.__ledger.spent
+
+    @property
+    def remaining(self) -> float:
+        """What is left."""
+        return self.__ledger.remaining
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; `Ledger.from_dict` reads it."""
+        return self.__ledger.to_dict()
+
+    def __str__(self) -> str:
+        """A line for the sum and one for each event."""
+        return str(self.__ledger)

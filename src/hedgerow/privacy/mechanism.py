@@ -1,0 +1,466 @@
+"""Mechanisms: sensitivity, noise scale and charge in one frozen object each, so that none can be forgotten.
+
+| mechanism | pure epsilon | zCDP rho |
+|---|---|---|
+| exponential, Pr proportional to exp(score / scale), epsilon0 = 2 sensitivity / scale | epsilon0 | epsilon0^2 / 8 |
+| permute-and-flip, same epsilon0 | epsilon0 | refused |
+| discrete Laplace, epsilon0 = l1 / scale | epsilon0 | epsilon0 tanh(epsilon0 / 2) |
+| discrete Gaussian | refused | l2^2 / (2 sigma^2) |
+
+(theory.md section 0.) The constant epsilon0^2 / 8 rests on the bounded range of the exponential mechanism, which
+permute-and-flip does not have; epsilon0 + exp(-epsilon0) - 1 belongs to continuous Laplace noise and is too small for
+the discrete one, whose loss at unit shift is that of randomised response.
+
+**Rounding.** The scale is the number that the sampler receives, exactly. Charges are computed from it in floating
+point and then raised by 2^-50 of themselves, which is more than the error of the computation. ``for_charge`` aims at
+2^-45 below the amount, so that parts of a budget which were computed by a handful of float divisions always fit into
+it (see `Ledger`).
+
+**Lattice.** Noise is drawn on whole numbers of ``step`` counts: 1 for whole-valued answers, ``2^-20`` for explicit
+queries (whose values are whole multiples of it), a power of two in any case, so that changing units is exact. The
+answer that noise is added to, and the noise, are then integers, and no rounding of a float ever shows which answer it
+came from; this serves all answers, and no floating-point Laplace sampler is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Self, final
+
+import numpy as np
+from scipy.special import ndtri
+
+from hedgerow.errors import ConfigError
+from hedgerow.privacy.budget import Regime
+from hedgerow.queries.measurement import NoiseKind
+
+_ABOVE = 1.0 + 2.0**-50
+_BELOW = 1.0 - 2.0**-45
+_LARGEST_SCALE = 2.0**60
+"""In lattice units: noise beyond it would mostly saturate 64-bit integers."""
+
+
+def bounded_range_rho(epsilon: float) -> float:
+    """zCDP of the exponential mechanism's law: ``epsilon^2 / 8``.
+
+    Example:
+        >>> bounded_range_rho(2.0)
+        0.5
+    """
+    return epsilon * epsilon / 8.0
+
+
+def pure_rho(epsilon: float) -> float:
+    """zCDP of any epsilon-DP mechanism: ``epsilon tanh(epsilon / 2)``, attained by randomised response.
+
+    Example:
+        >>> round(pure_rho(1.0), 6)
+        0.462117
+    """
+    return epsilon * math.tanh(epsilon / 2.0)
+
+
+def _epsilon_of_pure_rho(rho: float) -> float:
+    low, high = 0.0, max(math.sqrt(2.0 * rho), rho) * 2.0
+    while low < (middle := 0.5 * (low + high)) < high:
+        low, high = (middle, high) if pure_rho(middle) <= rho else (low, middle)
+    return low
+
+
+def check_amount(amount: float) -> float:
+    """The amount itself, if it can be a charge.
+
+    Raises:
+        ConfigError: It is not positive and finite.
+
+    Example:
+        >>> check_amount(0.5)
+        0.5
+    """
+    if not (math.isfinite(amount) and amount > 0.0):
+        raise ConfigError(f"a charge must be a positive finite number, not {amount!r}", remedy="give each step a share")
+    return float(amount)
+
+
+def _check_scale(scale: float, sensitivity: float, step: float) -> None:
+    if not (math.isfinite(sensitivity) and sensitivity > 0.0):
+        raise ConfigError(f"the sensitivity must be positive and finite, not {sensitivity}")
+    if not (math.isfinite(scale) and 0.0 < scale <= _LARGEST_SCALE * step):
+        raise ConfigError(
+            f"a noise scale of {scale:.6g} counts cannot be drawn",
+            remedy="spend more on each step: fewer rounds, or a larger budget",
+        )
+
+
+class Selection(ABC):
+    """A private choice of a candidate with a high score.
+
+    Attributes:
+        scale: Units of score over which probabilities change by a factor of e; what the sampler receives.
+        sensitivity: How far one record moves any score.
+    """
+
+    scale: float
+    sensitivity: float
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Name of the mechanism, for the ledger."""
+
+    @property
+    def epsilon(self) -> float:
+        """Pure epsilon of one choice: ``2 sensitivity / scale``, rounded up."""
+        return 2.0 * self.sensitivity / self.scale * _ABOVE
+
+    @abstractmethod
+    def charge(self, regime: Regime) -> float:
+        """What one choice costs, in the unit of the regime, rounded up."""
+
+
+@final
+@dataclass(frozen=True)
+class ExponentialMechanism(Selection):
+    """Choice with probability proportional to ``exp(score / scale)`` (McSherry and Talwar 2007).
+
+    With ``epsilon = 2 sensitivity / scale`` that is ``exp(epsilon * score / (2 sensitivity))``. The data-dependent
+    log-weights move within an interval of length epsilon ("bounded range"), hence rho = epsilon^2 / 8.
+
+    Example:
+        >>> mechanism = ExponentialMechanism.for_charge(Regime.ZCDP, 0.5)
+        >>> round(mechanism.epsilon, 9), round(mechanism.scale, 9), mechanism.charge(Regime.ZCDP) <= 0.5
+        (2.0, 1.0, True)
+    """
+
+    scale: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        _check_scale(self.scale, self.sensitivity, 1.0)
+
+    @property
+    def name(self) -> str:
+        """For the ledger."""
+        return "exponential mechanism"
+
+    def charge(self, regime: Regime) -> float:
+        """epsilon, or epsilon^2 / 8."""
+        return self.epsilon if regime is Regime.PURE else bounded_range_rho(self.epsilon) * _ABOVE
+
+    @classmethod
+    def for_charge(cls, regime: Regime, amount: float, sensitivity: float = 1.0) -> Self:
+        """The most accurate one that costs at most the amount.
+
+        Args:
+            regime: Unit of the amount.
+            amount: epsilon or rho.
+            sensitivity: Of the scores.
+
+        Raises:
+            ConfigError: The amount is not positive, or so small that the choice would be pure noise.
+        """
+        target = check_amount(amount) * _BELOW
+        epsilon = target if regime is Regime.PURE else math.sqrt(8.0 * target)
+        return cls(2.0 * sensitivity / epsilon, sensitivity)
+
+
+@final
+@dataclass(frozen=True)
+class PermuteAndFlip(Selection):
+    """Permute-and-flip (McKenna and Sheldon 2020): never worse than the exponential mechanism at equal pure epsilon.
+
+    Its law is not the exponential mechanism's and has no bounded range: pure budgets only.
+
+    Example:
+        >>> round(PermuteAndFlip.for_charge(Regime.PURE, 0.5).scale, 9)
+        4.0
+    """
+
+    scale: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        _check_scale(self.scale, self.sensitivity, 1.0)
+
+    @property
+    def name(self) -> str:
+        """For the ledger."""
+        return "permute-and-flip"
+
+    def charge(self, regime: Regime) -> float:
+        """Epsilon.
+
+        Raises:
+            ConfigError: The regime is not pure.
+        """
+        _only_pure(regime)
+        return self.epsilon
+
+    @classmethod
+    def for_charge(cls, regime: Regime, amount: float, sensitivity: float = 1.0) -> Self:
+        """The most accurate one that costs at most the amount.
+
+        Raises:
+            ConfigError: The regime is not pure, or the amount is not positive.
+        """
+        _only_pure(regime)
+        return cls(2.0 * sensitivity / (check_amount(amount) * _BELOW), sensitivity)
+
+
+def _only_pure(regime: Regime) -> None:
+    if regime is not Regime.PURE:
+        raise ConfigError(
+            "permute-and-flip is charged in pure budgets only: in zCDP it costs nearly four times the exponential mechanism",
+            remedy="select by the exponential mechanism",
+        )
+
+
+class AdditiveNoise(ABC):
+    """Independent integer noise, times ``step``, on every value of an answer.
+
+    Attributes:
+        scale: In counts: b of Laplace noise, sigma of Gaussian noise. ``scale / step`` is what the sampler receives.
+        step: Counts per lattice unit, a power of two.
+    """
+
+    scale: float
+    step: float
+
+    @property
+    @abstractmethod
+    def kind(self) -> NoiseKind:
+        """Shape of the noise."""
+
+    @property
+    def name(self) -> str:
+        """For the ledger."""
+        return f"discrete {self.kind.value.capitalize()}"
+
+    @property
+    @abstractmethod
+    def sensitivity(self) -> float:
+        """The L1 (Laplace) or L2 (Gaussian) sensitivity of the answer, in counts."""
+
+    @property
+    def units(self) -> float:
+        """The scale in lattice units, exact: what the sampler receives."""
+        return self.scale / self.step
+
+    @abstractmethod
+    def charge(self, regime: Regime) -> float:
+        """What one measurement costs, in the unit of the regime, rounded up."""
+
+    @property
+    @abstractmethod
+    def expected_abs(self) -> float:
+        """Expected absolute noise of one value, in counts."""
+
+    @property
+    @abstractmethod
+    def std(self) -> float:
+        """Standard deviation of the noise of one value, in counts."""
+
+    @abstractmethod
+    def quantile(self, confidence: float, values: int = 1) -> float:
+        """A bound on the absolute noise, in counts, two-sided.
+
+        Args:
+            confidence: Probability, between 0 and 1, with which it holds at least ...
+            values: ... for so many independent values at the same time.
+        """
+
+
+@final
+@dataclass(frozen=True)
+class LaplaceNoise(AdditiveNoise):
+    """Discrete Laplace noise: Pr(k steps) proportional to ``exp(-|k| step / scale)``.
+
+    Example:
+        >>> noise = LaplaceNoise.for_charge(Regime.PURE, 0.5, l1=1.0)
+        >>> round(noise.scale, 9), round(noise.expected_abs, 4), noise.quantile(0.95)
+        (2.0, 1.919, 6.0)
+    """
+
+    scale: float
+    l1: float = 1.0
+    step: float = field(default=1.0)
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        _check_scale(self.scale, self.l1, self.step)
+
+    @property
+    def kind(self) -> NoiseKind:
+        """Laplace."""
+        return NoiseKind.LAPLACE
+
+    @property
+    def sensitivity(self) -> float:
+        """L1, in counts."""
+        return self.l1
+
+    @property
+    def epsilon(self) -> float:
+        """Pure epsilon of one measurement: ``l1 / scale``, rounded up."""
+        return self.l1 / self.scale * _ABOVE
+
+    def charge(self, regime: Regime) -> float:
+        """epsilon, or epsilon tanh(epsilon / 2)."""
+        return self.epsilon if regime is Regime.PURE else pure_rho(self.epsilon) * _ABOVE
+
+    @classmethod
+    def for_charge(cls, regime: Regime, amount: float, l1: float = 1.0, step: float = 1.0) -> Self:
+        """The least noise that costs at most the amount.
+
+        Args:
+            regime: Unit of the amount.
+            amount: epsilon or rho.
+            l1: L1 sensitivity, in counts.
+            step: Counts per lattice unit.
+
+        Raises:
+            ConfigError: The amount is not positive, or so small that the noise cannot be drawn.
+        """
+        target = check_amount(amount) * _BELOW
+        return cls(l1 / (target if regime is Regime.PURE else _epsilon_of_pure_rho(target)), l1, step)
+
+    @property
+    def expected_abs(self) -> float:
+        """``step / sinh(step / scale)``."""
+        rate = 1.0 / self.units
+        return self.step / math.sinh(rate) if rate < 700.0 else 0.0
+
+    @property
+    def std(self) -> float:
+        """``step / (sqrt(2) sinh(step / (2 scale)))``."""
+        rate = 0.5 / self.units
+        return self.step / (math.sqrt(2.0) * math.sinh(rate)) if rate < 700.0 else 0.0
+
+    def quantile(self, confidence: float, values: int = 1) -> float:
+        """From the exact tail ``Pr(|noise| > k steps) = 2 p^(k+1) / (1 + p)``, ``p = exp(-step / scale)``."""
+        tail = _tail(confidence, values)
+        rate = 1.0 / self.units
+        beyond = (math.log(2.0) - math.log1p(math.exp(-rate)) - math.log(tail)) / rate
+        return self.step * max(0, math.ceil(beyond * (1.0 - 1e-12)) - 1)
+
+
+@final
+@dataclass(frozen=True)
+class GaussianNoise(AdditiveNoise):
+    """Discrete Gaussian noise (Canonne, Kamath, Steinke 2020): Pr(k steps) proportional to ``exp(-(k step)^2 / (2 sigma^2))``.
+
+    Example:
+        >>> noise = GaussianNoise.for_charge(Regime.ZCDP, 0.5, l2=1.0)
+        >>> round(noise.sigma, 9), round(noise.std, 4), noise.quantile(0.95)
+        (1.0, 1.0, 2.0)
+    """
+
+    sigma: float
+    l2: float = 1.0
+    step: float = field(default=1.0)
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        _check_scale(self.sigma, self.l2, self.step)
+
+    @property
+    def kind(self) -> NoiseKind:
+        """Gaussian."""
+        return NoiseKind.GAUSSIAN
+
+    @property
+    def scale(self) -> float:  # type: ignore[override]
+        """Sigma, in counts."""
+        return self.sigma
+
+    @property
+    def sensitivity(self) -> float:
+        """L2, in counts."""
+        return self.l2
+
+    def charge(self, regime: Regime) -> float:
+        """``l2^2 / (2 sigma^2)``.
+
+        Raises:
+            ConfigError: The regime is pure.
+        """
+        _only_zcdp(regime)
+        ratio = self.l2 / self.sigma
+        return ratio * ratio / 2.0 * _ABOVE
+
+    @classmethod
+    def for_charge(cls, regime: Regime, amount: float, l2: float = 1.0, step: float = 1.0) -> Self:
+        """The least noise that costs at most the amount.
+
+        Args:
+            regime: Must be zCDP.
+            amount: rho.
+            l2: L2 sensitivity, in counts.
+            step: Counts per lattice unit.
+
+        Raises:
+            ConfigError: The regime is pure, the amount is not positive, or so small that the noise cannot be drawn.
+        """
+        _only_zcdp(regime)
+        return cls(l2 / math.sqrt(2.0 * check_amount(amount) * _BELOW), l2, step)
+
+    @property
+    def expected_abs(self) -> float:
+        """Exact for narrow noise, by Euler and Maclaurin to 1e-8 for wide noise."""
+        return self.step * _gaussian_moments(self.units)[0]
+
+    @property
+    def std(self) -> float:
+        """Slightly below sigma for very narrow noise."""
+        return self.step * _gaussian_moments(self.units)[1]
+
+    def quantile(self, confidence: float, values: int = 1) -> float:
+        """Exact for narrow noise; for wide noise from ``Pr(X >= m) <= Pr(N(0, sigma^2) >= m - 1)``."""
+        tail = _tail(confidence, values)
+        if self.units >= _WIDE:
+            return self.step * math.ceil(-self.units * float(ndtri(tail / 2.0)))
+        magnitudes, mass = _gaussian_law(self.units)
+        beyond = np.cumsum(mass[::-1])[::-1] - mass  # Pr(|noise| > magnitude), summed from the small end
+        return self.step * float(magnitudes[int(np.argmax(beyond <= tail))])
+
+
+def _only_zcdp(regime: Regime) -> None:
+    if regime is not Regime.ZCDP:
+        raise ConfigError(
+            "Gaussian noise has no pure epsilon", remedy="measure with Laplace noise, or give a ZCDP or ApproxDP budget"
+        )
+
+
+def _tail(confidence: float, values: int) -> float:
+    """Probability left to one value so that all hold with the confidence."""
+    if not 0.0 < confidence < 1.0 or values < 1:
+        raise ConfigError(f"a confidence lies between 0 and 1, for at least one value; not {confidence}, {values}")
+    return -math.expm1(math.log(confidence) / values)
+
+
+_WIDE = 32.0
+"""In lattice units: from here on the discrete Gaussian's moments follow closed forms to 1e-8."""
+
+
+def _gaussian_law(
+    sigma: float,
+) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.float64]]]:
+    """Magnitudes 0, 1, ... and their probabilities (both signs together)."""
+    magnitudes = np.arange(math.ceil(40.0 * sigma) + 2, dtype=np.float64)
+    mass = np.exp(-0.5 * (magnitudes / sigma) ** 2)
+    mass[1:] *= 2.0
+    return magnitudes, mass / mass.sum()
+
+
+@lru_cache(maxsize=256)
+def _gaussian_moments(sigma: float) -> tuple[float, float]:
+    """E|X| and the standard deviation of the discrete Gaussian, in lattice units."""
+    if sigma >= _WIDE:
+        return (2.0 * sigma * sigma - 1.0 / 6.0) / (sigma * math.sqrt(2.0 * math.pi)), sigma
+    magnitudes, mass = _gaussian_law(sigma)
+    return float(magnitudes @ mass), math.sqrt(float(magnitudes**2 @ mass))

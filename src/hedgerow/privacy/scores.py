@@ -1,0 +1,125 @@
+"""Scores of candidates as exact binary fractions, so that their sensitivity holds exactly, not up to rounding.
+
+The score of candidate k is ``multiplier_k * (error_k - offset_k)`` with ``multiplier_k`` about ``weight_k / l1_k``:
+errors of all kinds of candidates are brought to the same unit, counts per unit of sensitivity ("equal units").
+
+In floating point each of these operations could round differently on neighbouring tables. Here none rounds:
+
+1. The answers of the hypothesis, and the offsets, are public; they are rounded to multiples of 2^-10 first. Exact
+   answers are multiples of 1 or 2^-20 and below 2^31. Differences and sums of their absolute values are then exact in
+   53 bits.
+2. ``error_k`` is rounded *down* to a multiple of 2^-10. If x <= y + d, and d is a multiple of 2^-10, then
+   floor(x) <= floor(y + d) = floor(y) + d: so the sensitivity l1_k, rounded *up* to a multiple of 2^-10, still holds.
+   (For whole-valued queries l1_k is 1 or 2, and errors are multiples of 2^-10 already: nothing is rounded.)
+3. ``multiplier_k`` is ``weight_k / l1_k`` rounded down to 10 significant bits (exact for weights 1, 1/2, ... and l1
+   1, 2, ...). The error minus the offset is below 2^33 with 10 bits behind the point, hence the product has at most
+   53 bits: exact.
+4. So one record moves score k by at most ``multiplier_k * l1_k``, exactly, and Delta is the largest of these among
+   the eligible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from hedgerow.errors import ConfigError, QueryError
+from hedgerow.privacy.lattice import LARGEST_MASS
+from hedgerow.queries.query import Floats
+from hedgerow.queries.sensitivity import Neighbours
+from hedgerow.queries.workload import Workload
+
+GRID = 2.0**-10
+"""Counts: public answers, offsets and errors are multiples of it."""
+
+_SMALLEST_WEIGHT = 2.0**-500
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class EqualUnits:
+    """Public part of the scores: what one count of error is worth for each candidate.
+
+    Attributes:
+        multipliers: Units of score per count of error, shape ``(n_candidates,)``; 10 significant bits each.
+        sensitivities: Of each score, exact, shape ``(n_candidates,)``: about the weight of the candidate.
+    """
+
+    multipliers: Floats
+    sensitivities: Floats
+
+    @classmethod
+    def of(cls, workload: Workload, neighbours: Neighbours, *, weighted: bool = True) -> EqualUnits:
+        """From the workload's weights and L1 sensitivities.
+
+        Args:
+            workload: The workload.
+            neighbours: The neighbouring relation.
+            weighted: Whether the weights count; else all are 1.
+
+        Raises:
+            ConfigError: A weight is extremely small.
+        """
+        l1 = np.maximum(np.ceil(workload.sensitivities(neighbours) / GRID), 1.0) * GRID
+        weights = workload.candidate_weights if weighted else np.ones(workload.n_candidates)
+        if not (weights >= _SMALLEST_WEIGHT).all():
+            raise ConfigError("the weights of a workload are too small", remedy="give weights near 1")
+        multipliers = _ten_bits(weights / l1)
+        return cls(multipliers, multipliers * l1)
+
+
+def _ten_bits(numbers: Floats) -> Floats:
+    """Positive numbers rounded down to 10 significant bits."""
+    fraction, exponent = np.frexp(numbers)
+    return np.ldexp(np.floor(fraction * 1024.0) / 1024.0, exponent)
+
+
+def public_answers(workload: Workload, answers: Floats) -> Floats:
+    """Answers of a hypothesis, on the grid.
+
+    Args:
+        workload: The workload.
+        answers: In counts, shape ``(n_queries,)``.
+
+    Raises:
+        QueryError: The number of answers is wrong, or they are not finite or beyond 2^31.
+    """
+    given = np.asarray(answers, dtype=np.float64)
+    if given.shape != (workload.n_queries,):
+        raise QueryError(f"{workload.n_queries} answers are needed, not an array of shape {given.shape}")
+    if not np.isfinite(given).all() or workload.candidate_errors(given).max() > LARGEST_MASS:
+        raise QueryError("the answers of the hypothesis are not finite, or their sum passes 2^31")
+    return np.rint(given / GRID) * GRID
+
+
+def public_offsets(workload: Workload, offsets: Floats | None) -> Floats | float:
+    """Offsets on the grid; 0 where none are given.
+
+    Args:
+        workload: The workload.
+        offsets: Counts to subtract from the error of each candidate, shape ``(n_candidates,)``.
+
+    Raises:
+        QueryError: The number of offsets is wrong, or they are not finite or beyond 2^31.
+    """
+    if offsets is None:
+        return 0.0
+    given = np.asarray(offsets, dtype=np.float64)
+    if given.shape != (workload.n_candidates,):
+        raise QueryError(f"{workload.n_candidates} offsets are needed, not an array of shape {given.shape}")
+    if not np.isfinite(given).all() or np.abs(given).max() > LARGEST_MASS:
+        raise QueryError("the offsets are not finite, or beyond 2^31")
+    return np.rint(given / GRID) * GRID
+
+
+def grid_errors(workload: Workload, exact: Floats, answers: Floats) -> Floats:
+    """L1 error of each candidate in counts, rounded down to the grid. Private.
+
+    Args:
+        workload: The workload.
+        exact: Exact answers, shape ``(n_queries,)``.
+        answers: What `public_answers` returned.
+    """
+    return np.floor(workload.candidate_errors(exact - answers) / GRID) * GRID

@@ -1,0 +1,84 @@
+"""The noisy error of a workload: an honest figure for the report, paid for like any other look at the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+from hedgerow.errors import BudgetError
+from hedgerow.privacy.mechanism import AdditiveNoise, GaussianNoise, LaplaceNoise
+from hedgerow.queries.measurement import NoiseKind
+
+
+@final
+@dataclass(frozen=True)
+class WorkloadError:
+    """Noisy mean and maximum over the candidates of (L1 error / L1 sensitivity), of one fixed set of answers.
+
+    The unit is *counts per unit of sensitivity*: for a single counting query its absolute error (halved for a parity
+    under "replace"), for a marginal the sum of the absolute errors of its cells (halved under "replace").
+
+    Attributes:
+        mean: Noisy mean; may be negative.
+        maximum: Noisy maximum; may be negative.
+        mean_noise: Noise of the mean.
+        maximum_noise: Noise of the maximum.
+        n_candidates: Number of candidates that the mean and the maximum are over.
+        unit: Counts in one unit if that is the same for all candidates, else None.
+
+    Example:
+        >>> error = WorkloadError(40.0, 90.0, LaplaceNoise(2.0), LaplaceNoise(2.0), n_candidates=28, unit=2.0)
+        >>> error.mean_interval(0.95), error.maximum_bound(0.95)
+        ((34.0, 46.0), 95.0)
+    """
+
+    mean: float
+    maximum: float
+    mean_noise: LaplaceNoise | GaussianNoise
+    maximum_noise: LaplaceNoise | GaussianNoise
+    n_candidates: int
+    unit: float | None
+
+    def mean_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Bounds on the mean error, at least 0, that hold with the confidence."""
+        reach = self.mean_noise.quantile(confidence)
+        return max(0.0, self.mean - reach), max(0.0, self.mean + reach)
+
+    def maximum_bound(self, confidence: float = 0.95) -> float:
+        """A number that the largest error does not pass, with the confidence; at least 0."""
+        return max(0.0, self.maximum + self.maximum_noise.quantile(max(1e-9, 2.0 * confidence - 1.0)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "mean": self.mean,
+            "maximum": self.maximum,
+            "mean_noise": _noise_to_dict(self.mean_noise),
+            "maximum_noise": _noise_to_dict(self.maximum_noise),
+            "n_candidates": self.n_candidates,
+            "unit": self.unit,
+        }
+
+    @classmethod
+    def from_dict(cls, mapping: Mapping[str, Any]) -> WorkloadError:
+        """Read what `to_dict` wrote.
+
+        Raises:
+            BudgetError: A field is missing or unknown.
+        """
+        try:
+            fields = dict(mapping)
+            noises = {name: _noise_from_dict(fields.pop(name)) for name in ("mean_noise", "maximum_noise")}
+            return cls(**fields, **noises)
+        except (KeyError, TypeError) as error:
+            raise BudgetError(f"this is not a workload error: {error}") from error
+
+
+def _noise_to_dict(noise: AdditiveNoise) -> dict[str, Any]:
+    return {"kind": noise.kind.value, "scale": noise.scale, "sensitivity": noise.sensitivity, "step": noise.step}
+
+
+def _noise_from_dict(mapping: Mapping[str, Any]) -> LaplaceNoise | GaussianNoise:
+    make = {NoiseKind.LAPLACE.value: LaplaceNoise, NoiseKind.GAUSSIAN.value: GaussianNoise}[mapping["kind"]]
+    return make(mapping["scale"], mapping["sensitivity"], mapping["step"])
