@@ -1,0 +1,51 @@
+"""A table of counts over every cell of a small domain, with no cleverness: a double for sources and models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.queries.query import Conjunction, Floats
+
+
+@dataclass(frozen=True, eq=False)
+class DenseTables:
+    """Counts of every cell; fits the protocols ``Tables`` and ``CountSource``."""
+
+    domain: Domain
+    cells: Floats
+    cheap_cells: int = 2**16
+
+    @classmethod
+    def of_records(cls, domain: Domain, records: Iterable[Sequence[int]]) -> DenseTables:
+        """From records, one code per attribute."""
+        cells = np.zeros(domain.shape)
+        for record in records:
+            cells[tuple(record)] += 1
+        return cls(domain, cells)
+
+    @classmethod
+    def random(cls, domain: Domain, n: int, seed: int) -> DenseTables:
+        """``n`` records, unevenly spread over the domain."""
+        generator = np.random.default_rng(seed)
+        weights = generator.dirichlet(np.full(domain.size, 0.3))
+        return cls(domain, generator.multinomial(n, weights).astype(np.float64).reshape(domain.shape))
+
+    def total(self) -> int:
+        """Number of records."""
+        return round(float(self.cells.sum()))
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        """One sum for each."""
+        return [self._marginal(clique) for clique in cliques]
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
+        """One sum for each."""
+        return np.array([float((query.values() * self._marginal(query.scope)).sum()) for query in queries])
+
+    def _marginal(self, clique: Clique) -> Floats:
+        dropped = tuple(axis for axis, name in enumerate(self.domain.names) if name not in clique)
+        return np.asarray(self.cells.sum(axis=dropped), dtype=np.float64)
