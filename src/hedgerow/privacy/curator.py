@@ -129,7 +129,7 @@ class Curator:
             self.__ledger.charge(free)
             return float(max(1, self.__source.total()))
         noise = self._noise(1.0, 1.0, 1.0, charge, None)
-        self._charge("total", "number of records", noise)
+        self.__ledger.charge(self._event("total", "number of records", noise))
         noisy = self._perturb(np.array([self.__source.total()], dtype=np.int64), noise)
         return max(1.0, float(noisy[0]))
 
@@ -174,7 +174,7 @@ class Curator:
         """
         noise = self.noise_for(target, charge, kind)
         check_mass(0, max(map(abs, target.bounds)))
-        self._charge(label, target.text, noise, target.size)
+        self.__ledger.charge(self._event(label, target.text, noise, target.size))
         values = self._perturb(exact_units(target, self.__source), noise)
         return Measurement(target, values, noise.kind, noise.scale)
 
@@ -219,7 +219,7 @@ class Curator:
         units = EqualUnits.of(workload, self.neighbours)
         public, offset = public_answers(workload, answers), public_offsets(workload, offsets)
         mechanism = _selection(law, self.regime, charge, float(units.sensitivities[places].max()))
-        self._charge(label, f"worst of {len(places):,} candidates", mechanism)
+        self.__ledger.charge(self._event(label, f"worst of {len(places):,} candidates", mechanism))
         errors = grid_errors(workload, self._exact_answers(workload), public)
         scores = (units.multipliers * (errors - offset))[places]
         draw = self.__noise.choose if law == "exponential" else self.__noise.permute_and_flip
@@ -249,13 +249,14 @@ class Curator:
         units = EqualUnits.of(workload, self.neighbours, weighted=False)
         public = public_answers(workload, answers)
         noise = self._noise(1.0 + GRID, 1.0 + GRID, GRID, charge / 2.0, None)
-        noisy = []
-        for name, reduce in (("mean", _mean), ("maximum", np.max)):
-            self._charge(label, f"{name} error of {workload.n_candidates:,} candidates", noise)
-            errors = units.multipliers * grid_errors(workload, self._exact_answers(workload), public)
-            exact = math.floor(float(reduce(errors)) / GRID)
-            noisy.append(float(self._perturb(np.array([exact], dtype=np.int64), noise)[0]))
-        return WorkloadError(*noisy, noise, noise, workload.n_candidates, _common(units.multipliers))
+        candidates = f"{workload.n_candidates:,} candidates"
+        self.__ledger.charge(
+            *(self._event(label, f"{name} error of {candidates}", noise) for name in ("mean", "largest"))
+        )
+        errors = units.multipliers * grid_errors(workload, self._exact_answers(workload), public)
+        exact = np.floor(np.array([_mean(errors), errors.max()]) / GRID).astype(np.int64)
+        mean, maximum = self._perturb(exact, noise).tolist()
+        return WorkloadError(mean, maximum, noise, noise, workload.n_candidates, _common(units.multipliers))
 
     def _exact_answers(self, workload: Workload) -> Floats:
         """Exact answers of the whole workload, computed once. Private."""
@@ -276,20 +277,18 @@ class Curator:
             return LaplaceNoise.for_charge(self.regime, charge, l1, step)
         return GaussianNoise.for_charge(self.regime, charge, l2, step)
 
-    def _charge(self, label: str, target: str, mechanism: AdditiveNoise | Selection, values: int = 1) -> None:
-        """Record the event before anything is read."""
-        self.__ledger.charge(
-            Event(
-                label,
-                mechanism.name,
-                target,
-                mechanism.sensitivity,
-                mechanism.scale,
-                mechanism.charge(self.regime),
-                self.__budget.unit,
-                self.neighbours.value,
-                values,
-            )
+    def _event(self, label: str, target: str, mechanism: AdditiveNoise | Selection, values: int = 1) -> Event:
+        """What the ledger holds of one use of a mechanism."""
+        return Event(
+            label=label,
+            mechanism=mechanism.name,
+            target=target,
+            sensitivity=mechanism.sensitivity,
+            scale=mechanism.scale,
+            charge=mechanism.charge(self.regime),
+            unit=self.__budget.unit,
+            neighbours=self.neighbours.value,
+            values=values,
         )
 
     def _perturb(self, units: NDArray[np.int64], noise: LaplaceNoise | GaussianNoise) -> Floats:

@@ -92,6 +92,6 @@ def check_mass(total: int, largest_value: float = 1.0) -> None:
     """
     if total * max(1.0, largest_value) > LARGEST_MASS:
         raise DataError(
-            f"a table of that many records, with query values up to {largest_value:.6g}, passes the largest mass of 2^31",
+            f"so many records, with query values up to {largest_value:.6g}, pass the largest mass of 2^31",
             remedy="sample the table first, or scale the explicit queries down",
         )

@@ -114,22 +114,25 @@ class Ledger:
         self._unit = unit
         self._events: list[Event] = []
         self._lock = threading.Lock()
-        for event in events:
-            self.charge(event)
+        self.charge(*events)
 
-    def charge(self, event: Event) -> None:
-        """Record an event, or refuse it and change nothing.
+    def charge(self, *events: Event) -> None:
+        """Record events, or refuse them all and change nothing.
 
         Raises:
             BudgetExceededError: The charges would pass the limit.
-            BudgetError: The event is in another unit.
+            BudgetError: An event is in another unit.
         """
-        if event.unit != self._unit:
-            raise BudgetError(f"this ledger counts {self._unit}; the event is in {event.unit}")
+        for event in events:
+            if event.unit != self._unit:
+                raise BudgetError(f"this ledger counts {self._unit}; the event is in {event.unit}")
+        requested = [event.charge for event in events]
         with self._lock:
-            if math.fsum([*self._charges, event.charge, -self._limit]) > 0.0:
-                raise BudgetExceededError(requested=event.charge, spent=self.spent, limit=self._limit, unit=self._unit)
-            self._events.append(event)
+            if math.fsum([*self._charges, *requested, -self._limit]) > 0.0:
+                raise BudgetExceededError(
+                    requested=math.fsum(requested), spent=self.spent, limit=self._limit, unit=self._unit
+                )
+            self._events.extend(events)
 
     @property
     def _charges(self) -> list[float]:

@@ -36,6 +36,7 @@ from scipy.special import ndtri
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Regime
 from hedgerow.queries.measurement import NoiseKind
+from hedgerow.queries.query import Floats
 
 _ABOVE = 1.0 + 2.0**-50
 _BELOW = 1.0 - 2.0**-45
@@ -44,7 +45,7 @@ _LARGEST_SCALE = 2.0**60
 
 
 def bounded_range_rho(epsilon: float) -> float:
-    """zCDP of the exponential mechanism's law: ``epsilon^2 / 8``.
+    """The rho of the exponential mechanism's law: ``epsilon^2 / 8``.
 
     Example:
         >>> bounded_range_rho(2.0)
@@ -54,7 +55,7 @@ def bounded_range_rho(epsilon: float) -> float:
 
 
 def pure_rho(epsilon: float) -> float:
-    """zCDP of any epsilon-DP mechanism: ``epsilon tanh(epsilon / 2)``, attained by randomised response.
+    """The rho of any epsilon-DP mechanism: ``epsilon tanh(epsilon / 2)``, attained by randomised response.
 
     Example:
         >>> round(pure_rho(1.0), 6)
@@ -215,7 +216,7 @@ class PermuteAndFlip(Selection):
 def _only_pure(regime: Regime) -> None:
     if regime is not Regime.PURE:
         raise ConfigError(
-            "permute-and-flip is charged in pure budgets only: in zCDP it costs nearly four times the exponential mechanism",
+            "permute-and-flip is for pure budgets only; in zCDP it costs nearly four times the exponential mechanism",
             remedy="select by the exponential mechanism",
         )
 
@@ -352,7 +353,9 @@ class LaplaceNoise(AdditiveNoise):
 @final
 @dataclass(frozen=True)
 class GaussianNoise(AdditiveNoise):
-    """Discrete Gaussian noise (Canonne, Kamath, Steinke 2020): Pr(k steps) proportional to ``exp(-(k step)^2 / (2 sigma^2))``.
+    """Discrete Gaussian noise: Pr(k steps) proportional to ``exp(-(k step)^2 / (2 sigma^2))``.
+
+    See Canonne, Kamath and Steinke (2020): its rho is that of continuous Gaussian noise, for vectors too.
 
     Example:
         >>> noise = GaussianNoise.for_charge(Regime.ZCDP, 0.5, l2=1.0)
@@ -447,9 +450,7 @@ _WIDE = 32.0
 """In lattice units: from here on the discrete Gaussian's moments follow closed forms to 1e-8."""
 
 
-def _gaussian_law(
-    sigma: float,
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.float64]]]:
+def _gaussian_law(sigma: float) -> tuple[Floats, Floats]:
     """Magnitudes 0, 1, ... and their probabilities (both signs together)."""
     magnitudes = np.arange(math.ceil(40.0 * sigma) + 2, dtype=np.float64)
     mass = np.exp(-0.5 * (magnitudes / sigma) ** 2)

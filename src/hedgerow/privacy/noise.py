@@ -54,7 +54,10 @@ class NoiseSource(Protocol):
         ...
 
     def permute_and_flip(self, scores: Floats, scale: float) -> int:
-        """An index by permute-and-flip: the first, in random order, whose coin of ``exp((score - max) / scale)`` shows heads."""
+        """An index by permute-and-flip: the first, in random order, whose coin shows heads.
+
+        The coin of a candidate has probability ``exp((score - largest score) / scale)``.
+        """
         ...
 
 
@@ -106,10 +109,10 @@ class OpenDPNoise:
         return self._noisy_max(scores, scale, _opendp().max_divergence())
 
     def _noisy_max(self, scores: Floats, scale: float, measure: object) -> int:
-        # OpenDP draws the exponential mechanism's law under zero-concentrated divergence, permute-and-flip under max
-        divergence. dp = _opendp() domain, metric = dp.vector_domain(dp.atom_domain(T="f64", nan=False)),
-        dp.linf_distance(T="f64") return int(dp.m.make_noisy_max(domain, metric, measure,
-        scale=scale)(scores.tolist()))
+        # OpenDP's law is the exponential mechanism's under zero-concentrated divergence, permute-and-flip under max.
+        dp = _opendp()
+        domain, metric = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.linf_distance(T="f64")
+        return int(dp.m.make_noisy_max(domain, metric, measure, scale=scale)(scores.tolist()))
 
 
 @final
@@ -141,7 +144,7 @@ class SeededNoise:
         return _saturated_sum(values, first - second)
 
     def gaussian(self, values: Integers, sigma: float) -> Integers:
-        """See `NoiseSource.gaussian`: rejection from discrete Laplace noise (Canonne, Kamath, Steinke 2020, algorithm 3)."""
+        """See `NoiseSource.gaussian`: rejection from Laplace noise (Canonne, Kamath, Steinke 2020, algorithm 3)."""
         width = math.floor(sigma) + 1.0
         noise = np.zeros(len(values), dtype=np.int64)
         open_ = np.arange(len(values))

@@ -69,9 +69,10 @@ class WorkloadError:
         """
         try:
             fields = dict(mapping)
-            noises = {name: _noise_from_dict(fields.pop(name)) for name in ("mean_noise", "maximum_noise")}
-            return cls(**fields, **noises)
-        except (KeyError, TypeError) as error:
+            for name in ("mean_noise", "maximum_noise"):
+                fields[name] = _noise_from_dict(fields[name])
+            return cls(**fields)
+        except (KeyError, TypeError, ValueError) as error:
             raise BudgetError(f"this is not a workload error: {error}") from error
 
 
@@ -80,5 +81,6 @@ def _noise_to_dict(noise: AdditiveNoise) -> dict[str, Any]:
 
 
 def _noise_from_dict(mapping: Mapping[str, Any]) -> LaplaceNoise | GaussianNoise:
-    make = {NoiseKind.LAPLACE.value: LaplaceNoise, NoiseKind.GAUSSIAN.value: GaussianNoise}[mapping["kind"]]
-    return make(mapping["scale"], mapping["sensitivity"], mapping["step"])
+    if NoiseKind(mapping["kind"]) is NoiseKind.LAPLACE:
+        return LaplaceNoise(mapping["scale"], mapping["sensitivity"], mapping["step"])
+    return GaussianNoise(mapping["scale"], mapping["sensitivity"], mapping["step"])
