@@ -10,10 +10,8 @@ A comparison is true for some codes, false for others and unknown for the rest. 
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,17 +110,13 @@ def compare(attribute: Attribute, symbol: str, value: str) -> Truth:
         >>> compare(Binned("hours", (0, 20, 40, 100)), "<", "40").yes.tolist()
         [True, True, False]
     """
-    number = _number(attribute, value)
-    below: Callable[[Any, Any], Any] = operator.lt if symbol == "<" else operator.le
+    below, not_below = (
+        _bins_below(attribute, symbol, value)
+        if isinstance(attribute, Binned)
+        else _values_below(attribute, symbol, value)
+    )
     yes, no = np.zeros((2, attribute.size), dtype=bool)
-    if isinstance(attribute, Binned):
-        inside, outside = _bins_below(attribute, symbol, number)
-        if not (inside | outside).all():
-            raise _cut_bin(attribute, int(np.argmin(inside | outside)), value)
-    else:
-        inside = below(_ordered_values(attribute), number)
-        outside = ~inside
-    yes[: attribute.ordinary], no[: attribute.ordinary] = inside, outside
+    yes[: attribute.ordinary], no[: attribute.ordinary] = below, not_below
     return Truth(yes, no)
 
 
@@ -157,40 +151,43 @@ def _number(attribute: Attribute, value: str) -> float:
     return number
 
 
-def _ordered_values(attribute: Attribute) -> NDArray[np.float64]:
+def _values_below(attribute: Attribute, symbol: str, value: str) -> tuple[Mask, Mask]:
+    """Ordinary values below the number, and those not below it."""
     if isinstance(attribute, IntegerRange):
-        return np.arange(attribute.minimum, attribute.maximum + 1, dtype=np.float64)
-    if isinstance(attribute, Categorical):
-        numbers = np.array(attribute.values)
-        if numbers.dtype.kind in "iuf":
-            return numbers.astype(np.float64)
-    raise QueryError(
-        f"the values of attribute {attribute.name!r} have no order, so <, <=, >, >= and between say nothing",
-        remedy=f"list the values, as in \"{in_condition(attribute.name)} in ('{attribute.label(0)}', ...)\"",
-    )
+        values = np.arange(attribute.minimum, attribute.maximum + 1, dtype=np.float64)
+    else:
+        values = np.array(attribute.values if isinstance(attribute, Categorical) else ())
+    if values.dtype.kind not in "iuf":
+        raise QueryError(
+            f"the values of attribute {attribute.name!r} have no order, so <, <=, >, >= and between say nothing",
+            remedy=f"list the values, as in \"{in_condition(attribute.name)} in ('{attribute.label(0)}', ...)\"",
+        )
+    number = _number(attribute, value)
+    below = values < number if symbol == "<" else values <= number
+    return below, ~below
 
 
-def _bins_below(attribute: Binned, symbol: str, number: float) -> tuple[Mask, Mask]:
-    """Bins that lie wholly below the number, and bins that lie wholly not below it."""
+def _bins_below(attribute: Binned, symbol: str, value: str) -> tuple[Mask, Mask]:
+    """Bins that lie wholly below the number, and bins that lie wholly not below it; together all of them."""
+    number = _number(attribute, value)
     if attribute.whole:
         bounds = np.array([attribute.whole_bounds(code) for code in range(attribute.ordinary)], dtype=np.float64)
         low, high = bounds[:, 0], bounds[:, 1]
     else:
         edges = np.array(attribute.edges)
         low, high = edges[:-1], np.append(np.nextafter(edges[1:-1], -np.inf), edges[-1])
-    return (high < number, low >= number) if symbol == "<" else (high <= number, low > number)
+    below, not_below = (high < number, low >= number) if symbol == "<" else (high <= number, low > number)
+    if not (below | not_below).all():
+        raise _cut_bin(attribute, int(np.argmin(below | not_below)), value)
+    return below, not_below
 
 
 def _cut_bin(attribute: Binned, code: int, value: str) -> QueryError:
-    edges = ", ".join(f"{edge:.12g}" for edge in attribute.edges[code : code + 2])
-    name = in_condition(attribute.name)
-    ways = f"its edges are {edges}: for example '{name} < {attribute.edges[code]:.12g}'"
-    if code < attribute.ordinary - 1:
-        ways += f" or '{name} < {attribute.edges[code + 1]:.12g}'"
-    else:
-        ways += f" or '{name} <= {attribute.edges[code + 1]:.12g}'"
+    name, label = in_condition(attribute.name), attribute.label(code)
+    first, second = attribute.edges[code : code + 2]
+    closed = "<=" if code == attribute.ordinary - 1 else "<"
     return QueryError(
-        f"{value} cuts the bin {attribute.label(code)} of attribute {attribute.name!r}, whose records are counted "
-        "together",
-        remedy=ways,
+        f"{value} cuts the bin {label} of attribute {attribute.name!r}, whose records are counted together",
+        remedy=f"use its edges, '{name} < {first:.12g}' or '{name} {closed} {second:.12g}', or all of it, "
+        f"\"{name} = '{label}'\"",
     )

@@ -137,10 +137,13 @@ def _sum_axis(table: NDArray[Any], left: int, summed: int, right: int) -> NDArra
     if table.dtype != np.float64:
         return np.einsum("abc->ac", table.reshape(left, summed, right)).reshape(-1)
     ones = np.ones(summed)
+    result: NDArray[Any]
     if right == 1:
-        return table.reshape(left, summed) @ ones
-    if left == 1:
-        return ones @ table.reshape(summed, right)
-    if right <= _NARROW and summed * right <= _NARROW_ROWS:
-        return (table.reshape(left, summed * right) @ np.tile(np.eye(right), (summed, 1))).reshape(-1)
-    return np.matmul(ones[None, :], table.reshape(left, summed, right)).reshape(-1)
+        result = np.matmul(table.reshape(left, summed), ones)
+    elif left == 1:
+        result = np.matmul(ones, table.reshape(summed, right))
+    elif right <= _NARROW and summed * right <= _NARROW_ROWS:
+        result = np.matmul(table.reshape(left, summed * right), np.tile(np.eye(right), (summed, 1)))
+    else:
+        result = np.matmul(ones[None, :], table.reshape(left, summed, right))
+    return result.reshape(-1)

@@ -52,23 +52,18 @@ def parse_workload(text: str, domain: Domain) -> tuple[list[Family], list[float]
             raise _unknown_family(text, start, segment)
         body, weight = _split_weight(segment[found.end() :])
         part = _Part(text, start + found.end(), found.group(1), body, domain)
+        build = _READERS[part.kind](part)
         try:
-            families.append(_READERS[part.kind](part))
-        except _PlacedError:
-            raise
+            families.append(build())
         except HedgerowError as error:
             raise part.error(error.message, part.start, error.remedy) from error
         weights.append(weight)
     return families, weights
 
 
-class _PlacedError(QueryError):
-    """An error whose message names its place already."""
-
-
 def _error(text: str, place: int, message: str, remedy: str) -> QueryError:
     where = f"at character {place + 1}" if place < len(text) else "at the end"
-    return _PlacedError(f"workload {text!r}, {where}: {message}", remedy=remedy)
+    return QueryError(f"workload {text!r}, {where}: {message}", remedy=remedy)
 
 
 @final
@@ -166,36 +161,44 @@ def _names(part: _Part, tokens: list[_Token], marks: str) -> list[list[str]]:
     return lists
 
 
-def _cliques(part: _Part, of_order: Callable[[Domain, int], tuple[Clique, ...]]) -> list[Clique]:
+_Builder = Callable[[], Family]
+"""Makes the family once its text is understood; what fails there concerns the family as a whole."""
+
+
+def _cliques(part: _Part, of_order: Callable[[Domain, int], tuple[Clique, ...]]) -> Callable[[], list[Clique]]:
     tokens = _tokens(part)
     if len(tokens) == 1 and tokens[0].kind == "word" and tokens[0].word.isdigit():
-        return list(of_order(part.domain, int(tokens[0].word)))
-    return [tuple(names) for names in _names(part, tokens, "*,")]
+        return lambda: list(of_order(part.domain, int(tokens[0].word)))
+    names = _names(part, tokens, "*,")
+    return lambda: [tuple(clique) for clique in names]
 
 
-def _marginals(part: _Part) -> Family:
-    return Marginals(part.domain, _cliques(part, cliques_of_order))
+def _marginals(part: _Part) -> _Builder:
+    cliques = _cliques(part, cliques_of_order)
+    return lambda: Marginals(part.domain, cliques())
 
 
-def _cells(part: _Part) -> Family:
-    return Cells(part.domain, _cliques(part, cliques_of_order))
+def _cells(part: _Part) -> _Builder:
+    cliques = _cliques(part, cliques_of_order)
+    return lambda: Cells(part.domain, cliques())
 
 
-def _parities(part: _Part) -> Family:
-    return Parities(part.domain, _cliques(part, parity_scopes))
+def _parities(part: _Part) -> _Builder:
+    cliques = _cliques(part, parity_scopes)
+    return lambda: Parities(part.domain, cliques())
 
 
-def _prefixes(part: _Part) -> Family:
+def _prefixes(part: _Part) -> _Builder:
     names = _names(part, _tokens(part), ",")
     if len(names) != 1:
         raise part.error("prefixes are of one attribute", part.start, "write 'prefixes:age; prefixes:hours'")
-    return Boxes.prefixes(part.domain, names[0][0])
+    return lambda: Boxes.prefixes(part.domain, names[0][0])
 
 
-def _ranges(part: _Part) -> Family:
+def _ranges(part: _Part) -> _Builder:
     tokens = _tokens(part)
     colons = [i for i, token in enumerate(tokens) if token.kind == "mark" and token.word == ":"]
-    names = _names(part, tokens[: colons[0]] if colons else tokens, ",")
+    lists = _names(part, tokens[: colons[0]] if colons else tokens, ",")
     numbers = [_whole(part, tokens, i) for i in colons]
     if len(numbers) > 2:
         raise part.error("at most a count and a seed follow the attributes", tokens[colons[2]].place)
@@ -203,7 +206,7 @@ def _ranges(part: _Part) -> Family:
         raise part.error(f"{tokens[colons[-1] + 2].word!r} is not expected", tokens[colons[-1] + 2].place)
     count = numbers[0] if numbers else None
     seed = numbers[1] if len(numbers) == 2 else 0
-    return Boxes.ranges(part.domain, [name for listed in names for name in listed], count, seed)
+    return lambda: Boxes.ranges(part.domain, [name for names in lists for name in names], count, seed)
 
 
 def _whole(part: _Part, tokens: list[_Token], colon: int) -> int:
@@ -212,21 +215,21 @@ def _whole(part: _Part, tokens: list[_Token], colon: int) -> int:
     raise part.error("a whole number is expected after ':'", tokens[colon].place + 1)
 
 
-def _where(part: _Part) -> Family:
+def _where(part: _Part) -> _Builder:
     conditions = []
     for start, text in _conditions(part.body):
         place = part.start + start + len(text) - len(text.lstrip())
         if not text.strip():
             raise part.error("a condition is expected", place)
         try:
-            query = parse_predicate(text, part.domain)
+            query = parse_predicate(text.strip(), part.domain)
         except HedgerowError as error:
             raise part.error(error.message, place, error.remedy) from error
         if not isinstance(query, Conjunction):
             message = "conditions on several attributes are joined by 'or' or 'not', which a workload does not hold"
             raise part.error(message, place, "give the conditions one by one, joined by commas")
         conditions.append(query)
-    return Conjunctions(part.domain, conditions)
+    return lambda: Conjunctions(part.domain, conditions)
 
 
 def _conditions(body: str) -> list[tuple[int, str]]:
@@ -240,7 +243,7 @@ def _conditions(body: str) -> list[tuple[int, str]]:
     return [(cut + 1, body[cut + 1 : end]) for cut, end in zip(cuts, [*cuts[1:], len(body)], strict=True)]
 
 
-_READERS: dict[str, Callable[[_Part], Family]] = {
+_READERS: dict[str, Callable[[_Part], _Builder]] = {
     "marginals": _marginals,
     "cells": _cells,
     "parities": _parities,
