@@ -43,6 +43,27 @@ class Provenance:
         """
         return cls(algorithm, dict(parameters), secure, installed_versions())
 
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; ``from_dict`` reads it."""
+        return {
+            "stamp": self.stamp,
+            "algorithm": self.algorithm,
+            "parameters": dict(self.parameters),
+            "secure": self.secure,
+            "versions": dict(self.versions),
+        }
+
+    @classmethod
+    def from_dict(cls, mapping: Mapping[str, Any]) -> Self:
+        """Read what ``to_dict`` wrote.
+
+        Raises:
+            KeyError, TypeError, ValueError: It was something else.
+        """
+        if not isinstance(mapping["secure"], bool):
+            raise TypeError("whether the noise was secure is not said")
+        return cls(str(mapping["algorithm"]), dict(mapping["parameters"]), mapping["secure"], dict(mapping["versions"]))
+
     @property
     def stamp(self) -> str:
         """``"NOT PRIVATE: seeded"`` if the noise was seeded, else nothing."""

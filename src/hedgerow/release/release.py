@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+import math
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Literal, Self, final
 
+import numpy as np
+
+from hedgerow.errors import ConfigError, QueryError
+from hedgerow.queries.measurement import NoiseKind
+from hedgerow.queries.predicate import parse_predicate
+from hedgerow.queries.query import Conjunction, LinearQuery, Marginal, Measurable
+from hedgerow.randomness import Seed
+from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect
+from hedgerow.release.error_evidence import from_workload_error
+from hedgerow.release.evidence import Evidence, measured
+from hedgerow.release.noise_bounds import sum_bound
 from hedgerow.release.provenance import Provenance
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from hedgerow.domain import Domain
     from hedgerow.models.model import Model
     from hedgerow.privacy.budget import Budget
-    from hedgerow.privacy.curator import WorkloadError
     from hedgerow.privacy.ledger import Event
+    from hedgerow.privacy.workload_error import WorkloadError
     from hedgerow.queries.measurement import Measurement
     from hedgerow.queries.workload import Workload
+    from hedgerow.records import Records
+
+Method = Literal["systematic", "independent"]
 
 
 @final
@@ -46,3 +65,163 @@ class Release:
     def domain(self) -> Domain:
         """The public domain."""
         return self.workload.domain
+
+    @property
+    def spent(self) -> float:
+        """Sum of the charges, in the budget's unit."""
+        return math.fsum(event.charge for event in self.events)
+
+    def guarantee(self) -> str:
+        """What the release promises about the people in the table, in one sentence; or that it promises nothing."""
+        statement = self.budget.statement()
+        return statement if self.provenance.secure else f"{self.provenance.stamp}. With secure noise: {statement}"
+
+    def sample(self, n: int | None = None, seed: Seed = None, method: Method = "systematic") -> Records:
+        """Synthetic records.
+
+        Args:
+            n: How many; the rounded (noisy) number of records by default.
+            seed: Of the drawing, which is no part of the privacy guarantee; fresh by default.
+            method: ``"systematic"`` rounds the hypothesis to whole records with little extra error; ``"independent"``
+                draws each record on its own.
+
+        Returns:
+            Exactly ``n`` records.
+
+        Raises:
+            ConfigError: ``n`` is negative or the method is unknown.
+        """
+        from hedgerow.records import Records
+
+        wanted = max(1, round(self.total)) if n is None else n
+        if wanted < 0 or method not in ("systematic", "independent"):
+            raise ConfigError(
+                f"cannot draw {wanted} records by the method {method!r}",
+                remedy="give a number from 0 on, and 'systematic' or 'independent'",
+            )
+        return Records(self.model.sample(wanted, seed, method), self.domain)
+
+    def marginal(self, names: Iterable[str]) -> pa.Table:
+        """A synthetic marginal as an Arrow table.
+
+        Args:
+            names: Attributes, any order.
+
+        Returns:
+            One column of labels per attribute, in domain order, and ``count``: the model's counts, one row per cell.
+
+        Raises:
+            DomainError: A name is not an attribute.
+            QueryError: No name is given.
+        """
+        import pyarrow as pa
+
+        clique = Marginal(self.domain, tuple(names)).scope
+        table = self.model.marginals([clique])[0]
+        codes = np.unravel_index(np.arange(table.size), table.shape)
+        columns = {
+            name: pa.array(self.domain[name].labels).take(pa.array(axis))
+            for name, axis in zip(clique, codes, strict=True)
+        }
+        counts = "count" if "count" not in columns else "synthetic count"
+        return pa.table([*columns.values(), pa.array(table.reshape(-1))], names=[*columns, counts])
+
+    def answer(self, query: str | Measurable, confidence: float = 0.95) -> Answer:
+        """Answer a counting query, with an interval that says what it covers.
+
+        The interval is for the true answer on the private table. It comes from the noise of what was measured, from
+        the noisy maximum error of the workload, or there is none: see ``release/answer.py`` for the derivation.
+
+        Args:
+            query: A condition in SQL (see ``parse_predicate``), or a linear query.
+            confidence: That the interval covers the true answer, over the noise of the run.
+
+        Raises:
+            QueryError: The text is not understood, or a whole marginal is asked for.
+            ConfigError: The confidence is not between 0 and 1.
+        """
+        check_confidence(confidence)
+        asked = parse_predicate(query, self.domain) if isinstance(query, str) else query
+        if not isinstance(asked, LinearQuery) or asked.domain != self.domain:
+            raise QueryError(
+                f"{asked.text!r} is not one linear query over the domain of the release",
+                remedy="ask for a condition, or call marginal() for all cells of a marginal",
+            )
+        return self.bound(asked, self._value(asked), confidence)
+
+    def bound(self, query: LinearQuery, value: float, confidence: float = 0.95) -> Answer:
+        """The answer to a linear query whose value under the model is known already.
+
+        Args:
+            query: A linear query over the domain.
+            value: The model's answer, in counts.
+            confidence: That the interval covers the true answer.
+        """
+        total = self._total_evidence()
+        if not query.scope:
+            return self._answer_total(query, value, total, confidence)
+        pieces = list(measured(query, self.measurements))
+        slack = total.slack(TOTAL_SHARE * check_confidence(confidence))
+        if self.error is not None:
+            found = from_workload_error(query, value, self.workload, self.error, self.budget.neighbours, slack)
+            pieces += [] if found is None else [found]
+        if not pieces:
+            return Answer(value, None, None, "nothing: no measurement and no evaluated workload covers this query")
+        return intersect(query, value, pieces, total, confidence)
+
+    def _value(self, query: LinearQuery) -> float:
+        if not query.scope:
+            return float(query.of_table(np.array(self.total))[0])
+        if isinstance(query, Conjunction):
+            return float(self.model.conjunctions([query])[0])
+        return float(query.of_table(self.model.marginals([query.scope])[0])[0])
+
+    def _total_evidence(self) -> Total:
+        noisy = [event for event in self.events if event.label == "total" and event.charge > 0.0]
+        if not noisy:
+            return Total(self.total, None)
+        kind = NoiseKind.GAUSSIAN if "Gaussian" in noisy[0].mechanism else NoiseKind.LAPLACE
+
+        def radius(risk: float) -> float:
+            return sum_bound(kind, noisy[0].scale, np.ones(1), copies=1, risk=risk)
+
+        return Total(self.total, Evidence(self.total, radius, "the noisy number of records"))
+
+    def _answer_total(self, query: LinearQuery, value: float, total: Total, confidence: float) -> Answer:
+        if total.evidence is None:
+            return Answer(value, value, value, "the true answer: the number of records is public")
+        factor = float(query.of_table(np.array(1.0))[0])
+
+        def radius(risk: float) -> float:
+            return abs(factor) * total.slack(risk)
+
+        piece = Evidence(value, radius, total.evidence.source)
+        return intersect(query, value, [piece], total, confidence)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the release to one file, in one step: a reader sees the old file or the whole new one.
+
+        The file is a zip archive of a JSON text and numpy arrays with checksums; no pickle, nothing private.
+
+        Args:
+            path: Target; its folder must exist.
+
+        Raises:
+            ReleaseError: The file cannot be written.
+        """
+        from hedgerow.release.file import save_release
+
+        save_release(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a release. The model is built when it is first used.
+
+        Raises:
+            ReleaseError: There is no such file, or it may not be read.
+            DamagedReleaseError: It is not a release, is truncated, or was changed.
+            ReleaseVersionError: It was written by a newer version.
+        """
+        from hedgerow.release.file import load_release
+
+        return load_release(path)

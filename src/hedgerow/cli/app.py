@@ -1,0 +1,75 @@
+"""The commands, and what happens when one fails."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from hedgerow.cli.console import Output
+from hedgerow.cli.domain import domain
+from hedgerow.cli.plan import plan
+from hedgerow.cli.released import answer, report, sample, show
+from hedgerow.cli.synth import synth
+from hedgerow.errors import HedgerowError
+
+FAILED = 1
+INTERRUPTED = 130
+
+
+class _Guarded(TyperGroup):
+    """Turns Hedgerow's errors and Ctrl-C into a message and an exit code; nothing is hidden that is a bug."""
+
+    def invoke(self, ctx: Any) -> Any:
+        output = ctx.ensure_object(Output)
+        try:
+            return super().invoke(ctx)
+        except HedgerowError as error:
+            output.fail(error)
+            raise typer.Exit(FAILED) from error
+        except KeyboardInterrupt as error:
+            output.err.print("[bold red]interrupted[/]")
+            output.result({"error": {"type": "Interrupted", "message": "interrupted", "remedy": ""}, **output.facts})
+            raise typer.Exit(INTERRUPTED) from error
+
+
+app = typer.Typer(
+    cls=_Guarded,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,  # they can print local variables, and those can be private
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        import hedgerow
+
+        typer.echo(f"hedgerow {hedgerow.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def overview(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    r"""Synthetic records and tables from sensitive data, with a differential privacy guarantee.
+
+    \b
+    A first run:
+      hedgerow domain people.csv -o people.domain.yaml     draft what records could exist, then edit the file
+      hedgerow plan --domain people.domain.yaml --epsilon 1 --total 50000
+      hedgerow synth people.csv --domain people.domain.yaml --epsilon 1 -o synthetic.csv --report report.html
+      hedgerow answer synthetic.release "age < 30 and sex = 'Female'"
+
+    \b
+    Exit codes: 0 done, 1 an error that is explained, 2 wrong usage, 130 interrupted.
+    """
+
+
+for command in (synth, plan, domain, sample, answer, show, report):
+    app.command()(command)

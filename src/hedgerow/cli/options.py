@@ -1,0 +1,142 @@
+"""Options that several commands share, and budgets from options."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hedgerow.cli.console import Output
+from hedgerow.queries.sensitivity import Neighbours
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.mwem import MWEM
+    from hedgerow.privacy.budget import Budget
+
+
+class Mechanism(StrEnum):
+    """Algorithms that the command line offers."""
+
+    MWEM = "mwem"
+
+
+BUDGET = "Budget"
+OUTPUT = "Output"
+TABLE = "Table"
+ALGORITHM = "Algorithm"
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors and warnings only.", rich_help_panel=OUTPUT)]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object on standard output.", rich_help_panel=OUTPUT)
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing output files.", rich_help_panel=OUTPUT)]
+
+DomainFile = Annotated[
+    Path,
+    typer.Option(
+        "--domain", metavar="FILE", help="Domain file (YAML or JSON): what records could exist.", rich_help_panel=TABLE
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option("--columns", metavar="A,B,...", help="Use these columns only.", rich_help_panel=TABLE),
+]
+CountColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--count-column",
+        metavar="NAME",
+        help="Column that says how many records a row stands for.",
+        rich_help_panel=TABLE,
+    ),
+]
+Epsilon = Annotated[
+    float | None, typer.Option("--epsilon", help="Pure epsilon, or the epsilon of --delta.", rich_help_panel=BUDGET)
+]
+Delta = Annotated[
+    float | None,
+    typer.Option(
+        "--delta", help="With it the run is (epsilon, delta)-private, accounted for as zCDP.", rich_help_panel=BUDGET
+    ),
+]
+Rho = Annotated[float | None, typer.Option("--rho", help="zCDP, instead of --epsilon.", rich_help_panel=BUDGET)]
+NeighboursOption = Annotated[
+    Neighbours,
+    typer.Option(
+        "--neighbours",
+        help="What one person can change: add or remove a record (the number of records is private), or "
+        "replace one (it is public).",
+        rich_help_panel=BUDGET,
+    ),
+]
+WorkloadText = Annotated[
+    str,
+    typer.Option(
+        "--workload",
+        metavar="SPEC",
+        help="What should come out right: marginals:2, cells:2, parities:3, prefixes:age, ranges:age,hours:2000:7, "
+        "marginals:age*sex,race*sex; several joined by ;",
+        rich_help_panel=ALGORITHM,
+    ),
+]
+MechanismOption = Annotated[Mechanism, typer.Option("--mechanism", help="Which algorithm.", rich_help_panel=ALGORITHM)]
+Rounds = Annotated[
+    str,
+    typer.Option(
+        "--rounds",
+        metavar="auto|bound|adaptive|N",
+        help="How many looks at the data: chosen from public numbers (auto), by the theorem's bound, while noisy "
+        "values show progress (adaptive), or a number.",
+        rich_help_panel=ALGORITHM,
+    ),
+]
+
+
+def prepare(ctx: typer.Context, *, quiet: bool = False, as_json: bool = False) -> Output:
+    """The output of this call, with its options set."""
+    output = ctx.ensure_object(Output)
+    output.quiet, output.as_json = quiet, as_json
+    return output
+
+
+def split_names(text: str | None) -> list[str] | None:
+    """Names separated by commas.
+
+    Example:
+        >>> split_names("age, sex")
+        ['age', 'sex']
+    """
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def budget_of(epsilon: float | None, delta: float | None, rho: float | None, neighbours: Neighbours) -> Budget:
+    """The budget that the options describe.
+
+    Raises:
+        typer.BadParameter: They describe none, or two.
+        ConfigError: An amount is out of its range.
+    """
+    from hedgerow.privacy.budget import ZCDP, ApproxDP, PureDP
+
+    if rho is not None:
+        if epsilon is not None or delta is not None:
+            raise typer.BadParameter("give either --rho, or --epsilon with or without --delta")
+        return ZCDP(rho, neighbours)
+    if epsilon is None:
+        raise typer.BadParameter("a budget is needed: --epsilon, --epsilon with --delta, or --rho")
+    return PureDP(epsilon, neighbours) if delta is None else ApproxDP(epsilon, delta, neighbours)
+
+
+def algorithm_of(mechanism: Mechanism, rounds: str) -> MWEM:
+    """The configured algorithm.
+
+    Raises:
+        typer.BadParameter: The rounds are neither a number nor a known word.
+    """
+    from hedgerow.algorithms.mwem import MWEM
+
+    if rounds not in ("auto", "bound", "adaptive") and not rounds.isdigit():
+        raise typer.BadParameter(f"--rounds {rounds!r}: give auto, bound, adaptive or a whole number")
+    return MWEM(rounds=int(rounds) if rounds.isdigit() else rounds)

@@ -1,0 +1,56 @@
+"""Checks of output paths, made before any budget is spent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from hedgerow.errors import ConfigError
+
+RECORD_ENDINGS = (".csv", ".parquet")
+
+
+def check_outputs(paths: Mapping[str, Path | None], *, inputs: Iterable[Path], force: bool) -> None:
+    """Check that every output can be written, and that none of them would destroy something.
+
+    Args:
+        paths: Output paths by the name of their option; None where an option was not given.
+        inputs: Files that are read, and must not be overwritten even under ``--force``.
+        force: Whether existing files may be overwritten.
+
+    Raises:
+        ConfigError: A folder is missing or cannot be written to, a file exists, or two paths are the same.
+    """
+    given = {option: path for option, path in paths.items() if path is not None}
+    for option, path in given.items():
+        _check_place(option, path)
+        if path.exists() and not force:
+            raise ConfigError(f"{option}: {path} exists", remedy="name another file, or add --force to overwrite it")
+    read = {path.resolve(): "an input file" for path in inputs}
+    for option, path in given.items():
+        other = read.setdefault(path.resolve(), option)
+        if other != option:
+            raise ConfigError(f"{option}: {path} is also {other}", remedy="name another file")
+
+
+def _check_place(option: str, path: Path) -> None:
+    if path.is_dir():
+        raise ConfigError(f"{option}: {path} is a folder", remedy="name a file")
+    if not path.parent.is_dir():
+        raise ConfigError(f"{option}: the folder {path.parent} does not exist", remedy="make it, or name another file")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise ConfigError(f"{option}: the folder {path.parent} cannot be written to", remedy="name another file")
+
+
+def check_records_ending(option: str, path: Path) -> None:
+    """Check that the ending says how to write records.
+
+    Raises:
+        ConfigError: The ending is neither ``.csv`` nor ``.parquet``.
+    """
+    if path.suffix.lower() not in RECORD_ENDINGS:
+        raise ConfigError(
+            f"{option}: {path} ends in {path.suffix or 'nothing'!r}",
+            remedy="let it end in .csv or .parquet; the ending says how the records are written",
+        )

@@ -1,0 +1,1 @@
+"""``hedgerow plan``: what a run would cost and promise, before anything is spent."""

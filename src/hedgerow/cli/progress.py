@@ -1,0 +1,39 @@
+"""A progress bar for the rounds of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+from hedgerow.cli.console import Output
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.progress import ProgressCallback, RoundReport
+
+
+@contextmanager
+def showing_progress(output: Output) -> Iterator[ProgressCallback | None]:
+    """Give a callback that draws rounds, spent budget and time left, or None where nobody looks."""
+    if not output.shows_progress:
+        yield None
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("round"),
+        MofNCompleteColumn(),
+        BarColumn(bar_width=None),
+        TextColumn("{task.fields[spent]}"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[chosen]}", markup=False),
+    )
+    with Progress(*columns, console=output.err, transient=True) as bar:
+        task = bar.add_task("", total=None, spent="counting", chosen="")
+
+        def advance(report: RoundReport) -> None:
+            spent = f"{report.spent:.4g} of {report.limit:.4g} {report.unit}"
+            bar.update(task, completed=report.round, total=report.rounds, spent=spent, chosen=report.chosen[:40])
+
+        yield advance

@@ -1,0 +1,239 @@
+"""``hedgerow synth``: from a private table to a release, synthetic records and a report."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, final
+
+import typer
+
+from hedgerow.cli.console import Output
+from hedgerow.cli.options import (
+    ALGORITHM,
+    OUTPUT,
+    TABLE,
+    AsJson,
+    Columns,
+    CountColumn,
+    Delta,
+    DomainFile,
+    Epsilon,
+    Force,
+    Mechanism,
+    MechanismOption,
+    NeighboursOption,
+    Quiet,
+    Rho,
+    Rounds,
+    WorkloadText,
+    algorithm_of,
+    budget_of,
+    prepare,
+    split_names,
+)
+from hedgerow.cli.outputs import check_outputs, check_records_ending
+from hedgerow.cli.progress import showing_progress
+from hedgerow.cli.spending import Accounted, accounted
+from hedgerow.errors import ConfigError, HedgerowError, ReleaseError
+from hedgerow.queries.sensitivity import Neighbours
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.mwem import MWEM
+    from hedgerow.data.table import Table
+    from hedgerow.privacy.budget import Budget
+    from hedgerow.privacy.evaluation import ExactErrors
+    from hedgerow.queries.workload import Workload
+    from hedgerow.release import Release
+
+
+@final
+@dataclass(frozen=True)
+class _Files:
+    data: Path
+    domain: Path
+    records: Path
+    release: Path
+    report: Path | None
+
+    def check(self, *, force: bool) -> None:
+        check_records_ending("--output", self.records)
+        outputs = {"--output": self.records, "--release": self.release, "--report": self.report}
+        check_outputs(outputs, inputs=(self.data, self.domain), force=force)
+        if self.report is not None:
+            from hedgerow.report import require_extra
+
+            require_extra()
+
+
+def synth(
+    ctx: typer.Context,
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="The private table: .csv or .parquet.")],
+    domain: DomainFile,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Synthetic records: .csv or .parquet.", rich_help_panel=OUTPUT
+        ),
+    ],
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    neighbours: NeighboursOption = Neighbours.ADD_REMOVE,
+    workload: WorkloadText = "marginals:2",
+    mechanism: MechanismOption = Mechanism.MWEM,
+    rounds: Rounds = "auto",
+    columns: Columns = None,
+    count_column: CountColumn = None,
+    records: Annotated[
+        int | None,
+        typer.Option(
+            "--records",
+            metavar="N",
+            min=1,
+            rich_help_panel=OUTPUT,
+            help="How many records to draw; by default the (noisy) number of records. The exact number of rows "
+            "of a private table is itself private.",
+        ),
+    ] = None,
+    release: Annotated[
+        Path | None,
+        typer.Option(
+            "--release",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="The release, from which everything else can be made again; by default beside the records, with "
+            "the ending .release.",
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="HTML report.", rich_help_panel=OUTPUT),
+    ] = None,
+    evaluate: Annotated[
+        bool,
+        typer.Option(
+            "--evaluate",
+            rich_help_panel=ALGORITHM,
+            help="NOT PRIVATE: print exact errors, and label the report. For public or test data only.",
+        ),
+    ] = False,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed",
+            rich_help_panel=ALGORITHM,
+            help="NOT PRIVATE: noise that can be drawn again, for tests. The release is stamped.",
+        ),
+    ] = None,
+    show_values: Annotated[
+        bool,
+        typer.Option("--show-values", help="Let messages about bad cells show their values.", rich_help_panel=TABLE),
+    ] = False,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    r"""Make synthetic records of a private table.
+
+    Reads and encodes the table, runs the algorithm under the budget, saves the release, draws records and writes
+    the report. Spent budget does not come back: look with [bold]hedgerow plan[/] first.
+
+    \b
+    Examples:
+      hedgerow synth adult.csv --domain adult.domain.json --epsilon 1 -o synthetic.csv
+      hedgerow synth adult.csv --domain adult.domain.json --columns age,sex,income --epsilon 1 --delta 1e-9 \\
+          --workload "marginals:2; prefixes:age" -o synthetic.parquet --release adult.release --report adult.html
+      hedgerow synth cells.csv --count-column count --domain cells.domain.json --rho 0.1 -o synthetic.csv
+    """
+    shown = prepare(ctx, quiet=quiet, as_json=as_json)
+    files = _Files(data, domain, output, release or output.with_suffix(".release"), report)
+    budget = budget_of(epsilon, delta, rho, neighbours)
+    algorithm = algorithm_of(mechanism, rounds)
+    files.check(force=force)
+    table, asked = _read(shown, files, workload, split_names(columns), count_column, show_values=show_values)
+    made = _run(shown, algorithm, table, asked, budget, seed)
+    _save(shown, made, files.release)
+    with _keeping(shown, files.release):
+        _write(shown, files, made, records, _exact_errors(table, made) if evaluate else None)
+
+
+def _read(
+    output: Output,
+    files: _Files,
+    workload_text: str,
+    columns: Sequence[str] | None,
+    count_column: str | None,
+    *,
+    show_values: bool,
+) -> tuple[Table, Workload]:
+    from hedgerow.data.table import read_table
+    from hedgerow.domain_file import read_domain
+    from hedgerow.queries.workload import Workload
+
+    declared = read_domain(files.domain)
+    domain = declared if columns is None else declared.project(columns)
+    workload = Workload.parse(workload_text, domain)  # before a large table is read for nothing
+    with output.busy(f"reading {files.data}"):
+        table = read_table(
+            files.data,
+            domain,
+            count_column=count_column,
+            extra_columns="error" if columns is None else "ignore",
+            show_values=show_values,
+        )
+    return table, workload
+
+
+def _run(
+    output: Output, algorithm: MWEM, table: Table, workload: Workload, budget: Budget, seed: int | None
+) -> Release:
+    from hedgerow.privacy.curator import Curator
+    from hedgerow.privacy.noise import SeededNoise
+
+    curator = Curator(table, budget, noise=None if seed is None else SeededNoise(seed))
+    with accounted(output, curator), showing_progress(output) as progress:
+        return algorithm.run_with(curator, workload, progress=progress)
+
+
+def _save(output: Output, release: Release, path: Path) -> None:
+    """Save the release first: everything else can be made again from it, and it cannot."""
+    try:
+        release.save(path)
+    except (HedgerowError, OSError):
+        rescue = Path(tempfile.mkdtemp(prefix="hedgerow-")) / path.name
+        release.save(rescue)
+        output.warn(f"{path} could not be written; the release is saved in {rescue}")
+        raise
+
+
+def _exact_errors(table: Table, release: Release) -> ExactErrors:
+    from hedgerow.privacy.evaluation import exact_errors
+
+    return exact_errors(table, release.workload, release.workload.answers(release.model))
+
+
+def _write(output: Output, files: _Files, release: Release, records: int | None, exact: ExactErrors | None) -> None:
+    with output.busy("drawing records"):
+        drawn = release.sample(records)
+        drawn.write(files.records)
+    if files.report is not None:
+        from hedgerow.report import write_report
+
+        with output.busy("writing the report"):
+            write_report(release, files.report, exact=exact)
+    _tell(output, files, release, len(drawn), exact)
+
+
+@contextmanager
+def _keeping(output: Output, release: Path) -> Iterator[None]:
+    """Say where the release is if a later step fails: the budget is spent, and the release is what it bought."""
+    try:
+        yield
+    except BaseException:
+        output.facts |= {"release": str(release)}
+        output.warn(f"the release is complete, in {release}: 'hedgerow sample' and 'hedgerow report' go on from it")
+        raise

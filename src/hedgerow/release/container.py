@@ -1,0 +1,215 @@
+"""One zip file of a JSON text and numpy arrays, whose every byte of content is checked before it is used.
+
+The zip comment holds the SHA-256 of ``release.json``, which holds the size and the SHA-256 of every array. The
+checksums find damage; they are no signature, and say nothing about who wrote the file. Arrays are read when
+they are asked for, and never unpickled. Equal content gives equal bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import DamagedReleaseError, ReleaseError, ReleaseVersionError
+from hedgerow.files import replacing
+
+FORMAT = "hedgerow-release"
+VERSION = 1
+HEAD = "release.json"
+
+Array = NDArray[Any]
+
+_COMMENT = b"hedgerow release sha256="
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # a zip date; a real one would make equal releases differ
+_STORE_FROM = 1 << 24  # bytes; compressing large tables takes longer than it saves
+_LARGEST_HEAD = 1 << 30
+_ZIP_FAULTS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    KeyError,
+    NotImplementedError,  # an unknown compression method
+    OverflowError,
+    RuntimeError,  # a member that claims to be encrypted
+    TypeError,  # JSON of another shape
+    ValueError,
+)
+
+
+def write_container(path: str | os.PathLike[str], content: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    """Write the file in one step: a reader sees the old file or the whole new one.
+
+    Args:
+        path: Target; its folder must exist.
+        content: What JSON can hold.
+        arrays: Arrays of numbers, by name.
+
+    Raises:
+        ReleaseError: The folder does not exist or cannot be written to.
+    """
+    try:
+        with replacing(path) as beside, zipfile.ZipFile(beside, "w") as archive:
+            table = {name: _write_array(archive, name, array) for name, array in arrays.items()}
+            head = {"format": FORMAT, "version": VERSION, "arrays": table, "content": content}
+            text = json.dumps(head, indent=1, allow_nan=False).encode()
+            archive.writestr(_member(HEAD, len(text)), text)
+            archive.comment = _COMMENT + hashlib.sha256(text).hexdigest().encode()
+    except OSError as error:
+        raise ReleaseError(
+            f"{path}: the release cannot be written: {error.strerror or error}",
+            remedy="name a file in a folder that exists and has room",
+        ) from error
+
+
+def _member(name: str, size: int) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, _EPOCH)
+    info.compress_type = zipfile.ZIP_STORED if size >= _STORE_FROM else zipfile.ZIP_DEFLATED
+    info.external_attr = 0o644 << 16
+    return info
+
+
+def _write_array(archive: zipfile.ZipFile, name: str, array: Array) -> dict[str, Any]:
+    with archive.open(_member(f"{name}.npy", array.nbytes), "w", force_zip64=True) as stream:
+        hashing = _Hashing(stream)
+        np.lib.format.write_array(hashing, np.ascontiguousarray(array), allow_pickle=False)
+    return {"bytes": hashing.count, "sha256": hashing.digest}
+
+
+class _Hashing:
+    """A stream that hashes what passes through."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._hash = hashlib.sha256()
+        self.count = 0
+
+    @property
+    def digest(self) -> str:
+        return self._hash.hexdigest()
+
+    def read(self, size: int = -1) -> bytes:
+        return self._pass(self._stream.read(size))
+
+    def write(self, data: bytes) -> int:
+        self._pass(data)
+        return self._stream.write(data)
+
+    def _pass(self, data: bytes) -> bytes:
+        self._hash.update(data)
+        self.count += len(data)
+        return data
+
+
+@final
+@dataclass(frozen=True)
+class Container:
+    """A file that was found to be whole as far as its JSON goes; arrays are checked as they are read.
+
+    Attributes:
+        path: The file.
+        content: What was written as JSON.
+        table: Size and checksum of every array, by name.
+    """
+
+    path: Path
+    content: Mapping[str, Any]
+    table: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """Read and check the JSON text.
+
+        Raises:
+            ReleaseError: There is no such file, or it may not be read.
+            DamagedReleaseError: It is not a release, is truncated, or was changed.
+            ReleaseVersionError: It was written by a newer format.
+        """
+        file = Path(path)
+        try:
+            with zipfile.ZipFile(file) as archive:
+                head = _checked_head(file, archive)
+                table = _checked_table(file, archive, head)
+        except OSError as error:
+            raise _unreadable(file, error) from error
+        except _ZIP_FAULTS as error:
+            raise damaged(file, "it is not a zip archive, or is truncated") from error
+        return cls(file, head["content"], table)
+
+    def array(self, name: str) -> Array:
+        """Read and check an array.
+
+        Raises:
+            DamagedReleaseError: The array is missing or was changed.
+            ReleaseError: The file has gone, or may not be read.
+        """
+        if name not in self.table:
+            raise damaged(self.path, f"the array {name!r} is missing")
+        try:
+            with zipfile.ZipFile(self.path) as archive, archive.open(f"{name}.npy") as stream:
+                hashing = _Hashing(stream)
+                array: Array = np.lib.format.read_array(hashing, allow_pickle=False)
+                whole = not hashing.read(1) and hashing.digest == self.table[name]["sha256"]
+        except OSError as error:
+            raise _unreadable(self.path, error) from error
+        except (*_ZIP_FAULTS, MemoryError, SyntaxError) as error:
+            raise damaged(self.path, f"the array {name!r} cannot be read") from error
+        if not whole:
+            raise damaged(self.path, f"the array {name!r} does not match its checksum")
+        return array
+
+
+def _checked_head(file: Path, archive: zipfile.ZipFile) -> Mapping[str, Any]:
+    if HEAD not in archive.namelist() or archive.getinfo(HEAD).file_size > _LARGEST_HEAD:
+        raise damaged(file, f"it holds no {HEAD}")
+    text = archive.read(HEAD)
+    head = json.loads(text)
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
+        raise damaged(file, "it is not a release of hedgerow")
+    version = head.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise ReleaseVersionError(
+            f"{file}: written in release format {version}; this version of hedgerow reads up to format {VERSION}",
+            remedy="install a newer hedgerow",
+        )
+    if version != VERSION or not isinstance(head.get("content"), dict):
+        raise damaged(file, "its format version is unknown")
+    if archive.comment != _COMMENT + hashlib.sha256(text).hexdigest().encode():
+        raise damaged(file, f"{HEAD} does not match its checksum")
+    return head
+
+
+def _checked_table(file: Path, archive: zipfile.ZipFile, head: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    table: Mapping[str, Mapping[str, Any]] = head["arrays"]
+    expected = {HEAD, *(f"{name}.npy" for name in table)}
+    if sorted(archive.namelist()) != sorted(expected):
+        raise damaged(file, "its list of parts does not match")
+    for name, entry in table.items():
+        if archive.getinfo(f"{name}.npy").file_size != entry["bytes"]:
+            raise damaged(file, f"the array {name!r} has the wrong size")
+    return table
+
+
+def damaged(file: Path, reason: str) -> DamagedReleaseError:
+    """The error for a file that cannot be trusted."""
+    return DamagedReleaseError(
+        f"{file}: not a release file of hedgerow, or damaged ({reason})",
+        remedy="use the file as 'hedgerow synth --release' or Release.save wrote it",
+    )
+
+
+def _unreadable(file: Path, error: OSError) -> ReleaseError:
+    return ReleaseError(
+        f"{file}: the release cannot be read: {error.strerror or error}", remedy="check the path and the permissions"
+    )

@@ -1,0 +1,86 @@
+"""Intervals from the noisy maximum error of the workload; ``answer.py`` has the derivation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from hedgerow.privacy.workload_error import WorkloadError
+from hedgerow.queries.family import Family
+from hedgerow.queries.marginal import Cells, Marginals
+from hedgerow.queries.query import LinearQuery
+from hedgerow.queries.sensitivity import Neighbours
+from hedgerow.queries.workload import Workload
+from hedgerow.release.evidence import Evidence, same_query
+
+GRID = 2.0**-10
+"""The curator compares answers and errors that are rounded to this, in counts."""
+
+_UNIT_ROUNDING = 1.0 + 2.0**-9
+"""The curator rounds what a count is worth down to 10 bits."""
+
+_LARGEST_SEARCH = 20_000
+"""Candidates of a family that are compared with the query one by one."""
+
+
+def from_workload_error(
+    query: LinearQuery,
+    value: float,
+    workload: Workload,
+    error: WorkloadError,
+    neighbours: Neighbours,
+    total_slack: float,
+) -> Evidence | None:
+    """Evidence around the model's answer, if the workload determines the query.
+
+    Args:
+        query: What was asked.
+        value: The model's answer, in counts.
+        workload: What the error is over.
+        error: Its noisy maximum.
+        neighbours: Gives the sensitivities that the error is in units of.
+        total_slack: Bound on the error of the model's number of records, in counts; 0 if that is public.
+
+    Returns:
+        The evidence with the smallest public factors, or None.
+    """
+    reaches = list(_reaches(query, workload, neighbours, total_slack))
+    if not reaches:
+        return None
+    factor, offset = min(reaches, key=lambda reach: reach[0] * max(1.0, error.maximum_noise.std) + reach[1])
+
+    def radius(risk: float) -> float:
+        return factor * (error.maximum_bound(1.0 - risk) + GRID) + offset
+
+    return Evidence(value, radius, "the noisy maximum error of the workload")
+
+
+def _reaches(
+    query: LinearQuery, workload: Workload, neighbours: Neighbours, total_slack: float
+) -> Iterator[tuple[float, float]]:
+    """Pairs (factor, offset): the answer is off by at most ``factor * maximum + offset``."""
+    low, high = query.bounds
+    shift = 0.5 * abs(low + high) * total_slack
+    for family in workload.families:
+        unit = (float(family.sensitivities(neighbours).max()) + GRID) * _UNIT_ROUNDING
+        containing = [scope for scope in family.scopes if set(query.scope) <= set(scope)]
+        sizes = [workload.domain.project(scope).size for scope in containing]
+        if isinstance(family, Marginals) and containing:
+            yield 0.5 * (high - low) * unit, shift + 0.5 * (high - low) * GRID * min(sizes)
+        elif isinstance(family, Cells) and containing:
+            cells = _weight_of_cells(query) * min(sizes) / query.domain.project(query.scope).size
+            yield cells * unit, cells * GRID
+        elif query.scope in family.scopes and _is_candidate(query, family):
+            yield unit, GRID
+
+
+def _weight_of_cells(query: LinearQuery) -> float:
+    return float(np.abs(query.values()).sum())
+
+
+def _is_candidate(query: LinearQuery, family: Family) -> bool:
+    if family.n_candidates > _LARGEST_SEARCH:
+        return False
+    candidates = (family.candidate(index) for index in range(family.n_candidates))
+    return any(isinstance(each, LinearQuery) and same_query(query, each) for each in candidates)

@@ -1,0 +1,107 @@
+"""Releases as files: what stands where in the container, and reading it back with every error named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from hedgerow.domain_file import domain_from_mapping, domain_to_mapping
+from hedgerow.errors import HedgerowError, ReleaseError
+from hedgerow.privacy.budget import budget_from_dict
+from hedgerow.privacy.ledger import Ledger
+from hedgerow.privacy.workload_error import WorkloadError
+from hedgerow.queries.workload_format import workload_from_dict, workload_to_dict
+from hedgerow.release.container import Container, damaged, write_container
+from hedgerow.release.measurement_format import measurements_from_list, measurements_to_list
+from hedgerow.release.model_format import StoredModel, model_to_dict
+from hedgerow.release.provenance import Provenance
+from hedgerow.release.release import Release
+
+if TYPE_CHECKING:
+    from hedgerow.domain import Domain
+
+_FAULTS = (AttributeError, KeyError, IndexError, OverflowError, TypeError, ValueError)
+
+
+def save_release(release: Release, path: str | os.PathLike[str]) -> None:
+    """Write a release to one file, in one step.
+
+    Raises:
+        ReleaseError: The file cannot be written.
+    """
+    workload, workload_arrays = workload_to_dict(release.workload)
+    measurements, measurement_arrays = measurements_to_list(release.measurements)
+    model, model_arrays = model_to_dict(release.model)
+    ledger = Ledger(release.budget.limit, release.budget.unit, release.events)
+    content = {
+        "guarantee": release.guarantee(),
+        "domain": domain_to_mapping(release.domain),
+        "workload": workload,
+        "budget": release.budget.to_dict(),
+        "ledger": ledger.to_dict(),
+        "measurements": measurements,
+        "error": None if release.error is None else release.error.to_dict(),
+        "total": release.total,
+        "model": model,
+        "provenance": release.provenance.to_dict(),
+    }
+    write_container(path, content, {**workload_arrays, **measurement_arrays, **model_arrays})
+
+
+def load_release(path: str | os.PathLike[str]) -> Release:
+    """Read a release; the model is built when it is first used.
+
+    Raises:
+        ReleaseError: There is no such file, or it may not be read.
+        DamagedReleaseError: It is not a release, is truncated, or was changed.
+        ReleaseVersionError: It was written by a newer version.
+    """
+    container = Container.open(path)
+    try:
+        return _release_of(container)
+    except ReleaseError:
+        raise
+    except (HedgerowError, *_FAULTS) as error:
+        raise damaged(Path(path), f"its contents do not fit together: {_first_line(error)}") from error
+
+
+def _release_of(container: Container) -> Release:
+    content, arrays = container.content, _Arrays(container)
+    domain: Domain = domain_from_mapping(content["domain"])
+    ledger = Ledger.from_dict(content["ledger"])
+    total = float(content["total"])
+    error = content["error"]
+    return Release(
+        model=StoredModel(domain, total, content["model"], arrays),
+        workload=workload_from_dict(content["workload"], arrays, domain),
+        budget=budget_from_dict(content["budget"]),
+        events=ledger.events,
+        measurements=measurements_from_list(content["measurements"], arrays, domain),
+        error=None if error is None else WorkloadError.from_dict(error),
+        total=total,
+        provenance=Provenance.from_dict(content["provenance"]),
+    )
+
+
+class _Arrays(Mapping[str, NDArray[Any]]):
+    """The arrays of a container, each read and checked when it is asked for."""
+
+    def __init__(self, container: Container) -> None:
+        self._container = container
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._container.array(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._container.table)
+
+    def __len__(self) -> int:
+        return len(self._container.table)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

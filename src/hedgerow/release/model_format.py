@@ -1,0 +1,166 @@
+"""The model as JSON values and arrays, and a model that is built from them when it is first used.
+
+A hypothesis is ``base * exp(sum of small tables and steps)``. Saving the tables takes kilobytes where the histogram
+itself may take hundreds of megabytes; the base is saved only where there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import DamagedReleaseError
+from hedgerow.models.model import Codes, Model, Potentials, SamplingMethod
+from hedgerow.queries.query import Conjunction, Floats, LinearQuery
+from hedgerow.randomness import Seed
+
+if TYPE_CHECKING:
+    from hedgerow.models.histogram import Histogram
+
+Arrays = dict[str, NDArray[Any]]
+
+TABLES = "model_tables"
+STEPS = "model_steps"
+BASE = "model_base"
+
+
+def model_to_dict(model: Model) -> tuple[dict[str, Any], Arrays]:
+    """Take the state of a model apart; all tables stand in one array, and all steps in another."""
+    potentials = model.potentials()
+    arrays: Arrays = {}
+    if potentials.tables:
+        arrays[TABLES] = np.concatenate([table.reshape(-1) for table in potentials.tables.values()])
+    if potentials.steps:
+        arrays[STEPS] = np.array(list(potentials.steps.values()), dtype=np.float64)
+    if potentials.base is not None:
+        arrays[BASE] = potentials.base
+    steps = [{"scope": list(q.scope), "codes": [list(codes) for codes in q.codes]} for q in potentials.steps]
+    tables = [list(clique) for clique in potentials.tables]
+    return {"tables": tables, "steps": steps, "base": potentials.base is not None}, arrays
+
+
+def _potentials_from_dict(entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], domain: Domain) -> Potentials:
+    cliques = [domain.clique(names) for names in entry["tables"]]
+    sizes = [domain.project(clique).size for clique in cliques]
+    flat = _array(arrays, TABLES, sum(sizes))
+    parts = np.split(flat, np.cumsum(sizes)[:-1]) if cliques else []
+    tables = {clique: part.reshape(domain.shape_of(clique)) for clique, part in zip(cliques, parts, strict=True)}
+    queries = [
+        Conjunction(domain, domain.clique(step["scope"]), tuple(tuple(map(int, codes)) for codes in step["codes"]))
+        for step in entry["steps"]
+    ]
+    amounts = _array(arrays, STEPS, len(queries)).tolist()
+    base = _array(arrays, BASE, domain.size).reshape(domain.shape) if entry["base"] else None
+    if base is not None and not (base > 0.0).all():
+        raise ValueError("the base of the model is not positive")
+    return Potentials(tables, dict(zip(queries, amounts, strict=True)), base)
+
+
+def _array(arrays: Mapping[str, NDArray[Any]], name: str, size: int) -> Floats:
+    if not size:
+        return np.zeros(0)
+    array = np.asarray(arrays[name], dtype=np.float64).reshape(-1)
+    if array.size != size or not np.isfinite(array).all():
+        raise ValueError(f"the array {name} holds {array.size:,} values where {size:,} finite ones belong")
+    return array
+
+
+@final
+class StoredModel:
+    """A model in a file, built when it is first used; looking at a release costs nothing of that."""
+
+    def __init__(
+        self, domain: Domain, total: float, entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> None:
+        """Remember where the state is.
+
+        Args:
+            domain: The domain.
+            total: Mass, in counts.
+            entry: What ``model_to_dict`` gave, through JSON.
+            arrays: Its arrays; read when the model is built.
+        """
+        self._domain = domain
+        self._total = total
+        self._entry = entry
+        self._arrays = arrays
+        self._built: Histogram | None = None
+
+    @property
+    def is_built(self) -> bool:
+        """Whether the model was used."""
+        return self._built is not None
+
+    @property
+    def model(self) -> Histogram:
+        """The model.
+
+        Raises:
+            DamagedReleaseError: The file is damaged where the model stands.
+            ModelTooLargeError: It does not fit into memory.
+        """
+        if self._built is None:
+            from hedgerow.models.histogram import Histogram
+
+            try:
+                potentials = _potentials_from_dict(self._entry, self._arrays, self._domain)
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                raise DamagedReleaseError(
+                    f"the model of the release does not fit its domain ({error})",
+                    remedy="use the file as 'hedgerow synth --release' or Release.save wrote it",
+                ) from error
+            self._built = Histogram.from_potentials(self._domain, self._total, potentials)
+        return self._built
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the records."""
+        return self._domain
+
+    @property
+    def total(self) -> float:
+        """Mass of the hypothesis, in counts."""
+        return self._total
+
+    @property
+    def cheap_cells(self) -> int:
+        """Largest table, in cells, that the model gives at little cost."""
+        return self.model.cheap_cells
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        """One table per clique, in counts."""
+        return self.model.marginals(cliques)
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
+        """Sums over the cells that satisfy each conjunction, in counts."""
+        return self.model.conjunctions(queries)
+
+    def update(self, query: LinearQuery, step: float) -> None:
+        """As in ``Model``; the file is not changed."""
+        self.model.update(query, step)
+
+    def reweigh(self, clique: Clique, log_factors: Floats) -> None:
+        """As in ``Model``; the file is not changed."""
+        self.model.reweigh(clique, log_factors)
+
+    def reset(self) -> None:
+        """Undo all updates."""
+        self.model.reset()
+
+    def copy(self) -> Self:
+        """A model in the same state that shares nothing which changes."""
+        other = type(self)(self._domain, self._total, self._entry, self._arrays)
+        other._built = None if self._built is None else self._built.copy()
+        return other
+
+    def potentials(self) -> Potentials:
+        """The state, for saving."""
+        return self.model.potentials()
+
+    def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
+        """Exactly n records, in random order."""
+        return self.model.sample(n, seed, method)

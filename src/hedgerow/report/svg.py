@@ -1,0 +1,71 @@
+"""Drawings as SVG that belongs into an HTML page: no script, no address, colours and fonts from the page."""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+INK = "#010203"
+"""Text, axes and outlines."""
+BAR = "#010204"
+"""Synthetic counts."""
+NOISE = "#010205"
+"""Intervals and measured values."""
+FAINT = "#010206"
+"""Grid and background lines."""
+
+_COLOURS = {INK: "currentColor", BAR: "var(--bar)", NOISE: "var(--noise)", FAINT: "var(--faint)"}
+_STYLE: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.size": 9.0,
+    "text.color": INK,
+    "text.parse_math": False,  # a label with two dollar signs is no formula
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.facecolor": "none",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.formatter.use_mathtext": False,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.6,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "figure.facecolor": "none",
+    "legend.frameon": False,
+}
+
+
+def drawing_style(name: str) -> Any:
+    """A context in which figures are made and written; ``name`` keeps identifiers of one page apart."""
+    import matplotlib as mpl
+
+    return mpl.rc_context({**_STYLE, "svg.hashsalt": name})
+
+
+def svg_of(figure: Figure, description: str) -> str:
+    """The figure as an ``<svg>`` element, to be put into a page as it is.
+
+    Args:
+        figure: Made inside ``drawing_style``.
+        description: What it shows, for people who do not see it; plain text.
+    """
+    from html import escape
+
+    buffer = StringIO()
+    figure.savefig(buffer, format="svg", bbox_inches="tight", pad_inches=0.05, metadata={"Date": None})
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", text)
+    text = re.sub(r'<svg([^>]*?) width="([\d.]+)pt" height="[\d.]+pt"', r'<svg\1 style="max-width:\2pt"', text, count=1)
+    for sentinel, colour in _COLOURS.items():
+        text = text.replace(sentinel, colour)
+    text = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", text)
+    return text.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1)
