@@ -173,7 +173,6 @@ class Curator:
             QueryError: See `noise_for`.
         """
         noise = self.noise_for(target, charge, kind)
-        check_mass(0, max(map(abs, target.bounds)))
         self.__ledger.charge(self._event(label, target.text, noise, target.size))
         values = self._perturb(exact_units(target, self.__source), noise)
         return Measurement(target, values, noise.kind, noise.scale)

@@ -39,9 +39,10 @@ def step_of(target: Measurable) -> float:
         raise QueryError(f"{target.text!r} is neither a marginal nor a linear query")
     values = target.values()
     low, high = target.bounds
-    if not ((values >= low).all() and (values <= high).all() and _whole(values * 2.0**LATTICE_BITS)):
+    within = bool((values >= low).all() and (values <= high).all()) and max(-low, high) <= LARGEST_MASS
+    if not (within and _whole(values * 2.0**LATTICE_BITS)):
         raise QueryError(
-            f"the values of {target.text!r} are outside their bounds or not multiples of 2^-{LATTICE_BITS}",
+            f"the values of {target.text!r} are outside their bounds, huge, or not multiples of 2^-{LATTICE_BITS}",
             remedy="build the query with Explicit.of, which rounds its values and takes their bounds",
         )
     return 1.0 if _whole(values) else 2.0**-LATTICE_BITS

@@ -1,0 +1,71 @@
+"""Tiny private tables held as dense histograms, and all their neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hedgerow.domain import Clique, Domain, IntegerRange
+from hedgerow.queries.query import Conjunction, Floats
+from hedgerow.queries.sensitivity import Neighbours
+
+
+def binary(attributes: int) -> Domain:
+    """Attributes a, b, c, ... with two codes each."""
+    return Domain(IntegerRange(name, 0, 1) for name in "abcdefgh"[:attributes])
+
+
+class DenseCounts:
+    """A count source over a histogram; counts how often it was read."""
+
+    def __init__(self, domain: Domain, histogram: ArrayLike) -> None:
+        self._domain = domain
+        self.histogram = np.asarray(histogram, dtype=np.float64).reshape(domain.shape)
+        self.reads = 0
+
+    @property
+    def domain(self) -> Domain:
+        return self._domain
+
+    @property
+    def cheap_cells(self) -> int:
+        return 2**20
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        self.reads += 1
+        axes = [set(self._domain.axes(clique)) for clique in cliques]
+        return [self.histogram.sum(axis=tuple(i for i in range(len(self._domain)) if i not in kept)) for kept in axes]
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
+        self.reads += 1
+        return np.array([float(query.of_table(self.marginals([query.scope])[0])[0]) for query in queries])
+
+    def total(self) -> int:
+        return int(self.histogram.sum())
+
+
+def neighbours_of(source: DenseCounts, relation: Neighbours) -> Iterator[DenseCounts]:
+    """Every neighbour of a table, each direction of add-remove included."""
+    flat = source.histogram.reshape(-1)
+    cells = np.eye(flat.size)
+    for x in range(flat.size):
+        if relation is Neighbours.ADD_REMOVE:
+            yield DenseCounts(source.domain, flat + cells[x])
+            if flat[x] > 0:
+                yield DenseCounts(source.domain, flat - cells[x])
+            continue
+        for y in range(flat.size):
+            if flat[x] > 0 and y != x:
+                yield DenseCounts(source.domain, flat - cells[x] + cells[y])
+
+
+def histograms(cells: int, records: int) -> Iterator[tuple[int, ...]]:
+    """Every histogram of so many records."""
+    if cells == 1:
+        yield (records,)
+        return
+    for first in range(records + 1):
+        for rest in histograms(cells - 1, records - first):
+            yield (first, *rest)
