@@ -1,0 +1,26 @@
+"""What the curator asks of private data: its number of records and exact counts."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from hedgerow.queries.query import Tables
+
+
+@runtime_checkable
+class CountSource(Tables, Protocol):
+    """Private records that can be counted. Only ``privacy/`` may hold one.
+
+    The tables of ``marginals`` and the sums of ``conjunctions`` are exact whole numbers, as float64.
+
+    Example:
+        >>> import numpy as np
+        >>> from hedgerow.data.table import Table
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> isinstance(Table(Domain([IntegerRange("a", 0, 1)]), [np.array([0, 1, 1])]), CountSource)
+        True
+    """
+
+    def total(self) -> int:
+        """Number of records (the sum of the weights, where there are weights)."""
+        ...
