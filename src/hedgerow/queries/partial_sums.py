@@ -134,11 +134,11 @@ def _fill(part: _Sum, parent: NDArray[Number], found: dict[int, NDArray[Number]]
 
 def _sum_axis(table: NDArray[Any], left: int, summed: int, right: int) -> NDArray[Any]:
     """Sum the middle of three axes, flat; by the way that was measured to be fastest for the shape."""
-    if table.dtype != np.float64:
-        return np.einsum("abc->ac", table.reshape(left, summed, right)).reshape(-1)
     ones = np.ones(summed)
     result: NDArray[Any]
-    if right == 1:
+    if table.dtype != np.float64:
+        result = np.einsum("abc->ac", table.reshape(left, summed, right))
+    elif right == 1:
         result = np.matmul(table.reshape(left, summed), ones)
     elif left == 1:
         result = np.matmul(ones, table.reshape(summed, right))

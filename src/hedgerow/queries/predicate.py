@@ -31,6 +31,9 @@ SUPPORTED = (
     "as in \"sex = 'Male' and age between 30 and 40\""
 )
 
+MAX_DEPTH = 50
+"""Brackets inside brackets."""
+
 
 def parse_predicate(text: str, domain: Domain) -> LinearQuery:
     """Read a condition.
@@ -150,12 +153,26 @@ def _parse(text: str, domain: Domain) -> exp.Expr:
 
     try:
         tokens = _with_names(Tokenizer().tokenize(text), text, domain)
+        _check_depth(tokens)
         (parsed,) = Parser().parse_into(exp.Condition, tokens, text)
+    except QueryError:
+        raise
     except (SqlglotError, RecursionError, ValueError) as problem:
         raise QueryError(f"the condition {text!r} is not understood{_place(problem)}", remedy=SUPPORTED) from None
     if parsed is None:
         raise QueryError(f"the condition {text!r} is not understood", remedy=SUPPORTED)
     return parsed
+
+
+def _check_depth(tokens: list[Token]) -> None:
+    """Refuse what the parser would take very long for."""
+    from sqlglot import TokenType
+
+    depth = 0
+    for token in tokens:
+        depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+        if depth > MAX_DEPTH:
+            raise QueryError(f"the condition is nested more than {MAX_DEPTH} deep", remedy="leave brackets out")
 
 
 def _place(problem: Exception) -> str:
@@ -185,10 +202,14 @@ def _with_names(tokens: list[Token], text: str, domain: Domain) -> list[Token]:
 
 def _name_end(tokens: list[Token], start: int, text: str, domain: Domain) -> int:
     """Last token of the longest run without blanks that spells an attribute; ``start`` if there is none."""
+    longest = max(map(len, domain.names))
     best = end = start
     while end + 1 < len(tokens) and tokens[end + 1].start == tokens[end].end + 1:
         end += 1
-        if text[tokens[start].start : tokens[end].end + 1] in domain:
+        word = text[tokens[start].start : tokens[end].end + 1]
+        if len(word) > longest:
+            break
+        if word in domain:
             best = end
     return best
 
