@@ -60,14 +60,16 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A remedy that names what was probably meant, or what there is.
 
     Example:
-        >>> did_you_mean("Mle", ["Female", "Male"])
+        >>> did_you_mean("Mael", ["Female", "Male"])
         "did you mean 'Male'?"
         >>> did_you_mean("x", ["Female", "Male"])
         "there is: 'Female', 'Male'"
     """
     names = list(known)
     lowered = {name.lower(): name for name in reversed(names)}
-    close = difflib.get_close_matches(word.lower(), list(lowered), n=3, cutoff=0.7)
+    near = difflib.get_close_matches(word.lower(), list(lowered), n=3)
+    likeness = [difflib.SequenceMatcher(None, match, word.lower()).ratio() for match in near]
+    close = [match for match, ratio in zip(near, likeness, strict=True) if ratio > likeness[0] - 0.1]
     if close:
         return f"did you mean {' or '.join(repr(lowered[match]) for match in close)}?"
     shown = ", ".join(repr(name) for name in names[:12])

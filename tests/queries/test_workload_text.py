@@ -1,0 +1,156 @@
+"""The short text of a workload: reading, writing, and errors that say where and what."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
+from hedgerow.errors import QueryError
+from hedgerow.queries.box import Boxes
+from hedgerow.queries.explicit import ExplicitMatrix
+from hedgerow.queries.marginal import Cells, Marginals
+from hedgerow.queries.names import did_you_mean
+from hedgerow.queries.parity import Parities
+from hedgerow.queries.workload import Workload
+from hedgerow.queries.workload_format import workload_from_dict, workload_to_dict
+from tests.queries.strategies import workloads
+
+DOMAIN = Domain(
+    (
+        Categorical("sex", ("F", "M")),
+        IntegerRange("age", 17, 90),
+        Binned("hours", (0, 20, 40, 100)),
+        Categorical("marital-status", ("a;b", "c + cells:1", "d, e")),
+        IntegerRange('say "so"', 0, 1),
+        IntegerRange("7", 0, 1),
+    )
+)
+
+
+def has_text(workload: Workload) -> bool:
+    return all(not isinstance(f, ExplicitMatrix) and (not isinstance(f, Boxes) or f.origin) for f in workload.families)
+
+
+@given(workloads())
+def test_the_text_reads_back(workload: Workload) -> None:
+    if has_text(workload):
+        assert Workload.parse(workload.spec, workload.domain) == workload
+    else:
+        with pytest.raises(QueryError):
+            Workload.parse(workload.spec, workload.domain)
+
+
+@given(workloads())
+def test_a_stored_workload_is_the_same(workload: Workload) -> None:
+    values, arrays = workload_to_dict(workload)
+    through_json = json.loads(json.dumps(values))
+    assert workload_from_dict(through_json, {**arrays, "another": np.zeros(1)}, workload.domain) == workload
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("marginals:2", "marginals:2"),
+        (" marginals : 2 ", "marginals:2"),
+        ("marginals:age*sex,hours", "marginals:sex*age,hours"),
+        ('marginals:sex,age,hours,marital-status,"say ""so""",7*sex', None),
+        ("marginals:7*sex", 'marginals:sex*"7"'),
+        ('marginals:"7"', 'marginals:"7"'),
+        ('cells:1 @ 0.5; parities:sex*"7",sex', 'cells:1 @ 0.5; parities:sex*"7",sex'),
+        ("prefixes:age + cells:2 @ 2e0", "prefixes:age; cells:2 @ 2.0"),
+        ("ranges:hours", "ranges:hours"),
+        ("ranges:hours,age:20", "ranges:age,hours:20:0"),
+        ("ranges:hours , age : 20 : 9 @ 3", "ranges:age,hours:20:9 @ 3.0"),
+        ("where: sex = 'F' and age < 20", "where: sex = 'F' and age between 17 and 19"),
+        (
+            "where: marital-status in ('a;b', 'c + cells:1'), age in (17, 18) @ 2; cells:1",
+            "where: \"marital-status\" in ('a;b', 'c + cells:1'), age between 17 and 18 @ 2.0; cells:1",
+        ),
+        ("where:\n true", "where: true"),
+    ],
+)
+def test_texts(text: str, spec: str | None) -> None:
+    workload = Workload.parse(text, DOMAIN)
+    assert spec is None or workload.spec == spec
+    assert Workload.parse(workload.spec, DOMAIN) == workload
+
+
+def test_families_of_each_text() -> None:
+    workload = Workload.parse("marginals:2; cells:2; parities:sex; prefixes:age; where: true", DOMAIN)
+    kinds = [type(family) for family in workload.families]
+    assert kinds[:4] == [Marginals, Cells, Parities, Boxes]
+    assert [family.whole for family in workload.families] == [True, False, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "remedy"),
+    [
+        ("", "at the end: a family of queries is expected", "for example 'marginals:2'"),
+        ("marginals:2;", "at the end: a family of queries is expected", "for example"),
+        ("; marginals:2", "character 1: a family", "for example"),
+        ("marginal:2", "character 1: 'marginal' is not a family", "did you mean 'marginals'?"),
+        ("cells:1; foo:2", "character 10: 'foo' is not a family", "marginals:, cells:, parities:"),
+        ("cells:1 + foo:2", "character 9: '+' is not expected", "for example 'cells:2'"),
+        ("marginals", "at the end: ':' is missing", "'marginals:2'"),
+        ("marginals:", "at the end: an attribute is expected", "'marginals:2'"),
+        ("marginals:9", "character 11: there are no marginals of 9 attributes", "from 1 to 6"),
+        ("marginals:0", "character 11: there are no marginals of 0 attributes", "from 1 to 6"),
+        ("marginals:sex*", "at the end: an attribute is expected", "'marginals:2'"),
+        ("marginals:sex*aeg", "character 15: there is no attribute 'aeg'", "did you mean 'age'?"),
+        ("marginals:zzzzz", "character 11: there is no attribute 'zzzzz'", "there is: 'sex', 'age'"),
+        ("marginals:sex**age", "character 15: an attribute is expected, not '*'", "'marginals:2'"),
+        ("marginals:sex age", "character 15: '*' or ',' is expected, not 'age'", "'marginals:2'"),
+        ("marginals:sex*sex", "character 15: attribute 'sex' is there twice", "once"),
+        ("marginals:sex,sex", "character 11: the clique sex is there twice", "once"),
+        ('marginals:"sex', "character 11: '\"' is not expected", "'marginals:2'"),
+        ("parities:1", "character 10: a parity needs attributes with 2 codes; 'age' has 74", "marginals or cells"),
+        ("prefixes:age*sex", "character 13: ',' is expected, not '*'", "'prefixes:age'"),
+        ("prefixes:age,sex", "character 10: prefixes are of one attribute", "prefixes:hours"),
+        ("ranges:age:x", "character 12: a whole number is expected", "'ranges:age'"),
+        ("ranges:age:", "at the end: a whole number is expected", "'ranges:age'"),
+        ("ranges:age:1:2:3", "character 15: at most a count and a seed", "seed 7"),
+        ("ranges:age:1 2", "character 14: '2' is not expected", "'ranges:age'"),
+        ("ranges:age:0", "character 8: 0 ranges", "1 to 1,000,000"),
+        ("where:", "at the end: a condition is expected", "where: sex"),
+        ("where: true,", "at the end: a condition is expected", "where: sex"),
+        ("where: age = 17, ag = 3", "character 18: there is no attribute 'ag'", "did you mean 'age'?"),
+        ("where: age < 20 or sex = 'F'", "character 8: conditions on several attributes", "one by one"),
+        ("cells:1 @ 0", "weights", "positive"),
+        ("cells:1 @ x", "character 9: '@' is not expected", "'cells:2'"),
+        ("cells:1 @ 1.2.3", "character 9: '@' is not expected", "'cells:2'"),
+    ],
+)
+def test_errors_name_the_place_and_what_is_allowed(text: str, message: str, remedy: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        Workload.parse(text, DOMAIN)
+    assert message in caught.value.message
+    assert remedy in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"families": []},
+        {"families": [{"kind": "text", "text": "cells:1"}]},
+        {"families": [{"kind": "text", "text": "cells:1; cells:2", "weight": 1}]},
+        {"families": [{"kind": "text", "text": "cells:99", "weight": 1}]},
+        {"families": [{"kind": "new", "weight": 1}]},
+        {"families": [{"kind": "boxes", "clique": ["age"], "arrays": "gone", "weight": 1}]},
+        {"families": [{"kind": "explicit", "scope": ["nowhere"], "names": [], "arrays": "gone", "weight": 1}]},
+        {"families": [{"kind": "text", "text": 3, "weight": 1}]},
+        {"families": ["cells:1"]},
+        {"families": 3},
+    ],
+)
+def test_what_is_no_stored_workload_is_refused(values: dict[str, object]) -> None:
+    with pytest.raises(QueryError):
+        workload_from_dict(values, {}, DOMAIN)
+
+
+def test_long_lists_of_names_are_cut() -> None:
+    assert did_you_mean("zzz", [f"name {i}" for i in range(30)]).endswith("'name 11' and 18 more")
