@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import inspect
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from typer.core import TyperGroup
 
 from hedgerow.cli.console import Output
@@ -27,6 +31,11 @@ class _Guarded(TyperGroup):
             return super().invoke(ctx)
         except HedgerowError as error:
             output.fail(error)
+            raise typer.Exit(FAILED) from error
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise
+            output.fail(HedgerowError(f"{error.filename or 'the system'}: {error.strerror or error}"))
             raise typer.Exit(FAILED) from error
         except KeyboardInterrupt as error:
             output.err.print("[bold red]interrupted[/]")
@@ -51,25 +60,32 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def overview(
+def _help(command: Callable[..., None]) -> str:
+    """The docstring as the help text: paragraphs are wrapped to the terminal, examples are left as they are."""
+    paragraphs = (inspect.getdoc(command) or "").split("\n\n")
+    return "\n\n".join(
+        f"\b\n{escape(text)}" if text.startswith("Example") else escape(" ".join(text.split())) for text in paragraphs
+    )
+
+
+def _overview(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     r"""Synthetic records and tables from sensitive data, with a differential privacy guarantee.
 
-    \b
-    A first run:
-      hedgerow domain people.csv -o people.domain.yaml     draft what records could exist, then edit the file
-      hedgerow plan --domain people.domain.yaml --epsilon 1 --total 50000
-      hedgerow synth people.csv --domain people.domain.yaml --epsilon 1 -o synthetic.csv --report report.html
+    Examples:
+      hedgerow domain people.csv -o people.yaml      a draft: now edit it
+      hedgerow plan --domain people.yaml --epsilon 1 --total 50000
+      hedgerow synth people.csv --domain people.yaml --epsilon 1 \
+          -o synthetic.csv --report report.html
       hedgerow answer synthetic.release "age < 30 and sex = 'Female'"
 
-    \b
     Exit codes: 0 done, 1 an error that is explained, 2 wrong usage, 130 interrupted.
     """
 
 
-for command in (synth, plan, domain, sample, answer, show, report):
-    app.command()(command)
+app.callback(help=_help(_overview))(_overview)
+for _command in (synth, plan, domain, sample, answer, show, report):
+    app.command(help=_help(_command))(_command)

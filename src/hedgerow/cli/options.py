@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -139,4 +139,4 @@ def algorithm_of(mechanism: Mechanism, rounds: str) -> MWEM:
 
     if rounds not in ("auto", "bound", "adaptive") and not rounds.isdigit():
         raise typer.BadParameter(f"--rounds {rounds!r}: give auto, bound, adaptive or a whole number")
-    return MWEM(rounds=int(rounds) if rounds.isdigit() else rounds)
+    return MWEM(rounds=int(rounds) if rounds.isdigit() else cast("Literal['auto', 'bound', 'adaptive']", rounds))

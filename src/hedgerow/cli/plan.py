@@ -1,1 +1,130 @@
-"""``hedgerow plan``: what a run would cost and promise, before anything is spent."""
+"""``hedgerow plan``: what a run would need, cost and promise, before anything is spent."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from hedgerow.cli.console import Output
+from hedgerow.cli.options import (
+    TABLE,
+    AsJson,
+    Columns,
+    CountColumn,
+    Delta,
+    DomainFile,
+    Epsilon,
+    Mechanism,
+    MechanismOption,
+    NeighboursOption,
+    Quiet,
+    Rho,
+    Rounds,
+    WorkloadText,
+    algorithm_of,
+    budget_of,
+    prepare,
+    split_names,
+)
+from hedgerow.queries.sensitivity import Neighbours
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.plan import Plan
+    from hedgerow.privacy.budget import Budget
+    from hedgerow.queries.workload import Workload
+
+
+def plan(
+    ctx: typer.Context,
+    *,
+    domain: DomainFile,
+    data: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DATA]", help="The private table; only its number of records is used."),
+    ] = None,
+    total: Annotated[
+        int | None,
+        typer.Option("--total", min=1, help="A public guess of the number of records.", rich_help_panel=TABLE),
+    ] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    neighbours: NeighboursOption = Neighbours.ADD_REMOVE,
+    workload: WorkloadText = "marginals:2",
+    mechanism: MechanismOption = Mechanism.MWEM,
+    rounds: Rounds = "auto",
+    columns: Columns = None,
+    count_column: CountColumn = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    r"""Show memory, time, charges, noise and error bounds of a run. Spends nothing.
+
+    Examples:
+      hedgerow plan --domain people.yaml --epsilon 1 --total 50000
+      hedgerow plan --domain people.yaml --columns age,sex,income --rho 0.1 \
+          --total 50000 --workload marginals:3
+    """
+    from hedgerow.domain_file import read_domain
+    from hedgerow.queries.workload import Workload
+
+    shown = prepare(ctx, quiet=quiet, as_json=as_json)
+    if (data is None) == (total is None):
+        raise typer.BadParameter("give either --total, a public guess of the number of records, or the table DATA")
+    budget = budget_of(epsilon, delta, rho, neighbours)
+    algorithm = algorithm_of(mechanism, rounds)
+    declared = read_domain(domain)
+    names = split_names(columns)
+    asked = Workload.parse(workload, declared if names is None else declared.project(names))
+    n = total if data is None else _count(shown, data, asked, columns=names, count_column=count_column)
+    planned = algorithm.plan(asked, budget, float(n or 0))
+    if data is not None:
+        shown.warn("this plan uses the exact number of records of the table: keep it to yourself")
+    _tell(shown, planned, budget)
+    shown.result({**asdict(planned), "fits": planned.fits, "guarantee": budget.statement(), "total": n})
+
+
+def _count(
+    shown: Output, data: Path, workload: Workload, *, columns: list[str] | None, count_column: str | None
+) -> int:
+    from hedgerow.data.table import read_table
+
+    extra: Literal["error", "ignore"] = "error" if columns is None else "ignore"
+    with shown.busy(f"reading {data}"):
+        return read_table(data, workload.domain, count_column=count_column, extra_columns=extra).total()
+
+
+def _tell(shown: Output, plan: Plan, budget: Budget) -> None:
+    unit, charges = plan.unit, plan.charges
+    shown.say(budget.statement())
+    shown.say()
+    fits = "fits" if plan.fits else "DOES NOT FIT"
+    shown.say(
+        f"memory   {plan.required_bytes / 2**20:,.1f} MiB for {plan.cells:,} cells; {fits} into "
+        f"{plan.available_bytes / 2**20:,.0f} MiB"
+    )
+    shown.say(f"time     about {plan.seconds:,.1f} s for the rounds, on one core")
+    most = "at most " if plan.adaptive else ""
+    shown.say(
+        f"rounds   {most}{plan.rounds}, each {plan.round.selection:.4g} {unit} to select and "
+        f"{plan.round.measurement:.4g} {unit} to measure"
+    )
+    shown.say(
+        f"charges  {plan.limit:.6g} {unit}: number of records {charges.total:.4g}, start {charges.initial:.4g}, rounds "
+        f"{charges.rounds:.4g}, error estimate {charges.error:.4g}"
+    )
+    for text, expected in plan.noise:
+        shown.say(f"noise    about {expected:,.1f} counts on each measured value of {text}")
+    bound = plan.bound
+    shown.say(
+        f"bound    no error above {bound.error:,.4g} counts, except with probability {bound.failure:.3g} (theorem 2.3)"
+    )
+    for caveat in bound.caveats:
+        shown.say(f"         but: {caveat}")
+    if bound.caveats:
+        shown.say(
+            "         so this is the bound of the textbook algorithm, as a guide; the release measures its own error"
+        )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, final
+from typing import TYPE_CHECKING, Annotated, final
 
 import typer
 
@@ -37,8 +37,8 @@ from hedgerow.cli.options import (
 )
 from hedgerow.cli.outputs import check_outputs, check_records_ending
 from hedgerow.cli.progress import showing_progress
-from hedgerow.cli.spending import Accounted, accounted
-from hedgerow.errors import ConfigError, HedgerowError, ReleaseError
+from hedgerow.cli.spending import accounted
+from hedgerow.errors import HedgerowError
 from hedgerow.queries.sensitivity import Neighbours
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class _Files:
 
 def synth(
     ctx: typer.Context,
+    *,
     data: Annotated[Path, typer.Argument(metavar="DATA", help="The private table: .csv or .parquet.")],
     domain: DomainFile,
     output: Annotated[
@@ -140,22 +141,25 @@ def synth(
     r"""Make synthetic records of a private table.
 
     Reads and encodes the table, runs the algorithm under the budget, saves the release, draws records and writes
-    the report. Spent budget does not come back: look with [bold]hedgerow plan[/] first.
+    the report. Spent budget does not come back: look with 'hedgerow plan' first.
 
-    \b
     Examples:
-      hedgerow synth adult.csv --domain adult.domain.json --epsilon 1 -o synthetic.csv
-      hedgerow synth adult.csv --domain adult.domain.json --columns age,sex,income --epsilon 1 --delta 1e-9 \\
-          --workload "marginals:2; prefixes:age" -o synthetic.parquet --release adult.release --report adult.html
-      hedgerow synth cells.csv --count-column count --domain cells.domain.json --rho 0.1 -o synthetic.csv
+      hedgerow synth people.csv --domain people.yaml --epsilon 1 -o synthetic.csv
+      hedgerow synth people.csv --domain people.yaml --columns age,sex,income \
+          --epsilon 1 --delta 1e-9 --workload "marginals:2; prefixes:age" \
+          -o synthetic.parquet --release people.release --report people.html
+      hedgerow synth cells.csv --count-column count --domain cells.json \
+          --rho 0.1 --neighbours replace -o synthetic.csv
     """
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
     files = _Files(data, domain, output, release or output.with_suffix(".release"), report)
     budget = budget_of(epsilon, delta, rho, neighbours)
     algorithm = algorithm_of(mechanism, rounds)
     files.check(force=force)
-    table, asked = _read(shown, files, workload, split_names(columns), count_column, show_values=show_values)
-    made = _run(shown, algorithm, table, asked, budget, seed)
+    table, asked = _read(
+        shown, files, workload, columns=split_names(columns), count_column=count_column, show_values=show_values
+    )
+    made = _run(shown, algorithm, table, workload=asked, budget=budget, seed=seed)
     _save(shown, made, files.release)
     with _keeping(shown, files.release):
         _write(shown, files, made, records, _exact_errors(table, made) if evaluate else None)
@@ -165,9 +169,9 @@ def _read(
     output: Output,
     files: _Files,
     workload_text: str,
+    *,
     columns: Sequence[str] | None,
     count_column: str | None,
-    *,
     show_values: bool,
 ) -> tuple[Table, Workload]:
     from hedgerow.data.table import read_table
@@ -189,7 +193,7 @@ def _read(
 
 
 def _run(
-    output: Output, algorithm: MWEM, table: Table, workload: Workload, budget: Budget, seed: int | None
+    output: Output, algorithm: MWEM, table: Table, *, workload: Workload, budget: Budget, seed: int | None
 ) -> Release:
     from hedgerow.privacy.curator import Curator
     from hedgerow.privacy.noise import SeededNoise
@@ -226,6 +230,30 @@ def _write(output: Output, files: _Files, release: Release, records: int | None,
         with output.busy("writing the report"):
             write_report(release, files.report, exact=exact)
     _tell(output, files, release, len(drawn), exact)
+
+
+def _tell(output: Output, files: _Files, release: Release, n_records: int, exact: ExactErrors | None) -> None:
+    """The result, for people and for programs."""
+    from hedgerow.release.words import error_sentence, summary_of
+
+    for name, path in (("records", files.records), ("release", files.release), ("report", files.report)):
+        if path is not None:
+            output.say(f"{name:8} {path}")
+    output.say(f"drawn    {n_records:,} synthetic records")
+    output.say(f"spent    {release.spent:.6g} of {release.budget.limit:.6g} {release.budget.unit}")
+    output.say(release.guarantee())
+    summary = summary_of(release)
+    if release.error is not None:
+        output.say(error_sentence(release))
+    if not release.provenance.secure:
+        output.warn(f"{release.provenance.stamp}: whoever knows the seed can subtract the noise")
+    if exact is not None:
+        output.warn(f"NOT PRIVATE: exact errors: mean {exact.mean:.6g}, largest {exact.maximum:.6g} counts")
+        summary["not_private_evaluation"] = exact.to_dict()
+    paths = {"records": str(files.records), "release": str(files.release)}
+    if files.report is not None:
+        paths["report"] = str(files.report)
+    output.result({**summary, "n_records": n_records, "files": paths})
 
 
 @contextmanager

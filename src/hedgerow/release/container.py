@@ -7,6 +7,7 @@ they are asked for, and never unpickled. Equal content gives equal bytes.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -210,6 +211,8 @@ def damaged(file: Path, reason: str) -> DamagedReleaseError:
 
 
 def _unreadable(file: Path, error: OSError) -> ReleaseError:
+    if error.errno == errno.EINVAL:  # an offset in the archive points before the start of the file
+        return damaged(file, "it is not a zip archive, or is truncated")
     return ReleaseError(
         f"{file}: the release cannot be read: {error.strerror or error}", remedy="check the path and the permissions"
     )

@@ -27,6 +27,7 @@ _LARGEST_SEARCH = 20_000
 def from_workload_error(
     query: LinearQuery,
     value: float,
+    *,
     workload: Workload,
     error: WorkloadError,
     neighbours: Neighbours,

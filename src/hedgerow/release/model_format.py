@@ -74,7 +74,12 @@ class StoredModel:
     """A model in a file, built when it is first used; looking at a release costs nothing of that."""
 
     def __init__(
-        self, domain: Domain, total: float, entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+        self,
+        domain: Domain,
+        total: float,
+        entry: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]],
+        built: Histogram | None = None,
     ) -> None:
         """Remember where the state is.
 
@@ -83,12 +88,13 @@ class StoredModel:
             total: Mass, in counts.
             entry: What ``model_to_dict`` gave, through JSON.
             arrays: Its arrays; read when the model is built.
+            built: The model, if it was built already.
         """
         self._domain = domain
         self._total = total
         self._entry = entry
         self._arrays = arrays
-        self._built: Histogram | None = None
+        self._built = built
 
     @property
     def is_built(self) -> bool:
@@ -153,9 +159,7 @@ class StoredModel:
 
     def copy(self) -> Self:
         """A model in the same state that shares nothing which changes."""
-        other = type(self)(self._domain, self._total, self._entry, self._arrays)
-        other._built = None if self._built is None else self._built.copy()
-        return other
+        return type(self)(self._domain, self._total, self._entry, self._arrays, self._built and self._built.copy())
 
     def potentials(self) -> Potentials:
         """The state, for saving."""

@@ -120,7 +120,7 @@ class Release:
         table = self.model.marginals([clique])[0]
         codes = np.unravel_index(np.arange(table.size), table.shape)
         columns = {
-            name: pa.array(self.domain[name].labels).take(pa.array(axis))
+            name: pa.array([self.domain[name].label(int(code)) for code in axis])
             for name, axis in zip(clique, codes, strict=True)
         }
         counts = "count" if "count" not in columns else "synthetic count"
@@ -163,7 +163,14 @@ class Release:
         pieces = list(measured(query, self.measurements))
         slack = total.slack(TOTAL_SHARE * check_confidence(confidence))
         if self.error is not None:
-            found = from_workload_error(query, value, self.workload, self.error, self.budget.neighbours, slack)
+            found = from_workload_error(
+                query,
+                value,
+                workload=self.workload,
+                error=self.error,
+                neighbours=self.budget.neighbours,
+                total_slack=slack,
+            )
             pieces += [] if found is None else [found]
         if not pieces:
             return Answer(value, None, None, "nothing: no measurement and no evaluated workload covers this query")

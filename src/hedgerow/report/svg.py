@@ -7,7 +7,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 INK = "#010203"
 """Text, axes and outlines."""
@@ -19,7 +19,7 @@ FAINT = "#010206"
 """Grid and background lines."""
 
 _COLOURS = {INK: "currentColor", BAR: "var(--bar)", NOISE: "var(--noise)", FAINT: "var(--faint)"}
-_STYLE: dict[str, Any] = {
+_STYLE: Any = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.size": 9.0,
@@ -49,17 +49,17 @@ def drawing_style(name: str) -> Any:
     return mpl.rc_context({**_STYLE, "svg.hashsalt": name})
 
 
-def svg_of(figure: Figure, description: str) -> str:
-    """The figure as an ``<svg>`` element, to be put into a page as it is.
+def svg_of(axes: Axes, description: str) -> str:
+    """The figure of some axes as an ``<svg>`` element, to be put into a page as it is.
 
     Args:
-        figure: Made inside ``drawing_style``.
+        axes: Made inside ``drawing_style``.
         description: What it shows, for people who do not see it; plain text.
     """
     from html import escape
 
     buffer = StringIO()
-    figure.savefig(buffer, format="svg", bbox_inches="tight", pad_inches=0.05, metadata={"Date": None})
+    axes.figure.figure.savefig(buffer, format="svg", bbox_inches="tight", pad_inches=0.05, metadata={"Date": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
@@ -67,5 +67,6 @@ def svg_of(figure: Figure, description: str) -> str:
     text = re.sub(r'<svg([^>]*?) width="([\d.]+)pt" height="[\d.]+pt"', r'<svg\1 style="max-width:\2pt"', text, count=1)
     for sentinel, colour in _COLOURS.items():
         text = text.replace(sentinel, colour)
-    text = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", text)
+    text = re.sub(r" font-family: [^;\"]*;?", "", text)  # the page's own font
+    text = re.sub(r"<style[^>]*>[^<]*</style>", "", text)  # it would hold for the whole page
     return text.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1)

@@ -1,0 +1,165 @@
+"""Commands that need a release and nothing else: ``sample``, ``answer``, ``show`` and ``report``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hedgerow.cli.options import OUTPUT, AsJson, Force, Quiet, prepare
+from hedgerow.cli.outputs import check_outputs, check_records_ending
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hedgerow.release import Release
+
+ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
+
+
+class Method(StrEnum):
+    """How records are drawn."""
+
+    SYSTEMATIC = "systematic"
+    INDEPENDENT = "independent"
+
+
+def sample(
+    ctx: typer.Context,
+    *,
+    release: ReleaseFile,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Records: .csv or .parquet.", rich_help_panel=OUTPUT)
+    ],
+    n: Annotated[
+        int | None, typer.Option("-n", "--records", min=0, help="How many; by default the (noisy) number of records.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Draw the same records again; harmless here.")] = None,
+    method: Annotated[
+        Method, typer.Option("--method", help="Systematic drawing adds less error than independent draws.")
+    ] = Method.SYSTEMATIC,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Draw synthetic records from a release. Costs no budget, however many are drawn.
+
+    Examples:
+      hedgerow sample people.release -o synthetic.csv
+      hedgerow sample people.release -n 1000000 -o large.parquet --seed 1
+    """
+    shown = prepare(ctx, quiet=quiet, as_json=as_json)
+    check_records_ending("--output", output)
+    check_outputs({"--output": output}, inputs=[release], force=force)
+    loaded = _load(release)
+    with shown.busy("drawing records"):
+        records = loaded.sample(n, seed, method.value)
+        records.write(output)
+    shown.say(f"{len(records):,} synthetic records in {output}")
+    shown.result({"n_records": len(records), "file": str(output)})
+
+
+def answer(
+    ctx: typer.Context,
+    *,
+    release: ReleaseFile,
+    conditions: Annotated[list[str], typer.Argument(metavar="CONDITION...", help="Conditions in SQL.")],
+    confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.")] = 0.95,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Answer counting queries from a release: a value, and an interval that says what it covers. Costs no budget.
+
+    Examples:
+      hedgerow answer people.release "sex = 'Female' and age between 30 and 40"
+      hedgerow answer people.release "income = '>50K'" "not sex = 'Male'" --json
+    """
+    shown = prepare(ctx, quiet=quiet, as_json=as_json)
+    loaded = _load(release)
+    answers = [(text, loaded.answer(text, confidence)) for text in conditions]
+    for text, found in answers:
+        interval = "no interval" if found.low is None else f"{found.low:,.1f} to {found.high:,.1f}"
+        shown.say(f"{text}\n  {found.value:,.1f}   ({interval})\n  covers {found.covers}")
+    if loaded.provenance.stamp:
+        shown.warn(loaded.provenance.stamp)
+    listed = [{"condition": text, **asdict(found)} for text, found in answers]
+    shown.result({"confidence": confidence, "private": loaded.provenance.secure, "answers": listed})
+
+
+def show(ctx: typer.Context, *, release: ReleaseFile, quiet: Quiet = False, as_json: AsJson = False) -> None:
+    """Show what a release promises, what it spent and on what.
+
+    Examples:
+      hedgerow show people.release
+      hedgerow show people.release --json
+    """
+    from hedgerow.release.words import error_sentence, summary_of
+
+    shown = prepare(ctx, quiet=quiet, as_json=as_json)
+    loaded = _load(release)
+    shown.say(loaded.guarantee())
+    shown.say()
+    shown.say(error_sentence(loaded))
+    shown.say(f"Workload: {loaded.workload.spec}")
+    names = ", ".join(f"{attribute.name} ({attribute.size})" for attribute in loaded.domain)
+    shown.say(f"Domain: {loaded.domain.size:,} cells: {names}")
+    versions = ", ".join(f"{name} {version}" for name, version in loaded.provenance.versions.items())
+    shown.say(f"Made by {loaded.provenance.algorithm} with {versions}")
+    shown.table(_ledger_table(loaded))
+    if loaded.provenance.stamp:
+        shown.warn(loaded.provenance.stamp)
+    events = [event.to_dict() for event in loaded.events]
+    shown.result({**summary_of(loaded), "ledger": events, "provenance": loaded.provenance.to_dict()})
+
+
+def report(
+    ctx: typer.Context,
+    *,
+    release: ReleaseFile,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="HTML file to write.", rich_help_panel=OUTPUT)
+    ],
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write the HTML report of a release: one file that opens offline. Costs no budget.
+
+    Example:
+      hedgerow report people.release -o people.html
+    """
+    from hedgerow.report import require_extra, write_report
+
+    shown = prepare(ctx, quiet=quiet, as_json=as_json)
+    check_outputs({"--output": output}, inputs=[release], force=force)
+    require_extra()
+    loaded = _load(release)
+    with shown.busy("writing the report"):
+        write_report(loaded, output)
+    shown.say(f"report in {output}")
+    shown.result({"file": str(output)})
+
+
+def _load(path: Path) -> Release:
+    from hedgerow.release import Release
+
+    return Release.load(path)
+
+
+def _ledger_table(release: Release) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    unit = release.budget.unit
+    table = Table(title=f"Ledger: {release.spent:.6g} of {release.budget.limit:.6g} {unit} spent", title_justify="left")
+    for heading in ("#", "for", "what", "mechanism"):
+        table.add_column(heading, justify="right" if heading == "#" else "left", overflow="fold")
+    for heading in ("noise scale", unit):
+        table.add_column(heading, justify="right")
+    for number, event in enumerate(release.events, start=1):
+        cells = (event.label, event.target, event.mechanism, f"{event.scale:.5g}", f"{event.charge:.5g}")
+        table.add_row(str(number), *map(escape, cells))
+    return table

@@ -1,0 +1,80 @@
+"""A release in words and in plain values, for the command line and the report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hedgerow.privacy.workload_error import WorkloadError
+from hedgerow.queries.marginal import Marginals
+from hedgerow.release.release import Release
+
+
+def summary_of(release: Release) -> dict[str, Any]:
+    """What a release is, as plain values that JSON can hold; nothing needs the model."""
+    error = release.error
+    return {
+        "guarantee": release.guarantee(),
+        "private": release.provenance.secure,
+        "budget": release.budget.to_dict(),
+        "spent": release.spent,
+        "limit": release.budget.limit,
+        "unit": release.budget.unit,
+        "total": release.total,
+        "attributes": list(release.domain.names),
+        "cells": release.domain.size,
+        "workload": release.workload.spec,
+        "algorithm": release.provenance.algorithm,
+        "error": None if error is None else _error_to_dict(error),
+    }
+
+
+def _error_to_dict(error: WorkloadError) -> dict[str, Any]:
+    low, high = error.mean_interval(0.95)
+    return {
+        "mean": error.mean,
+        "mean_low": low,
+        "mean_high": high,
+        "maximum": error.maximum,
+        "maximum_bound": error.maximum_bound(0.95),
+        "confidence": 0.95,
+        "counts_per_unit": error.unit,
+        "candidates": error.n_candidates,
+    }
+
+
+def error_sentence(release: Release, confidence: float = 0.95) -> str:
+    """The noisy error of the workload in words, or that there is none.
+
+    Args:
+        release: The release.
+        confidence: Of the interval for the mean, and of the bound on the largest error.
+    """
+    error = release.error
+    if error is None:
+        return "No budget was given to estimating the error of the workload, so none is stated."
+    scale = 1.0 if error.unit is None else error.unit
+    low, high = (scale * bound for bound in error.mean_interval(confidence))
+    largest = scale * error.maximum_bound(confidence)
+    unit = _unit_of(release)
+    share = f" ({100.0 * low / release.total:.2g}% to {100.0 * high / release.total:.2g}% of the records)"
+    return (
+        f"Estimated from noisy values alone: over {_things_of(release)}, the mean error of the released model lies "
+        f"between {low:,.4g} and {high:,.4g} {unit}{share}, with {100.0 * confidence:.4g}% confidence; with the same "
+        f"confidence no error is larger than {largest:,.4g}."
+    )
+
+
+def _all_marginals(release: Release) -> bool:
+    return all(isinstance(family, Marginals) for family in release.workload.families)
+
+
+def _things_of(release: Release) -> str:
+    count = release.workload.n_candidates
+    return f"the {count:,} {'marginals' if _all_marginals(release) else 'candidates'} of the workload"
+
+
+def _unit_of(release: Release) -> str:
+    if _all_marginals(release):
+        return "records, counted cell by cell and added up"
+    mixed = release.error is not None and release.error.unit is None
+    return "times what one record can change" if mixed else "records"

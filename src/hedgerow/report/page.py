@@ -1,0 +1,160 @@
+"""The report as one HTML page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.errors import MissingExtraError, ReleaseError
+from hedgerow.files import replacing
+from hedgerow.queries.measurement import Measurement
+from hedgerow.release import Release
+from hedgerow.release.words import error_sentence
+
+if TYPE_CHECKING:
+    from hedgerow.privacy.evaluation import ExactErrors
+
+CONFIDENCE = 0.95
+
+
+def require_extra() -> None:
+    """Check that what the report needs is installed.
+
+    Raises:
+        MissingExtraError: It is not.
+    """
+    missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
+    if missing:
+        raise MissingExtraError(
+            f"the report needs {' and '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not installed",
+            remedy="pip install 'hedgerow[report]'",
+        )
+
+
+def write_report(release: Release, path: str | os.PathLike[str], *, exact: ExactErrors | None = None) -> None:
+    """Write the report: one HTML file without scripts or addresses, which opens offline.
+
+    Every figure in it is a function of the release. Only if exact errors are given does it show any other, and then the
+    whole page is labelled "not private".
+
+    Args:
+        release: The release.
+        path: Target; its folder must exist.
+        exact: Exact errors, from an evaluation that was asked for.
+
+    Raises:
+        MissingExtraError: jinja2 or matplotlib is not installed.
+        ReleaseError: The file cannot be written.
+    """
+    page = render_report(release, exact=exact)
+    try:
+        with replacing(path) as beside:
+            beside.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise ReleaseError(
+            f"{path}: the report cannot be written: {error.strerror or error}",
+            remedy="name a file in a folder that exists and has room",
+        ) from error
+
+
+def render_report(release: Release, *, exact: ExactErrors | None = None) -> str:
+    """The report as text; see ``write_report``.
+
+    Raises:
+        MissingExtraError: jinja2 or matplotlib is not installed.
+    """
+    require_extra()
+    import jinja2
+    from markupsafe import Markup
+
+    from hedgerow.report.plots import fit_plot, spending_plot
+
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters["number"] = _number
+    template = environment.from_string(Path(__file__).with_name("page.html").read_text(encoding="utf-8"))
+    looks = list(_measured(release))
+    budget = release.budget
+    return template.render(
+        release=release,
+        exact=exact,
+        stamps=_stamps(release, exact),
+        error=error_sentence(release, CONFIDENCE),
+        looks=looks,
+        spending=Markup(spending_plot(release.events, budget.limit, budget.unit)),
+        fit=Markup(fit_plot([look.ratio for look in looks])) if looks else "",
+        marginals=list(_marginals(release)),
+        attributes=[(attribute, _described(attribute)) for attribute in release.domain],
+        confidence=CONFIDENCE,
+    )
+
+
+def _stamps(release: Release, exact: ExactErrors | None) -> list[str]:
+    stamps = []
+    if exact is not None:
+        stamps.append("NOT PRIVATE: this page shows errors computed from the exact data. Do not publish it.")
+    if not release.provenance.secure:
+        stamps.append(f"{release.provenance.stamp}. Whoever knows the seed can subtract the noise.")
+    return stamps
+
+
+@final
+@dataclass(frozen=True)
+class _Look:
+    """A measurement as the page shows it."""
+
+    text: str
+    values: int
+    noise: str
+    scale: float
+    ratio: float
+
+
+def _measured(release: Release) -> Iterator[_Look]:
+    scopes = tuple(dict.fromkeys(each.target.scope for each in release.measurements))
+    tables = dict(zip(scopes, release.model.marginals(scopes), strict=True)) if scopes else {}
+    for each in release.measurements:
+        ratio = _distance(each, each.target.of_table(tables[each.target.scope]))
+        yield _Look(each.target.text, each.target.size, each.noise.value.capitalize(), each.scale, ratio)
+
+
+def _distance(measurement: Measurement, answers: np.ndarray) -> float:
+    """Root mean square difference over the standard deviation of the noise."""
+    return float(np.sqrt(np.mean(np.square(measurement.values - answers)))) / measurement.std
+
+
+def _marginals(release: Release) -> Iterator[tuple[str, Any]]:
+    from markupsafe import Markup
+
+    from hedgerow.report.plots import marginal_plot
+
+    tables = release.model.marginals([(name,) for name in release.domain.names])
+    for attribute, counts in zip(release.domain, tables, strict=True):
+        yield attribute.name, Markup(marginal_plot(release, attribute, counts, CONFIDENCE))
+
+
+def _described(attribute: Attribute) -> str:
+    match attribute:
+        case Categorical():
+            text = f"{attribute.ordinary} values"
+        case IntegerRange():
+            text = f"whole numbers from {attribute.minimum} to {attribute.maximum}"
+        case Binned():
+            text = f"{attribute.ordinary} bins from {attribute.edges[0]:g} to {attribute.edges[-1]:g}"
+        case _:
+            text = f"{attribute.ordinary} codes"
+    extra = [f"missing as {attribute.missing!r}"] if attribute.missing is not None else []
+    extra += [f"others as {attribute.other!r}"] if attribute.other is not None else []
+    return ", ".join([text, *extra])
+
+
+def _number(value: float, digits: int = 4) -> str:
+    return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:,.{digits}g}"

@@ -1,0 +1,139 @@
+"""The drawings of the report; every figure in them is public."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.domain import Attribute, Binned, IntegerRange
+from hedgerow.privacy.ledger import Event
+from hedgerow.queries.query import Conjunction, Floats
+from hedgerow.release import Answer, Release
+from hedgerow.report.svg import BAR, NOISE, drawing_style, svg_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_BARS = 24
+LONGEST_LABEL = 26
+_WIDTH = 4.6
+
+
+def shortened(text: str, longest: int = LONGEST_LABEL) -> str:
+    """The text, cut where it is too long for its place.
+
+    Example:
+        >>> shortened("Outlying-US(Guam-USVI-etc) and more")
+        'Outlying-US(Guam-USVI-etc…'
+    """
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def spending_plot(events: Sequence[Event], limit: float, unit: str) -> str:
+    """Sum of the charges after each event, and the limit, as SVG."""
+    spent = [0.0, *accumulate(event.charge for event in events)]
+    with drawing_style("spending"):
+        axes = _axes(7.0, 2.4)
+        steps = np.arange(len(spent))
+        axes.fill_between(steps, spent, step="post", color=BAR, alpha=0.25, linewidth=0.0)
+        axes.step(steps, spent, where="post", color=BAR, linewidth=1.6)
+        axes.axhline(limit, color=NOISE, linewidth=1.2, linestyle=(0, (5, 3)))
+        axes.annotate(
+            f"limit {limit:.4g}", (0, limit), xytext=(3, -3), textcoords="offset points", va="top", color=NOISE
+        )
+        axes.set(
+            xlabel="looks at the data", ylabel=f"{unit} spent", xlim=(0, max(1, len(events))), ylim=(0, 1.08 * limit)
+        )
+        return svg_of(axes, f"{unit} spent after each of {len(events)} looks at the data, limit {limit:.4g}")
+
+
+def fit_plot(ratios: Sequence[float]) -> str:
+    """Distance of the model from each measurement, in standard deviations of its noise, as SVG."""
+    with drawing_style("fit"):
+        axes = _axes(7.0, 2.0)
+        numbers = np.arange(1, len(ratios) + 1)
+        axes.vlines(numbers, 0.0, ratios, color=BAR, linewidth=max(0.6, min(8.0, 300.0 / len(ratios))))
+        axes.axhline(1.0, color=NOISE, linewidth=1.2, linestyle=(0, (5, 3)))
+        axes.annotate("noise alone", (0.5, 1.0), xytext=(3, 3), textcoords="offset points", color=NOISE)
+        axes.set(xlabel="measurement", ylabel="distance / noise", xlim=(0.5, len(ratios) + 0.5), ylim=(0, None))
+        return svg_of(axes, "distance of the model from each measurement in standard deviations of its noise")
+
+
+def marginal_plot(release: Release, attribute: Attribute, counts: Floats, confidence: float) -> str:
+    """Synthetic counts of one attribute with the intervals for the true counts, as SVG.
+
+    Args:
+        release: The release.
+        attribute: One of its attributes.
+        counts: The model's counts, shape ``(attribute.size,)``.
+        confidence: Of each interval.
+    """
+    answers = [
+        release.bound(Conjunction.where(release.domain, {attribute.name: [code]}), float(count), confidence)
+        for code, count in enumerate(counts)
+    ]
+    with drawing_style(f"marginal {attribute.name}"):
+        if attribute.size > MOST_BARS and isinstance(attribute, Binned | IntegerRange):
+            axes = _ordered(attribute, counts, answers)
+        else:
+            axes = _bars(attribute, counts, answers)
+        return svg_of(axes, f"synthetic counts of {attribute.name}")
+
+
+def _bars(attribute: Attribute, counts: Floats, answers: Sequence[Answer]) -> Axes:
+    kept = np.arange(len(counts))
+    if len(counts) > MOST_BARS:
+        kept = np.sort(np.argsort(-counts, kind="stable")[:MOST_BARS])
+    axes = _axes(_WIDTH, 0.5 + 0.21 * len(kept))
+    places = np.arange(len(kept))[::-1]
+    axes.barh(places, counts[kept], height=0.72, color=BAR)
+    for place, code in zip(places, kept, strict=True):
+        found = answers[int(code)]
+        if found.low is not None and found.high is not None:
+            axes.plot([found.low, found.high], [place, place], color=NOISE, linewidth=1.6, marker="|", markersize=6)
+    axes.set_yticks(places, [shortened(attribute.label(int(code))) for code in kept])
+    axes.set_ylim(-0.6, len(kept) - 0.4)
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    more = len(counts) - len(kept)
+    axes.set_xlabel(f"records (the {len(kept)} most frequent; {more} more)" if more else "records")
+    axes.set_xlim(left=0)
+    _few_ticks(axes)
+    return axes
+
+
+def _ordered(attribute: Binned | IntegerRange, counts: Floats, answers: Sequence[Answer]) -> Axes:
+    """Ordinary codes as steps over their values; missing and other are told beside."""
+    codes = np.arange(attribute.ordinary)
+    if isinstance(attribute, IntegerRange):
+        edges = attribute.minimum - 0.5 + np.arange(attribute.ordinary + 1)
+    else:
+        edges = np.array(attribute.edges)
+    axes = _axes(_WIDTH, 2.3)
+    axes.stairs(counts[codes], edges, fill=True, color=BAR, alpha=0.85)
+    if all(found.low is not None for found in answers):
+        lows = np.array([found.low for found in answers], dtype=np.float64)[codes]
+        highs = np.array([found.high for found in answers], dtype=np.float64)[codes]
+        axes.vlines((edges[:-1] + edges[1:]) / 2.0, lows, highs, color=NOISE, linewidth=1.0)
+    beside = [f"{attribute.label(code)}: {counts[code]:,.0f}" for code in range(attribute.ordinary, attribute.size)]
+    axes.set(xlabel=shortened("; ".join([attribute.name, *beside]), 60), ylabel="records per value", ylim=(0, None))
+    return axes
+
+
+def _axes(width: float, height: float) -> Axes:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height)).add_subplot()
+
+
+def _few_ticks(axes: Axes) -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    def with_separators(value: float, _: Any) -> str:
+        return f"{value:,.6g}"
+
+    axes.xaxis.set_major_locator(MaxNLocator(4))
+    axes.xaxis.set_major_formatter(FuncFormatter(with_separators))
