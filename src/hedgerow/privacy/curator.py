@@ -9,11 +9,12 @@ Everything that an algorithm computes from what it gets here is post-processing 
 from __future__ import annotations
 
 import math
-from typing import Literal, Never, Protocol, final
+from typing import Literal, Never, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.data.source import CountSource
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy.budget import Budget, Regime
@@ -31,19 +32,11 @@ from hedgerow.privacy.noise import NoiseSource, OpenDPNoise
 from hedgerow.privacy.scores import GRID, EqualUnits, grid_errors, public_answers, public_offsets
 from hedgerow.privacy.workload_error import WorkloadError
 from hedgerow.queries.measurement import Measurement, NoiseKind
-from hedgerow.queries.query import Floats, Measurable, Tables
+from hedgerow.queries.query import Floats, Measurable
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 
 Law = Literal["exponential", "permute-and-flip"]
-
-
-class Counts(Tables, Protocol):
-    """What the curator needs of the private table: whole-valued counts and their total (`data.source.CountSource`)."""
-
-    def total(self) -> int:
-        """Number of records."""
-        ...
 
 
 @final
@@ -71,7 +64,7 @@ class Curator:
         ((2,), 2.0, 0.5)
     """
 
-    def __init__(self, source: Counts, budget: Budget, *, noise: NoiseSource | None = None) -> None:
+    def __init__(self, source: CountSource, budget: Budget, *, noise: NoiseSource | None = None) -> None:
         """Open the books; nothing is read but the size of the table, to check that answers will be exact."""
         check_mass(source.total())
         self.__source = source

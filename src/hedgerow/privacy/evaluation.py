@@ -11,8 +11,8 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
+from hedgerow.data.source import CountSource
 from hedgerow.errors import QueryError
-from hedgerow.privacy.curator import Counts
 from hedgerow.queries.query import Floats
 from hedgerow.queries.workload import Workload
 
@@ -47,7 +47,7 @@ class ExactErrors:
         return {"label": self.label, "mean": self.mean, "maximum": self.maximum, "total": self.total}
 
 
-def exact_errors(source: Counts, workload: Workload, answers: Floats) -> ExactErrors:
+def exact_errors(source: CountSource, workload: Workload, answers: Floats) -> ExactErrors:
     """Errors of answers against the exact ones. NOT PRIVATE: for evaluation only.
 
     Args:
