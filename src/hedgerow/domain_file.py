@@ -78,7 +78,7 @@ def domain_from_mapping(mapping: Mapping[str, Any]) -> Domain:
         (10, 2)
     """
     if not isinstance(mapping, Mapping):
-        raise DomainError("it does not map attributes to their values", remedy="write 'name: [value, value]' per column")
+        raise DomainError("it does not map attributes to their values", remedy="write 'name: [value, ...]' per column")
     entries: Mapping[str, Any] = mapping
     nested = mapping.get("attributes")
     if isinstance(nested, Mapping) and not set(nested) & set(_OPTIONS):
@@ -122,12 +122,10 @@ def write_domain(domain: Domain, path: str | os.PathLike[str]) -> None:
 
 def yaml_text(content: Mapping[str, Any]) -> str:
     """YAML of a mapping, its texts quoted, so that every YAML reader takes them for texts."""
-    return yaml.dump(
-        content, Dumper=_Dumper, default_flow_style=None, sort_keys=False, allow_unicode=True, width=110
-    )
+    return yaml.dump(content, Dumper=_Dumper, default_flow_style=None, sort_keys=False, allow_unicode=True, width=110)
 
 
-def _parsed(path: Path) -> Any:  # noqa: ANN401 - whatever the file holds; it is checked entry by entry
+def _parsed(path: Path) -> Any:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -137,7 +135,7 @@ def _parsed(path: Path) -> Any:  # noqa: ANN401 - whatever the file holds; it is
     try:
         if path.suffix.lower() == ".json":
             return json.loads(text, object_pairs_hook=_without_repetition)
-        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader, made stricter
+        return yaml.load(text, Loader=_Loader)
     except json.JSONDecodeError as error:
         raise DomainError(f"line {error.lineno} is not JSON ({error.msg})", remedy="mend that line") from error
     except yaml.MarkedYAMLError as error:
@@ -281,7 +279,9 @@ class _Loader(yaml.SafeLoader):
 
 _Loader.add_constructor("tag:yaml.org,2002:map", _Loader.construct_mapping)
 # YAML 1.1 reads no, on, 007, 1_000, 12:30 and 2020-01-31 as booleans, octal and other numbers and dates.
-_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile("^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+)
 _Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile("^(?:null|~|)$"), ["n", "~", ""])
 _Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile("^[-+]?(?:0|[1-9][0-9]*)$"), list("-+0123456789"))
 _Loader.add_implicit_resolver(

@@ -144,6 +144,29 @@ class ModelTooLargeError(HedgerowError, MemoryError):
         )
 
 
+class MarginalTooLargeError(HedgerowError, MemoryError):
+    """A marginal of the records would not fit into memory; nothing was allocated.
+
+    Attributes:
+        attributes: Names of the attributes of the marginal.
+        cells: Its number of cells (exact).
+        required_bytes: Estimate of what counting it would need.
+        available_bytes: What may be used.
+    """
+
+    def __init__(self, *, attributes: tuple[str, ...], cells: int, required_bytes: int, available_bytes: int) -> None:
+        """State the estimate and the ways out."""
+        self.attributes = attributes
+        self.cells = cells
+        self.required_bytes = required_bytes
+        self.available_bytes = available_bytes
+        super().__init__(
+            f"the marginal of {' * '.join(attributes)} has {cells:,} cells; counting it needs about "
+            f"{required_bytes / 2**30:,.1f} GiB and {available_bytes / 2**30:,.1f} GiB may be used",
+            remedy="ask for marginals of fewer attributes, or give these attributes fewer values or bins",
+        )
+
+
 class ReleaseError(HedgerowError):
     """A release cannot be saved, loaded or used as asked."""
 

@@ -1,0 +1,223 @@
+"""Exact marginals and conjunctions of records, in a few compiled passes for all of them.
+
+The attributes of the wanted marginals are covered by blocks (``covering.py``), the blocks' histograms are counted tile
+by tile (``kernels.py``), and each histogram is summed down to its marginals.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.data.covering import Block, covering_blocks
+from hedgerow.data.encoding import Codes
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import MarginalTooLargeError
+from hedgerow.memory import available_bytes
+from hedgerow.queries.partial_sums import shared_marginals
+from hedgerow.queries.query import Conjunction, Floats
+
+Ints = NDArray[np.int64]
+
+BLOCK_CELLS = 1 << 18
+"""Cells of a block: two megabytes, which stay in a core's cache."""
+
+_SMALLEST_BLOCK = 1 << 12
+"""Also for few records blocks may have so many cells."""
+
+_PASS_CELLS = 1 << 22
+"""Cells that are counted in one pass over the records; bounds the memory."""
+
+_TILE_ROWS = 1 << 13
+_ROWS_PER_THREAD = 1 << 16
+_QUERIES_PER_PASS = 1 << 10
+
+
+@final
+@dataclass(frozen=True)
+class _Records:
+    """Columns of codes, and how often each row counts (empty: once)."""
+
+    columns: Sequence[Codes]
+    weights: Ints
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.columns[0])
+
+    def tiles(self, start: int, stop: int, axes: Sequence[int], dtype: type[np.signedinteger[Any]]) -> Iterator[Any]:
+        """Codes of some attributes as one matrix (attributes, rows), with the weights, tile by tile."""
+        matrix = np.empty((len(axes), _TILE_ROWS), dtype=dtype)
+        for low in range(start, stop, _TILE_ROWS):
+            high = min(stop, low + _TILE_ROWS)
+            for row, axis in enumerate(axes):
+                matrix[row, : high - low] = self.columns[axis][low:high]
+            yield matrix[:, : high - low], self.weights[low:high]
+
+
+def count_marginals(
+    domain: Domain, columns: Sequence[Codes], weights: Ints | None, cliques: Sequence[Clique]
+) -> list[Floats]:
+    """Exact marginals.
+
+    Args:
+        domain: The domain of the records.
+        columns: One array of codes per attribute.
+        weights: How often each row counts, or None for once each.
+        cliques: What is wanted, each in the order of the domain.
+
+    Returns:
+        One table per clique, of shape ``domain.shape_of(clique)``, in counts.
+
+    Raises:
+        MarginalTooLargeError: A table does not fit into memory.
+    """
+    records = _Records(columns, np.empty(0, dtype=np.int64) if weights is None else weights)
+    # Few records: the sums over cells cost more than the passes over the records, so the blocks are smaller.
+    largest = min(BLOCK_CELLS, max(_SMALLEST_BLOCK, records.n_rows))
+    blocks = covering_blocks(domain, cliques, largest)
+    _check_memory(domain, cliques, blocks)
+    found: list[Floats] = [np.empty(0)] * len(cliques)
+    for part in _passes(blocks):
+        for block, histogram in zip(part, _histograms(domain, records, part), strict=True):
+            axes = tuple(domain.names[axis] for axis in block.axes)
+            table = histogram.astype(np.float64).reshape(domain.shape_of(axes))
+            wanted = [cliques[i] for i in block.cliques]
+            for i, marginal in zip(block.cliques, shared_marginals(table, axes, wanted), strict=True):
+                found[i] = marginal
+    return found
+
+
+def count_conjunctions(
+    domain: Domain, columns: Sequence[Codes], weights: Ints | None, queries: Sequence[Conjunction]
+) -> Floats:
+    """Exact sums over the records that satisfy each query.
+
+    Queries over few cells are sums of a marginal's cells, the others are counted record by record.
+
+    Args:
+        domain: The domain of the records.
+        columns: One array of codes per attribute.
+        weights: How often each row counts, or None for once each.
+        queries: Over attributes of the domain.
+
+    Returns:
+        Shape ``(len(queries),)``, in counts.
+    """
+    answers = np.zeros(len(queries))
+    by_scope: dict[Clique, list[int]] = {}
+    for i, query in enumerate(queries):
+        by_scope.setdefault(query.scope, []).append(i)
+    small = [scope for scope in by_scope if domain.project(scope).size <= BLOCK_CELLS] if by_scope else []
+    for scope, table in zip(small, count_marginals(domain, columns, weights, small), strict=True):
+        for i in by_scope.pop(scope):
+            answers[i] = queries[i].of_table(table)[0]
+    rest = [i for group in by_scope.values() for i in group]
+    records = _Records(columns, np.empty(0, dtype=np.int64) if weights is None else weights)
+    for first in range(0, len(rest), _QUERIES_PER_PASS):
+        part = rest[first : first + _QUERIES_PER_PASS]
+        answers[part] = _conditions(domain, records, [queries[i] for i in part])
+    return answers
+
+
+def _check_memory(domain: Domain, cliques: Sequence[Clique], blocks: Sequence[Block]) -> None:
+    results = 8 * sum(domain.project(clique).size if clique else 1 for clique in cliques)
+    largest = max(blocks, key=lambda block: block.cells, default=None)
+    if largest is None:
+        return
+    required = results + 8 * 3 * max(largest.cells, _PASS_CELLS)
+    if largest.cells > _PASS_CELLS and required > available_bytes():
+        raise MarginalTooLargeError(
+            attributes=tuple(domain.names[axis] for axis in largest.axes),
+            cells=largest.cells,
+            required_bytes=required,
+            available_bytes=available_bytes(),
+        )
+
+
+def _passes(blocks: Sequence[Block]) -> Iterator[list[Block]]:
+    """Cut the blocks into runs of bounded size."""
+    part: list[Block] = []
+    for block in blocks:
+        if part and sum(one.cells for one in part) + block.cells > _PASS_CELLS:
+            yield part
+            part = []
+        part.append(block)
+    if part:
+        yield part
+
+
+def _histograms(domain: Domain, records: _Records, blocks: Sequence[Block]) -> list[Ints]:
+    """The flat histogram of each block."""
+    from hedgerow.data.kernels import count_tile
+
+    axes = sorted({axis for block in blocks for axis in block.axes})
+    dtype = np.int32 if max(block.cells for block in blocks) < 2**31 else np.int64
+    place = {axis: row for row, axis in enumerate(axes)}
+    members = np.array([place[axis] for block in blocks for axis in block.axes], dtype=np.int64)
+    strides = np.array([stride for block in blocks for stride in _strides(domain, block)], dtype=dtype)
+    starts = _starts([len(block.axes) for block in blocks])
+    offsets = _starts([block.cells for block in blocks])
+
+    def count(start: int, stop: int) -> Ints:
+        out = np.zeros(offsets[-1], dtype=np.int64)
+        for tile, weights in records.tiles(start, stop, axes, dtype):
+            count_tile(tile, weights, starts, members, strides, offsets, out)
+        return out
+
+    total = _over_threads(count, records.n_rows, int(offsets[-1]))
+    return [total[low:high] for low, high in pairwise(offsets)]
+
+
+def _conditions(domain: Domain, records: _Records, queries: Sequence[Conjunction]) -> Ints:
+    """One compiled pass: for each attribute of a query, a table that says which codes count."""
+    from hedgerow.data.kernels import count_conditions
+
+    axes = sorted({axis for query in queries for axis in domain.axes(query.scope)})
+    place = {axis: row for row, axis in enumerate(axes)}
+    members = np.array([place[axis] for query in queries for axis in domain.axes(query.scope)], dtype=np.int64)
+    starts = _starts([len(query.scope) for query in queries])
+    tables = _starts([size for query in queries for size in domain.shape_of(query.scope)])
+    allowed = np.zeros(tables[-1], dtype=np.uint8)
+    chosen = [codes for query in queries for codes in query.codes]
+    for table, codes in zip(tables[:-1], chosen, strict=True):
+        allowed[table + np.asarray(codes, dtype=np.int64)] = 1
+
+    def count(start: int, stop: int) -> Ints:
+        out = np.zeros(len(queries), dtype=np.int64)
+        for tile, weights in records.tiles(start, stop, axes, np.int32):
+            count_conditions(tile, weights, starts, members, tables[:-1], allowed, out)
+        return out
+
+    return _over_threads(count, records.n_rows, len(queries))
+
+
+def _strides(domain: Domain, block: Block) -> list[int]:
+    strides = [1]
+    for axis in reversed(block.axes[1:]):
+        strides.append(strides[-1] * domain.shape[axis])
+    return strides[::-1] if block.axes else []
+
+
+def _starts(lengths: Sequence[int]) -> Ints:
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+
+
+def _over_threads(count: Callable[[int, int], Ints], n_rows: int, n_cells: int) -> Ints:
+    """Cut the rows among the cores and add up; a table of more cells than one pass has is counted once only."""
+    threads = min(len(os.sched_getaffinity(0)), n_rows // _ROWS_PER_THREAD)
+    if threads < 2 or n_cells > _PASS_CELLS:
+        return count(0, n_rows)
+    cuts = [n_rows * i // threads for i in range(threads + 1)]
+    with ThreadPoolExecutor(threads) as pool:
+        parts = list(pool.map(count, cuts[:-1], cuts[1:]))
+    for part in parts[1:]:
+        parts[0] += part
+    return parts[0]

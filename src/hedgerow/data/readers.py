@@ -1,0 +1,235 @@
+"""Tables of every kind as a stream of Arrow batches, and clear errors where they cannot be read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, NoReturn, Protocol, final
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from hedgerow.data.faults import SHOWN_ROWS
+from hedgerow.errors import ColumnError, UnreadableTableError
+
+BATCH_ROWS = 1 << 17
+"""Rows that are held as values at a time, beside the codes."""
+
+_BLOCK_BYTES = 1 << 24
+"""The same in bytes of CSV."""
+
+Batches = Iterator[pa.RecordBatch]
+
+
+class ArrowStream(Protocol):
+    """Anything that hands its rows over through Arrow's C interface, such as a polars data frame."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The stream."""
+        ...
+
+
+@final
+@dataclass(frozen=True)
+class Reader:
+    """A table that is ready to be read.
+
+    Attributes:
+        file: What messages call it: the path, or what kind of object it is.
+        names: Names of its columns, in order; a name may come twice.
+        batches: Reads the named columns.
+    """
+
+    file: str
+    names: tuple[str, ...]
+    batches: Callable[[Sequence[str]], Batches]
+
+
+def open_table(source: object) -> Reader:
+    """Look at the columns of a table; rows are read later.
+
+    Args:
+        source: Path of a CSV file (``.csv``, ``.csv.gz``; UTF-8, comma-separated, one header row) or Parquet file
+            (``.parquet``, ``.pq``), Arrow table, batch or batch reader, pandas or polars data frame.
+
+    Raises:
+        UnreadableTableError: It is not there, empty, truncated, or of an unknown kind.
+        ColumnError: A column of a pandas data frame mixes types.
+    """
+    if isinstance(source, str | os.PathLike):
+        return _open_file(Path(source))
+    if isinstance(source, pa.Table):
+        return _from_arrow("the Arrow table", source.schema, lambda: iter(source.to_batches(BATCH_ROWS)))
+    if isinstance(source, pa.RecordBatch):
+        return _from_arrow("the Arrow batch", source.schema, lambda: iter([source]))
+    if isinstance(source, pa.RecordBatchReader):
+        return _from_arrow("the Arrow reader", source.schema, lambda: iter(source))
+    if type(source).__module__.partition(".")[0] == "pandas":
+        return _from_pandas(source)
+    if hasattr(source, "__arrow_c_stream__"):
+        reader = pa.RecordBatchReader.from_stream(source)
+        name = f"the {type(source).__module__.partition('.')[0]} {type(source).__name__}"
+        return _from_arrow(name, reader.schema, lambda: iter(reader))
+    hint = "call its collect() first" if hasattr(source, "collect") else "give a path or a data frame"
+    raise UnreadableTableError(f"a {type(source).__name__} is not a table", remedy=hint)
+
+
+def _open_file(path: Path) -> Reader:
+    name = path.name.lower()
+    opener = _from_csv if name.endswith((".csv", ".csv.gz")) else _from_parquet
+    if not name.endswith((".csv", ".csv.gz", ".parquet", ".pq")):
+        raise UnreadableTableError(
+            f"the ending {path.suffix!r} says no kind of table", file=str(path), remedy="name it .csv or .parquet"
+        )
+    try:
+        with path.open("rb") as file:
+            if not file.read(1):
+                raise UnreadableTableError("the file is empty", file=str(path), remedy="check how it was made")
+        return opener(path)
+    except OSError as error:
+        reason = error.strerror or "it is damaged or of another kind"
+        raise UnreadableTableError(f"cannot be read: {reason}", file=str(path), remedy="check the path") from error
+
+
+def _from_arrow(file: str, schema: pa.Schema, stream: Callable[[], Iterator[pa.RecordBatch]]) -> Reader:
+    def batches(names: Sequence[str]) -> Batches:
+        for batch in stream():
+            yield batch.select(list(names))
+
+    return Reader(file, tuple(schema.names), batches)
+
+
+def _from_pandas(frame: Any) -> Reader:
+    names = tuple(str(name) for name in frame.columns)
+    position = {name: i for i, name in enumerate(names)}
+
+    def column(name: str, start: int) -> pa.Array[Any]:
+        try:
+            part = frame.iloc[start : start + BATCH_ROWS, position[name]]
+            found = pa.Array.from_pandas(part)
+            return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            raise ColumnError(
+                "its cells are of different or unknown types",
+                file="the pandas DataFrame",
+                column=name,
+                remedy=f"make it one type, for example frame[{name!r}].astype(str)",
+            ) from error
+
+    def batches(wanted: Sequence[str]) -> Batches:
+        for start in range(0, len(frame), BATCH_ROWS):
+            yield pa.RecordBatch.from_arrays([column(name, start) for name in wanted], names=list(wanted))
+
+    return Reader("the pandas DataFrame", names, batches)
+
+
+def _from_parquet(path: Path) -> Reader:
+    try:
+        schema = pa.parquet.read_schema(path)
+    except pa.ArrowException as error:
+        _refuse_parquet(path, error)
+
+    def batches(names: Sequence[str]) -> Batches:
+        texts = [name for name in names if schema.field(name).type in (pa.string(), pa.large_string())]
+        try:
+            with pa.parquet.ParquetFile(path, read_dictionary=texts) as file:
+                yield from file.iter_batches(BATCH_ROWS, columns=list(names))
+        except (pa.ArrowException, OSError) as error:
+            _refuse_parquet(path, error)
+
+    return Reader(str(path), tuple(schema.names), batches)
+
+
+def _refuse_parquet(path: Path, error: Exception) -> NoReturn:
+    raise UnreadableTableError(
+        "not a whole Parquet file (truncated, damaged, or of another kind)",
+        file=str(path),
+        remedy="write or copy the file again; a text table needs the ending .csv",
+    ) from error
+
+
+def _from_csv(path: Path) -> Reader:
+    with _text(path) as file:
+        header = next(csv.reader(file), None)
+    if not header:
+        raise UnreadableTableError(
+            "the first line is empty", file=str(path), remedy="name the columns in the first line"
+        )
+    names = tuple(header)
+
+    def batches(wanted: Sequence[str]) -> Batches:
+        broken: list[int] = []
+        try:
+            with _csv_stream(path, names, wanted, broken) as stream:
+                yield from stream
+        except pa.ArrowInvalid as error:
+            _explain_csv(path, names, error)
+        if broken:
+            _explain_csv(path, names, None)
+
+    return Reader(str(path), names, batches)
+
+
+def _text(path: Path) -> Any:
+    """The text of a CSV file, bytes that are not UTF-8 marked as surrogates."""
+    raw = pa.input_stream(path, compression="detect")
+    return io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+def _csv_stream(
+    path: Path, names: Sequence[str], wanted: Sequence[str], broken: list[int]
+) -> pa.csv.CSVStreamingReader:
+    def note(row: pa.csv.InvalidRow) -> str:
+        broken.append(row.actual_columns)
+        return "skip"
+
+    text = pa.dictionary(pa.int32(), pa.string())
+    return pa.csv.open_csv(
+        pa.input_stream(path, compression="detect"),
+        read_options=pa.csv.ReadOptions(block_size=_BLOCK_BYTES),
+        parse_options=pa.csv.ParseOptions(
+            newlines_in_values=True, ignore_empty_lines=len(names) > 1, invalid_row_handler=note
+        ),
+        convert_options=pa.csv.ConvertOptions(
+            column_types=dict.fromkeys(wanted, text), include_columns=list(wanted), strings_can_be_null=False
+        ),
+    )
+
+
+def _explain_csv(path: Path, names: Sequence[str], error: Exception | None) -> NoReturn:
+    """Read a file that Arrow refused once more, row by row, to say which rows are wrong."""
+    with _text(path) as file:
+        rows = csv.reader(file)
+        next(rows)
+        numbered = ((i, row) for i, row in enumerate((row for row in rows if row or len(names) == 1), 1))
+        wrong = [(i, row) for i, row in numbered if len(row) not in (len(names), 0) or _undecoded(row)]
+    lengths = [i for i, row in wrong if len(row) not in (len(names), 0)]
+    if lengths:
+        raise UnreadableTableError(
+            f"the header names {len(names)} columns and a row has another number of fields",
+            file=str(path),
+            rows=list(islice(lengths, SHOWN_ROWS)),
+            n_rows=len(lengths),
+            remedy="complete the rows, or put fields that hold commas in double quotes",
+        ) from error
+    if wrong:
+        column = next(name for name, cell in zip(names, wrong[0][1], strict=True) if _undecoded([cell]))
+        raise UnreadableTableError(
+            "text that is not UTF-8",
+            file=str(path),
+            column=column,
+            rows=[i for i, _ in wrong[:SHOWN_ROWS]],
+            n_rows=len(wrong),
+            remedy="save the file as UTF-8",
+        ) from error
+    raise UnreadableTableError("not a CSV file", file=str(path), remedy="check how it was made") from error
+
+
+def _undecoded(row: Sequence[str]) -> bool:
+    return any("\udc80" <= letter <= "\udcff" for cell in row if not cell.isascii() for letter in cell)

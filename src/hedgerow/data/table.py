@@ -1,0 +1,211 @@
+"""The private table in memory: one column of small codes per attribute."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+
+from hedgerow.data.columns import ExtraColumns, select_columns
+from hedgerow.data.counting import BLOCK_CELLS, count_conjunctions, count_marginals
+from hedgerow.data.encoding import Codes, UnsupportedTypeError, encoder, smallest_unsigned
+from hedgerow.data.faults import FaultLog
+from hedgerow.data.readers import ArrowStream, Reader, open_table
+from hedgerow.data.weights import LARGEST_TOTAL, Weights
+from hedgerow.domain import Attribute, Clique, Domain, IntegerRange
+from hedgerow.domain_file import read_domain
+from hedgerow.errors import ColumnError, ConfigError, UnreadableTableError
+from hedgerow.queries.query import Conjunction, Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Source = str | os.PathLike[str] | pa.Table | pa.RecordBatch | pa.RecordBatchReader | pd.DataFrame | ArrowStream
+
+
+@final
+class Table:
+    """Private records as codes, with exact counts over them; only the curator may read these.
+
+    Attributes:
+        domain: The domain of the records.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)])
+        >>> table = Table(domain, [[0, 1, 1], [2, 2, 0]])
+        >>> table
+        Table(2 attributes: a, b)
+        >>> table.total(), table.marginals([("b",)])
+        (3, [array([1., 0., 2.])])
+    """
+
+    cheap_cells = 4 * BLOCK_CELLS
+    """Largest table, in cells, that is counted at little cost."""
+
+    def __init__(self, domain: Domain, columns: Sequence[ArrayLike], weights: ArrayLike | None = None) -> None:
+        """Check codes and weights.
+
+        Args:
+            domain: The domain of the records.
+            columns: One array of codes per attribute, all of the same length n.
+            weights: How often each row counts, shape (n,), whole and not negative; None for once each.
+
+        Raises:
+            ConfigError: Number or lengths of the columns, a code, or a weight is wrong.
+        """
+        if len(columns) != len(domain):
+            raise ConfigError(f"{len(columns)} columns of codes for {len(domain)} attributes")
+        self.domain = domain
+        self._columns = tuple(map(_checked, domain, columns))
+        self._weights = None if weights is None else _checked_weights(weights)
+        lengths = {len(column) for column in self._columns} | (
+            {len(self._weights)} if self._weights is not None else set()
+        )
+        if len(lengths) != 1:
+            raise ConfigError("columns of codes, and the weights, must have the same length")
+
+    @property
+    def columns(self) -> tuple[Codes, ...]:
+        """Codes (private), one array of the smallest unsigned type per attribute."""
+        return self._columns
+
+    @property
+    def weights(self) -> NDArray[np.int64] | None:
+        """How often each row counts (private), or None for once each."""
+        return self._weights
+
+    def total(self) -> int:
+        """Number of records (private)."""
+        return len(self._columns[0]) if self._weights is None else int(self._weights.sum())
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        """Exact tables (private), one per clique, of shape ``domain.shape_of(clique)``, in counts.
+
+        Raises:
+            MarginalTooLargeError: A table does not fit into memory.
+        """
+        return count_marginals(self.domain, self._columns, self._weights, cliques)
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
+        """Exact sums (private) over the records that satisfy each query, shape ``(len(queries),)``, in counts."""
+        return count_conjunctions(self.domain, self._columns, self._weights, queries)
+
+    def __repr__(self) -> str:
+        """The public part only: not even the number of records."""
+        names = ", ".join(self.domain.names)
+        return f"Table({len(self.domain)} attribute{'s' if len(self.domain) != 1 else ''}: {names})"
+
+
+def read_table(
+    source: Source,
+    domain: Domain | str | os.PathLike[str],
+    *,
+    count_column: str | None = None,
+    columns: Iterable[str] | None = None,
+    extra_columns: ExtraColumns = "error",
+    coded: bool = False,
+    show_values: bool = False,
+) -> Table:
+    """Read a private table and turn it into codes of a public domain.
+
+    Nothing is dropped, clipped or guessed: what does not fit the domain is an error.
+
+    Args:
+        source: Path of a CSV file (``.csv``, ``.csv.gz``; UTF-8, comma-separated, one header row) or a Parquet file
+            (``.parquet``, ``.pq``); an Arrow table, batch or reader; a pandas or polars data frame.
+        domain: The domain, or the path of its file.
+        count_column: Column that says how many records a row stands for.
+        columns: Read these columns only, in this order.
+        extra_columns: ``"ignore"`` skips columns that the domain does not declare.
+        coded: The table holds the codes ``0, 1, ...`` of the domain already, in place of values.
+        show_values: Let errors show offending values. They are private: use it where only you read the message.
+
+    Raises:
+        UnreadableTableError: The table is not there, empty, damaged or of an unknown kind.
+        ColumnError: A column is missing, there twice, not declared, or of a type that cannot be read.
+        UnknownValueError: A value is not listed.
+        OutOfRangeError: A number is out of range, or not whole where whole numbers are declared.
+        MissingValueError: A cell is empty, and its attribute declares no missing value.
+        CountColumnError: A count is not a whole number of at least 0.
+        DomainError: The domain file is wrong.
+
+    Example:
+        >>> from hedgerow.domain import Categorical
+        >>> table = pa.table({"sex": ["F", "M", "F"], "age": [20, 30, 40]})
+        >>> read_table(table, Domain([Categorical("sex", ("F", "M"))]), columns=["sex"]).marginals([("sex",)])
+        [array([2., 1.])]
+    """
+    declared = domain if isinstance(domain, Domain) else read_domain(domain)
+    reader = open_table(source)
+    wanted = select_columns(
+        reader.file,
+        reader.names,
+        declared,
+        count_column=count_column,
+        columns=columns,
+        extra_columns=extra_columns,
+    )
+    weights = None if count_column is None else Weights(reader.file, count_column)
+    codes = _encode(reader, wanted, weights, coded=coded, show_values=show_values)
+    return Table(wanted, codes, None if weights is None else weights.finish())
+
+
+def _encode(reader: Reader, domain: Domain, weights: Weights | None, *, coded: bool, show_values: bool) -> list[Codes]:
+    """Codes of all columns, batch by batch; counts go to ``weights``."""
+    attributes: dict[str, Attribute] = {attribute.name: attribute for attribute in domain}
+    if coded:
+        attributes = {name: IntegerRange(name, 0, attribute.size - 1) for name, attribute in attributes.items()}
+    encoders = {name: encoder(attribute) for name, attribute in attributes.items()}
+    faults = FaultLog(reader.file, show_values=show_values)
+    parts: dict[str, list[Codes]] = {name: [] for name in encoders}
+    count_column = [] if weights is None else [weights.column]
+    row = 1
+    for batch in reader.batches([*encoders, *count_column]):
+        for name, column_encoder in encoders.items():
+            column = batch.column(name)
+            try:
+                codes = column_encoder.codes(column)
+            except UnsupportedTypeError as error:
+                raise _unsupported(reader.file, name, error) from error
+            faults.check(name, codes, column, row, column_encoder.codes)
+            parts[name].append(codes.astype(column_encoder.dtype))
+        if weights is not None:
+            weights.read(batch.column(weights.column), row)
+        row += batch.num_rows
+    if row == 1:
+        raise UnreadableTableError("the table has no rows", file=reader.file, remedy="check how it was made")
+    faults.raise_any(attributes)
+    return [np.concatenate(parts.pop(name)) for name in encoders]
+
+
+def _unsupported(file: str, name: str, error: UnsupportedTypeError) -> ColumnError:
+    return ColumnError(
+        f"its type {error} holds neither texts nor numbers",
+        file=file,
+        column=name,
+        remedy="convert it, or leave it out",
+    )
+
+
+def _checked(attribute: Attribute, column: ArrayLike) -> Codes:
+    codes = np.asarray(column)
+    fits = codes.ndim == 1 and codes.dtype.kind in "iu"
+    if not fits or (codes.size and not (codes.min() >= 0 and codes.max() < attribute.size)):
+        raise ConfigError(
+            f"the codes of {attribute.name!r} are not whole numbers from 0 to {attribute.size - 1} in one dimension"
+        )
+    return np.ascontiguousarray(codes, dtype=smallest_unsigned(attribute.size))
+
+
+def _checked_weights(weights: ArrayLike) -> NDArray[np.int64]:
+    given = np.asarray(weights)
+    if given.ndim != 1 or given.dtype.kind not in "iu" or (given.size and given.min() < 0):
+        raise ConfigError("weights must be whole numbers of at least 0, in one dimension")
+    if given.sum(dtype=np.float64) > LARGEST_TOTAL:
+        raise ConfigError("the weights sum to more than 2**53")
+    return np.ascontiguousarray(given, dtype=np.int64)

@@ -1,0 +1,81 @@
+"""The column of counts of a contingency table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.data.encoding import Encoder, Fault, Found, encoder
+from hedgerow.data.faults import SHOWN_ROWS
+from hedgerow.domain import IntegerRange
+from hedgerow.errors import CountColumnError
+
+LARGEST_TOTAL = 2**53
+"""Up to this number of records every count is exact as float64."""
+
+_FAULTS = {
+    Fault.MISSING: "an empty cell",
+    Fault.NOT_WHOLE: "a count that is not a whole number",
+    Fault.NOT_A_NUMBER: "a count that is not a number",
+    Fault.OUT_OF_RANGE: "a count that is negative or beyond 2**53",
+}
+
+
+class Weights:
+    """Reads counts batch by batch.
+
+    Example:
+        >>> weights = Weights("t.csv", "count")
+        >>> weights.read(pa.array(["2", "3.0"]), first_row=1)
+        >>> weights.finish()
+        array([2, 3])
+    """
+
+    def __init__(self, file: str, column: str) -> None:
+        """Start with no rows."""
+        self._file = file
+        self.column = column
+        self._encoder: Encoder = encoder(IntegerRange(column, 0, LARGEST_TOTAL))
+        self._parts: list[Found] = []
+        self._rows: dict[Fault, list[int]] = {}
+        self._n_rows: dict[Fault, int] = {}
+
+    def read(self, column: pa.Array[Any], first_row: int) -> None:
+        """Take the counts of a batch, or note what is wrong with them."""
+        counts = self._encoder.codes(column)
+        self._parts.append(counts)
+        for fault in Fault if len(counts) and counts.min() < 0 else ():
+            rows = np.flatnonzero(counts == fault)
+            shown = self._rows.setdefault(fault, [])
+            shown.extend(int(row) + first_row for row in rows[: SHOWN_ROWS - len(shown)])
+            self._n_rows[fault] = self._n_rows.get(fault, 0) + int(rows.size)
+
+    def finish(self) -> NDArray[np.int64]:
+        """The counts of all batches.
+
+        Raises:
+            CountColumnError: One is empty, not whole or negative, or their sum is 0 or beyond 2**53.
+        """
+        for fault, message in _FAULTS.items():
+            if self._n_rows.get(fault):
+                raise CountColumnError(
+                    message,
+                    file=self._file,
+                    column=self.column,
+                    rows=self._rows[fault],
+                    n_rows=self._n_rows[fault],
+                    remedy="give whole numbers of at least 0, or name another column of counts",
+                )
+        counts = np.concatenate(self._parts)
+        total = counts.sum(dtype=object) if counts.max(initial=0) > LARGEST_TOTAL // counts.size else counts.sum()
+        if not 0 < total <= LARGEST_TOTAL:
+            raise CountColumnError(
+                "the counts sum to 0" if total == 0 else "the sum of the counts is beyond 2**53",
+                file=self._file,
+                column=self.column,
+                remedy="check that this is the column of counts",
+            )
+        return counts
