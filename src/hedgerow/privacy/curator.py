@@ -116,10 +116,8 @@ class Curator:
             BudgetExceededError: The budget does not cover it.
         """
         if self.neighbours is Neighbours.REPLACE:
-            free = Event(
-                "total", "public", "number of records", 0.0, 0.0, 0.0, self.__budget.unit, self.neighbours.value
-            )
-            self.__ledger.charge(free)
+            unit, relation = self.__budget.unit, self.neighbours.value
+            self.__ledger.charge(Event("total", "public", "number of records", 0.0, 0.0, 0.0, unit, relation))
             return float(max(1, self.__source.total()))
         noise = self._noise(1.0, 1.0, 1.0, charge, None)
         self.__ledger.charge(self._event("total", "number of records", noise))
@@ -294,15 +292,12 @@ class Curator:
 
     def __repr__(self) -> str:
         """Public facts only."""
-        return (
-            f"<Curator of {len(self.domain)} attributes: {self.__ledger.spent:.6g} of {self.__budget.limit:.6g} spent>"
-        )
+        ledger = self.__ledger
+        return f"<Curator, {ledger.spent:.6g} of {ledger.limit:.6g} {ledger.unit} spent>"
 
     def __reduce_ex__(self, protocol: object) -> Never:
         """Refuse to be copied or written: both would double the budget or carry exact answers away."""
-        raise TypeError(
-            "a curator holds exact answers and a budget that must be spent once; it cannot be copied or pickled"
-        )
+        raise TypeError("a curator cannot be copied or pickled: it holds exact answers and a budget to be spent once")
 
 
 def _places(workload: Workload, eligible: NDArray[np.bool_] | None) -> NDArray[np.intp]:
