@@ -202,6 +202,7 @@ def test_an_attribute_of_a_name_that_sql_uses() -> None:
         ("sex in (select 1)", "not supported"),
         ("(", "not understood"),
         ("sex = 'Male' group by age", "not understood near 'group by'"),
+        ("-- age = 17", "not understood"),
         ("age = 17; age = 18", "not understood"),
         ("sex = 'Male", "not understood"),
         ("(" * 5000 + "age = 17" + ")" * 5000, "nested more than 50 deep"),

@@ -47,7 +47,7 @@ def test_a_candidate_answers_its_slice(workload: Workload, seed: int) -> None:
         assert low <= target.bounds[0] <= target.bounds[1] <= high
         found = target.of_table(tables.marginals([target.scope])[0])
         np.testing.assert_allclose(found, answers[start : start + length], rtol=0, atol=1e-9)
-    assert workload.lengths.sum() == workload.n_queries
+    assert workload.candidate_sizes.sum() == workload.n_queries
 
 
 @given(workloads(), st.integers(0, 99))
@@ -94,6 +94,13 @@ def test_tables_of_all_families_are_asked_for_in_one_call() -> None:
     workload.answers(Counting(BITS, np.ones(BITS.shape)))
     assert len(calls) == 1
     assert len(calls[0]) == 22
+
+
+@given(workloads(), st.integers(0, 99))
+def test_a_family_answers_on_its_own(workload: Workload, seed: int) -> None:
+    tables = DenseTables.random(workload.domain, 100, seed)
+    apart = [family.answers(tables) for family in workload.families]
+    np.testing.assert_array_equal(np.concatenate(apart), workload.answers(tables))
 
 
 def test_a_million_candidates_are_arrays() -> None:
@@ -149,6 +156,11 @@ def test_weights_are_those_of_the_families() -> None:
     assert workload.candidate_weights.tolist() == [0.25] * 9 + [1.0]
     assert workload.family_of(9) == 1
     assert workload.candidate(9) == Marginal(PEOPLE, PEOPLE.names)
+
+
+def test_conditions_are_given_as_text_or_as_objects() -> None:
+    query = Conjunction.where(PEOPLE, {"age": range(3)})
+    assert Workload.conjunctions(PEOPLE, [query]) == Workload.conjunctions(PEOPLE, ["age <= 19"])
 
 
 def test_workloads_compare_by_what_they_ask() -> None:

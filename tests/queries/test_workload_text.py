@@ -86,6 +86,12 @@ def test_families_of_each_text() -> None:
     assert [family.whole for family in workload.families] == [True, False, False, False, False]
 
 
+@pytest.mark.parametrize("text", ["parities:2", "marginals:3", "cells:1", "parities:b,a", "marginals:a*b,a*c"])
+def test_what_is_all_of_an_order_is_written_as_its_order(text: str) -> None:
+    domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
+    assert Workload.parse(text, domain).spec == text
+
+
 @pytest.mark.parametrize(
     ("text", "message", "remedy"),
     [

@@ -31,6 +31,11 @@ class Truth:
     Attributes:
         yes: Where it is true.
         no: Where it is false, of the same shape.
+
+    Example:
+        >>> unknown = Truth(np.array([False]), np.array([False]))
+        >>> (~unknown).yes, (unknown | ~unknown).yes
+        (array([False]), array([False]))
     """
 
     yes: Mask

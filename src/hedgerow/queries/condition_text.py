@@ -29,8 +29,8 @@ def condition(attribute: Attribute, codes: Sequence[int]) -> str:
     column = in_condition(attribute.name)
     ordinary = [code for code in codes if code < attribute.ordinary]
     special = list(codes[len(ordinary) :])
-    ordered = isinstance(attribute, IntegerRange | Binned)
-    if not ordered or not ordinary or ordinary[-1] - ordinary[0] + 1 != len(ordinary):
+    gapless = bool(ordinary) and ordinary[-1] - ordinary[0] + 1 == len(ordinary)
+    if not gapless or not isinstance(attribute, IntegerRange | Binned):
         return _among(attribute, column, codes)
     run = _run(attribute, column, ordinary[0], ordinary[-1])
     return f"({run} or {_among(attribute, column, special)})" if special else run
@@ -41,14 +41,14 @@ def _among(attribute: Attribute, column: str, codes: Sequence[int]) -> str:
     return f"{column} = {labels[0]}" if len(labels) == 1 else f"{column} in ({', '.join(labels)})"
 
 
-def _run(attribute: Attribute, column: str, first: int, last: int) -> str:
+def _run(attribute: IntegerRange | Binned, column: str, first: int, last: int) -> str:
     if isinstance(attribute, Binned) and not attribute.whole:
         at_end = last == attribute.ordinary - 1
         low, high = _number(attribute.edges[first]), _number(attribute.edges[last + 1])
         return f"{column} >= {low} and {column} {'<=' if at_end else '<'} {high}"
     if isinstance(attribute, Binned):
         least, most = attribute.whole_bounds(first)[0], attribute.whole_bounds(last)[1]
-    elif isinstance(attribute, IntegerRange):
+    else:
         least, most = attribute.minimum + first, attribute.minimum + last
     return f"{column} = {least}" if least == most else f"{column} between {least} and {most}"
 

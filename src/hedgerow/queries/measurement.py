@@ -26,6 +26,14 @@ class Measurement:
         values: Noisy answers in counts, shape ``(target.size,)``; not clipped, may be negative.
         noise: Shape of the noise.
         scale: In counts: b of Laplace noise, sigma of Gaussian noise.
+
+    Example:
+        >>> import numpy as np
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.queries.query import Marginal
+        >>> target = Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",))
+        >>> Measurement(target, np.array([51.0, -2.0]), NoiseKind.GAUSSIAN, scale=3.0).std
+        3.0
     """
 
     target: Measurable

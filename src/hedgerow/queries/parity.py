@@ -19,8 +19,11 @@ from hedgerow.queries.names import clique_list
 from hedgerow.queries.query import Floats, Measurable, Parity
 from hedgerow.queries.walsh import hadamard, walsh_hadamard
 
-_MATRIX_BITS = 10
-"""Tables of at most this many attributes are transformed by one matrix product for all tables of the size."""
+_MATRIX_BITS = 6
+"""Tables of at most so many attributes are transformed by one call for all tables of the size."""
+
+_SUBSET_BITS = 10
+"""A set of at most so many attributes also answers the parities of its subsets."""
 
 
 def parity_scopes(domain: Domain, order: int) -> tuple[Clique, ...]:
@@ -119,13 +122,13 @@ class Parities(Family):
 
     @cached_property
     def _largest(self) -> tuple[Clique, ...]:
-        """Sets that are in no other one of at most ``_MATRIX_BITS`` attributes, in order of size."""
+        """Sets that are in no other one of at most ``_SUBSET_BITS`` attributes, in order of size."""
         covered: set[Clique] = set()
         largest = []
         for clique in sorted(self.parity_of, key=len, reverse=True):
             if clique not in covered:
                 largest.append(clique)
-                if len(clique) <= _MATRIX_BITS:
+                if len(clique) <= _SUBSET_BITS:
                     covered.update(chain.from_iterable(combinations(clique, k) for k in range(1, len(clique))))
         return tuple(largest)
 
@@ -152,7 +155,7 @@ class Parities(Family):
         start = 0
         for clique in self._largest:
             place[clique] = start + 2 ** len(clique) - 1
-            if len(clique) <= _MATRIX_BITS:
+            if len(clique) <= _SUBSET_BITS:
                 for mask in range(1, 2 ** len(clique) - 1):
                     part = tuple(name for i, name in enumerate(clique) if mask >> (len(clique) - 1 - i) & 1)
                     if part in wanted:
@@ -175,6 +178,6 @@ def _transforms(cliques: Sequence[Clique], tables: Sequence[Floats]) -> list[Flo
         while end < len(cliques) and len(cliques[end]) == bits:
             end += 1
         stacked = np.stack([table.reshape(-1) for table in tables[position:end]])
-        done.append((stacked @ hadamard(bits)).reshape(-1))
+        done.append(np.matmul(stacked[:, None, :], hadamard(bits)).reshape(-1))
         position = end
     return done

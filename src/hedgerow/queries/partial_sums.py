@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from operator import and_, or_
-from typing import Any, TypeVar, final
+from typing import TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,6 @@ from numpy.typing import NDArray
 from hedgerow.domain import Clique
 
 Number = TypeVar("Number", np.float64, np.int64)
-
-_NARROW = 12
-"""Up to so many cells to the right of an axis, one matrix product sums it faster than row by row does."""
-
-_NARROW_ROWS = 4096
-"""Largest number of rows of the matrix of that product."""
 
 
 def shared_marginals(table: NDArray[Number], axes: Sequence[str], cliques: Sequence[Clique]) -> list[NDArray[Number]]:
@@ -132,18 +126,11 @@ def _fill(part: _Sum, parent: NDArray[Number], found: dict[int, NDArray[Number]]
         _fill(below, values, found)
 
 
-def _sum_axis(table: NDArray[Any], left: int, summed: int, right: int) -> NDArray[Any]:
-    """Sum the middle of three axes, flat; by the way that was measured to be fastest for the shape."""
-    ones = np.ones(summed)
-    result: NDArray[Any]
-    if table.dtype != np.float64:
-        result = np.einsum("abc->ac", table.reshape(left, summed, right))
-    elif right == 1:
-        result = np.matmul(table.reshape(left, summed), ones)
-    elif left == 1:
-        result = np.matmul(ones, table.reshape(summed, right))
-    elif right <= _NARROW and summed * right <= _NARROW_ROWS:
-        result = np.matmul(table.reshape(left, summed * right), np.tile(np.eye(right), (summed, 1)))
-    else:
-        result = np.matmul(ones[None, :], table.reshape(left, summed, right))
-    return result.reshape(-1)
+def _sum_axis(table: NDArray[Number], left: int, summed: int, right: int) -> NDArray[Number]:
+    """Sum the middle of three axes, flat.
+
+    As fast as matrix products with ones on most shapes, and it never waits for a second thread.
+    """
+    values = table.reshape(left, summed, right)
+    sums: NDArray[Number] = np.add.reduce(values[0], axis=0) if left == 1 else np.einsum("abc->ac", values)
+    return sums.reshape(-1)

@@ -232,7 +232,14 @@ def _take(table: Floats, codes: tuple[int, ...], axis: int) -> Floats:
 @final
 @dataclass(frozen=True)
 class Parity(LinearQuery):
-    """Sum over the records of ``(-1) ** (sum of the codes of the scope)``, for attributes with two codes."""
+    """Sum over the records of ``(-1) ** (sum of the codes of the scope)``, for attributes with two codes.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
+        >>> Parity(domain, ("a", "b")).of_table(np.array([[5.0, 1.0], [2.0, 0.0]]))
+        array([2.])
+    """
 
     domain: Domain = field(repr=False)
     scope: Clique
@@ -273,7 +280,13 @@ class Explicit(LinearQuery):
     Attributes:
         name: What to call it in tables.
         vector: Values, rounded to multiples of ``2**-LATTICE_BITS``, shape ``domain.shape_of(scope)``.
-        bounds: Public bounds; those of the rounded values unless wider ones are given.
+        limits: Public bounds; those of the rounded values unless wider ones are given.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> query = Explicit.of(Domain((IntegerRange("a", 0, 2),)), ["a"], [0, 0.5, 2])
+        >>> query.bounds, query.of_table(np.array([7.0, 4.0, 1.0]))
+        ((0.0, 2.0), array([4.]))
     """
 
     domain: Domain = field(repr=False)
