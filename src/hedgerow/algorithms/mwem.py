@@ -1,0 +1,232 @@
+"""MWEM: multiplicative weights with the exponential mechanism (theory.md section 2).
+
+M. Hardt, K. Ligett, F. McSherry, "A Simple and Practical Algorithm for Differentially Private Data Release", NIPS 2012.
+In every round: select the candidate that the hypothesis answers worst, by the exponential mechanism; measure it with
+noise; move the hypothesis by multiplicative weights. Departures, each an option whose other value is the paper's way:
+
+- measured candidates are masked out of the selection (``repeats``), and the expected noise of measuring a candidate is
+  taken off its score (``offsets``);
+- after each measurement the hypothesis is fitted to *all* measurements so far (``refit``; the published listing makes
+  100 sweeps, ours stops where the noise would be fitted);
+- the last hypothesis is returned (``output``), the theorem speaks of the average;
+- the number of records is measured under "add-remove", where the paper takes it as known;
+- where there are as many rounds as candidates nothing is left to select, and no budget is spent on it;
+- a share of the budget buys a noisy estimate of the final error (``error_share``), so that a report predicts honestly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Literal, final
+
+from hedgerow.algorithms.bounds import Step
+from hedgerow.algorithms.mw import Output
+from hedgerow.algorithms.progress import ProgressCallback
+from hedgerow.algorithms.rounds import check_rounds
+from hedgerow.errors import ConfigError
+from hedgerow.models.refit import Proximal, Refit
+from hedgerow.privacy.budget import Budget, Regime
+from hedgerow.queries.measurement import NoiseKind
+from hedgerow.queries.workload import Workload
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.plan import Plan
+    from hedgerow.privacy.curator import Curator
+    from hedgerow.privacy.noise import NoiseSource
+    from hedgerow.release import Release
+
+Rounds = int | Literal["auto", "bound", "adaptive"]
+Initial = Literal["uniform", "histogram", "one-way"]
+Law = Literal["exponential", "permute-and-flip"]
+
+_REFIT = Proximal()
+
+LARGEST_HISTOGRAM = 1 << 20
+"""Cells of the largest domain that may start from a noisy histogram."""
+
+_CHOICES = {
+    "step": ("source", "sharp"),
+    "output": ("last", "average"),
+    "initial": ("uniform", "histogram", "one-way"),
+    "law": ("exponential", "permute-and-flip"),
+}
+
+
+@final
+@dataclass(frozen=True)
+class MWEM:
+    """Configuration of MWEM; holds no data and can be used for any number of runs.
+
+    Attributes:
+        rounds: A number; ``"auto"`` (from public quantities), ``"bound"`` (the theorem's bound is smallest) or
+            ``"adaptive"`` (the charge of a round doubles when a noisy answer shows no progress, until all is spent).
+        selection_share: Share of a round's charge that goes to selection.
+        step: ``"source"`` (eta = r / 2n) or ``"sharp"`` (eta = 4 r / w**2 n); used where ``refit`` is None.
+        output: The last hypothesis, or the average of A_0 ... A_(T-1).
+        refit: How the hypothesis is fitted to all measurements after each round; None takes one step to the newest.
+        final_refit: The fit after the last round; None repeats nothing.
+        initial: Where the hypothesis starts: uniform; a noisy histogram of all cells (small domains); or uniform,
+            fitted to noisy marginals of single attributes.
+        initial_share: Share of the budget that ``initial`` may spend, unless uniform.
+        uniform_share: gamma, the part of the uniform distribution in a histogram start.
+        clip: Whether noisy answers are moved into the possible range before a step or sweep.
+        repeats: Whether a candidate may be measured more than once.
+        law: Law of the selection; permute-and-flip needs a pure budget.
+        noise: Shape of the noise; Laplace for pure budgets and Gaussian for zCDP unless given.
+        offsets: Whether the expected noise of a measurement is taken off a candidate's score.
+        total_share: Share of the budget for the noisy number of records, spent under "add-remove" only.
+        error_share: Share of the budget for the noisy error of the workload at the end; 0 leaves it out.
+
+    Example:
+        >>> MWEM(rounds=10, refit=None, output="average").step
+        'source'
+        >>> MWEM(rounds=0)
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: MWEM needs at least one round, not 0
+          Remedy: give a number from 1, 'auto', 'bound' or 'adaptive'
+    """
+
+    rounds: Rounds = "auto"
+    selection_share: float = 0.5
+    step: Step = "source"
+    output: Output = "last"
+    refit: Refit | None = _REFIT
+    final_refit: Refit | None = None
+    initial: Initial = "uniform"
+    initial_share: float = 0.1
+    uniform_share: float = 0.05
+    clip: bool = True
+    repeats: bool = False
+    law: Law = "exponential"
+    noise: NoiseKind | None = None
+    offsets: bool = True
+    total_share: float = 0.02
+    error_share: float = 0.03
+
+    def __post_init__(self) -> None:
+        """Check every number.
+
+        Raises:
+            ConfigError: One is out of its range, or a name is unknown.
+        """
+        if self.rounds not in ("auto", "bound", "adaptive") and not (
+            isinstance(self.rounds, int) and not isinstance(self.rounds, bool) and self.rounds >= 1
+        ):
+            raise ConfigError(
+                f"MWEM needs at least one round, not {self.rounds!r}",
+                remedy="give a number from 1, 'auto', 'bound' or 'adaptive'",
+            )
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ConfigError(f"{name} = {getattr(self, name)!r} is unknown", remedy=f"give {' or '.join(choices)}")
+        self._check_shares()
+
+    def _check_shares(self) -> None:
+        for name in ("selection_share", "total_share", "uniform_share"):
+            if not 0.0 < getattr(self, name) < 1.0:
+                raise ConfigError(f"{name} must lie between 0 and 1, not {getattr(self, name)!r}")
+        if not 0.0 <= self.error_share < 1.0 or not 0.0 < self.initial_share < 1.0:
+            raise ConfigError("error_share and initial_share must lie between 0 and 1")
+        if self.total_share + self.error_share + self.spent_initially >= 1.0:
+            raise ConfigError(
+                "the shares for the number of records, the start and the error leave nothing for the rounds",
+                remedy="make them smaller",
+            )
+
+    @property
+    def spent_initially(self) -> float:
+        """``initial_share`` where something is measured before the first round, else 0."""
+        return 0.0 if self.initial == "uniform" else self.initial_share
+
+    def check(self, workload: Workload, regime: Regime) -> None:
+        """Refuse what the workload or the regime does not allow, before anything is spent.
+
+        Args:
+            workload: What the release should answer well.
+            regime: Of the budget.
+
+        Raises:
+            ConfigError: More rounds than candidates; a histogram of a large domain; permute-and-flip under zCDP;
+                Gaussian noise under pure differential privacy.
+        """
+        check_rounds(self, workload)
+        if self.initial == "histogram" and workload.domain.size > LARGEST_HISTOGRAM:
+            raise ConfigError(
+                f"a noisy histogram of {workload.domain.size:,} cells would be noise alone",
+                remedy=f"start uniform or one-way; a histogram is for up to {LARGEST_HISTOGRAM:,} cells",
+            )
+        if self.law == "permute-and-flip" and regime is not Regime.PURE:
+            raise ConfigError(
+                "permute-and-flip has no zCDP charge of its own", remedy="use law='exponential', or a PureDP budget"
+            )
+        if self.noise is NoiseKind.GAUSSIAN and regime is Regime.PURE:
+            raise ConfigError("Gaussian noise is not purely private", remedy="use Laplace noise, or give a delta")
+
+    def parameters(self) -> dict[str, Any]:
+        """The configuration as plain values, for the release.
+
+        Example:
+            >>> MWEM(rounds=3, refit=None).parameters()["rounds"]
+            3
+        """
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+
+    def run(
+        self,
+        source: Any,
+        workload: Workload,
+        budget: Budget,
+        *,
+        noise: NoiseSource | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> Release:
+        """Make a release of a private table.
+
+        Args:
+            source: The private table, as ``read_table`` gives it; only the curator ever sees it.
+            workload: What the release should answer well.
+            budget: What may be spent, and between which tables.
+            noise: Source of noise; the secure one unless given. A seeded source makes the release not private.
+            progress: Called after every round.
+
+        Returns:
+            The release.
+
+        Raises:
+            ConfigError: The configuration does not fit the budget or the workload.
+            ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
+        """
+        from hedgerow.privacy.curator import Curator
+
+        return self.run_with(Curator(source, budget, noise=noise), workload, progress)
+
+    def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
+        """As `run`, with a curator that the caller made and whose ledger it can read whatever happens.
+
+        Args:
+            curator: Stands before the private table; its whole remaining budget is spent.
+            workload: What the release should answer well.
+            progress: Called after every round.
+        """
+        from hedgerow.algorithms.session import run_session
+
+        return run_session(self, curator, workload, progress)
+
+    def plan(self, workload: Workload, budget: Budget, total: float) -> Plan:
+        """What a run would need, spend and promise; nothing is read and nothing is spent.
+
+        Args:
+            workload: What the release should answer well.
+            budget: What may be spent.
+            total: A public guess of the number of records.
+        """
+        from hedgerow.algorithms.plan import make_plan
+
+        return make_plan(self, workload, budget, total)
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"kind": type(value).__name__, **{f.name: _plain(getattr(value, f.name)) for f in fields(value)}}
+    return value.value if isinstance(value, NoiseKind) else value

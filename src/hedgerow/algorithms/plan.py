@@ -1,0 +1,170 @@
+"""What a run of MWEM would need, spend and promise: from public quantities, before anything is read or spent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, final
+
+from hedgerow.algorithms.bounds import Bound
+from hedgerow.algorithms.rounds import first_rounds, planned_rounds
+from hedgerow.algorithms.schedule import Charges, RoundCharge, bound_of, expected_noise, round_charge, task_of
+from hedgerow.algorithms.session import copies_of
+from hedgerow.memory import available_bytes
+from hedgerow.models.histogram import Histogram
+from hedgerow.models.memory import SHARE
+from hedgerow.models.refit import Proximal, Sweeps
+from hedgerow.privacy.budget import Budget
+from hedgerow.queries.workload import Workload
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.mwem import MWEM
+
+_PASS_SECONDS = 1.2e-9
+"""One pass over the hypothesis, per cell: measured on one core, between a multiply and a sum (memory-bound)."""
+
+_CALL_SECONDS = 60e-6
+"""What a pass costs besides, however small the hypothesis."""
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """What a run would do.
+
+    Attributes:
+        rounds: Number of rounds; for adaptive rounds the most that there can be before the charge doubles.
+        adaptive: Whether noisy values decide the number of rounds.
+        charges: What the parts of the run spend, in ``unit``.
+        round: What one round (of an adaptive run: the first) spends.
+        unit: ``"epsilon"`` or ``"rho"``.
+        limit: The budget.
+        noise: For every family of the workload its text and the expected absolute noise of one value, in counts.
+        cells: Cells of the domain.
+        required_bytes: Memory of the hypothesis and the work on it.
+        available_bytes: Memory that may be used.
+        seconds: Rough time of the rounds on one core.
+        bound: The theorem's bound on the largest error for these rounds and charges, with what it does not cover.
+
+    Example:
+        >>> from hedgerow.algorithms.mwem import MWEM
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.privacy.budget import PureDP
+        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)
+        >>> plan = MWEM(rounds=2).plan(workload, PureDP(1.0), total=1000)
+        >>> plan.rounds, plan.unit, round(plan.round.selection, 4), plan.fits
+        (2, 'epsilon', 0.2375, True)
+    """
+
+    rounds: int
+    adaptive: bool
+    charges: Charges
+    round: RoundCharge
+    unit: str
+    limit: float
+    noise: tuple[tuple[str, float], ...]
+    cells: int
+    required_bytes: int
+    available_bytes: int
+    seconds: float
+    bound: Bound
+
+    @property
+    def fits(self) -> bool:
+        """Whether the hypothesis fits into memory."""
+        return self.required_bytes <= self.available_bytes
+
+
+def make_plan(config: MWEM, workload: Workload, budget: Budget, total: float) -> Plan:
+    """Plan a run.
+
+    Args:
+        config: The configuration.
+        workload: What the release should answer well.
+        budget: What may be spent.
+        total: A public guess of the number of records.
+
+    Raises:
+        ConfigError: The configuration does not fit the budget or the workload.
+    """
+    config.check(workload, budget.regime)
+    charges = Charges.split(
+        budget.limit,
+        budget.neighbours,
+        total=config.total_share,
+        initial=config.spent_initially,
+        error=config.error_share,
+    )
+    planned = planned_rounds(config, workload, budget, charges.rounds, total)
+    rounds = first_rounds(workload) if planned is None else planned
+    each = round_charge(config, workload, charges.rounds, rounds)
+    bound = bound_of(
+        task_of(workload, total, budget.neighbours),
+        budget.regime,
+        budget.neighbours,
+        charges.rounds,
+        rounds,
+        share=config.selection_share,
+        step=config.step,
+    )
+    return Plan(
+        rounds=rounds,
+        adaptive=planned is None,
+        charges=charges,
+        round=each,
+        unit=budget.unit,
+        limit=budget.limit,
+        noise=_noise(config, workload, budget, each),
+        cells=workload.domain.size,
+        required_bytes=Histogram.required_bytes(workload.domain, copies=copies_of(config)),
+        available_bytes=int(SHARE * available_bytes()),
+        seconds=_seconds(config, workload, rounds, lazy=each.selection == 0.0),
+        bound=replace(bound, caveats=caveats(config, budget, adaptive=planned is None)),
+    )
+
+
+def caveats(config: MWEM, budget: Budget, *, adaptive: bool) -> tuple[str, ...]:
+    """Why theorem 2.3 does not cover a configuration (theory.md section 10); empty where it does.
+
+    Example:
+        >>> from hedgerow.algorithms.mwem import MWEM
+        >>> from hedgerow.privacy.budget import PureDP
+        >>> covered = MWEM(rounds=4, refit=None, output="average", offsets=False, repeats=True)
+        >>> caveats(covered, PureDP(1.0, "replace"), adaptive=False)
+        ()
+    """
+    found = {
+        "the last hypothesis is returned, the theorem speaks of the average": config.output == "last",
+        "measured candidates are masked out of the selection": not config.repeats,
+        "expected noise is taken off the scores": config.offsets,
+        "the hypothesis is fitted to all measurements, not moved by one step": config.refit is not None,
+        "noisy answers are not clipped": not config.clip,
+        "the hypothesis does not start uniform": config.initial != "uniform",
+        "selection is by permute-and-flip": config.law != "exponential",
+        "the charge of a round depends on noisy answers": adaptive,
+        "twice the error of the noisy number of records comes on top": budget.neighbours == "add-remove",
+    }
+    return tuple(text for text, applies in found.items() if applies)
+
+
+def _noise(config: MWEM, workload: Workload, budget: Budget, each: RoundCharge) -> tuple[tuple[str, float], ...]:
+    expected = expected_noise(workload, budget, each.measurement, config.noise) / workload.lengths
+    first = [0]
+    for family in workload.families[:-1]:
+        first.append(first[-1] + family.n_candidates)
+    return tuple((family.spec, float(expected[start])) for family, start in zip(workload.families, first, strict=True))
+
+
+def _seconds(config: MWEM, workload: Workload, rounds: int, *, lazy: bool) -> float:
+    """Passes over the hypothesis: the workload's answers, and the fits."""
+    looks = 1 if lazy else rounds + 1
+    answers = looks * min(len(workload.scopes), 2 * len(workload.domain))
+    fits = range(rounds, rounds + 1) if lazy else range(1, rounds + 1)
+    passes = answers + sum(_passes(config, measured) for measured in fits)
+    return passes * (_CALL_SECONDS + _PASS_SECONDS * workload.domain.size)
+
+
+def _passes(config: MWEM, measured: int) -> int:
+    """Of one fit to so many measurements."""
+    if isinstance(config.refit, Sweeps):
+        return config.refit.sweeps * measured
+    return 15 * measured if isinstance(config.refit, Proximal) else 1

@@ -1,0 +1,162 @@
+"""How MWEM divides a budget: functions of public quantities alone.
+
+Charges are amounts of the ledger's unit (epsilon or rho). A round that may spend c selects with ``f c`` and measures
+with ``(1 - f) c``; theory.md's parameters follow in both regimes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from hedgerow.algorithms.bounds import Bound, Step, Task, pure_bound, zcdp_bound
+from hedgerow.privacy.budget import Budget, Regime
+from hedgerow.privacy.lattice import step_of
+from hedgerow.privacy.mechanism import AdditiveNoise, GaussianNoise, LaplaceNoise
+from hedgerow.queries.measurement import NoiseKind
+from hedgerow.queries.query import Floats, Measurable
+from hedgerow.queries.sensitivity import Neighbours, of_marginal
+from hedgerow.queries.workload import Workload
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.mwem import MWEM
+
+
+@final
+@dataclass(frozen=True)
+class Charges:
+    """What a run spends, in the ledger's unit.
+
+    Attributes:
+        total: For the noisy number of records; 0 where it is public.
+        initial: For the measurements before the first round; 0 where the run starts uniform.
+        rounds: For all rounds together.
+        error: For the noisy error of the workload at the end; 0 where none is asked for.
+
+    Example:
+        >>> charges = Charges.split(1.0, Neighbours.ADD_REMOVE, total=0.02, initial=0.0, error=0.03)
+        >>> round(charges.rounds, 6), charges.total
+        (0.95, 0.02)
+    """
+
+    total: float
+    initial: float
+    rounds: float
+    error: float
+
+    @classmethod
+    def split(cls, limit: float, neighbours: Neighbours, *, total: float, initial: float, error: float) -> Charges:
+        """Shares of the limit; the number of records is free under "replace"."""
+        share = total if neighbours is Neighbours.ADD_REMOVE else 0.0
+        return cls(share * limit, initial * limit, (1.0 - share - initial - error) * limit, error * limit)
+
+
+@final
+@dataclass(frozen=True)
+class RoundCharge:
+    """What one round spends.
+
+    Attributes:
+        selection: 0 where every candidate is measured, so that there is nothing to select.
+        measurement: Always positive.
+
+    Example:
+        >>> RoundCharge.split(0.2, share=0.25)
+        RoundCharge(selection=0.05, measurement=0.15000000000000002)
+    """
+
+    selection: float
+    measurement: float
+
+    @classmethod
+    def split(cls, amount: float, share: float) -> RoundCharge:
+        """Give ``share`` of the amount to the selection."""
+        return cls(share * amount, (1.0 - share) * amount)
+
+
+def task_of(workload: Workload, total: float, neighbours: Neighbours) -> Task:
+    """What the error bounds need to know of a workload.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 2) for name in "ab")
+        >>> task_of(Workload.marginals(domain, 2), 100.0, Neighbours.REPLACE)
+        Task(total=100.0, cells=9, candidates=1, sensitivity=2.0, width=1.0, size=9)
+    """
+    return Task(
+        total=max(1.0, total),
+        cells=workload.domain.size,
+        candidates=workload.n_candidates,
+        sensitivity=float(workload.sensitivities(neighbours).max()),
+        width=max(high - low for low, high in (family.bounds for family in workload.families)),
+        size=int(workload.lengths.max()),
+    )
+
+
+def bound_of(
+    task: Task, regime: Regime, neighbours: Neighbours, amount: float, rounds: int, *, share: float, step: Step
+) -> Bound:
+    """Theorem 2.3 (pure) or corollary 2.6 (zCDP) for ``rounds`` rounds that spend ``amount`` together.
+
+    Example:
+        >>> task = Task(total=10_000, cells=2**16, candidates=560)
+        >>> round(bound_of(task, Regime.PURE, Neighbours.REPLACE, 1.0, 8, share=0.5, step="source").error, 1)
+        24027.6
+    """
+    if regime is Regime.PURE:
+        return pure_bound(task, amount, rounds, share=share, step=step)
+    l2 = of_marginal(neighbours).l2 if task.size > 1 else None
+    return zcdp_bound(task, amount, rounds, share=share, step=step, l2=l2)
+
+
+def round_charge(config: MWEM, workload: Workload, amount: float, rounds: int) -> RoundCharge:
+    """What each of ``rounds`` equal rounds spends.
+
+    Where every candidate is measured once there is nothing to select, and selection costs nothing.
+
+    Example:
+        >>> from hedgerow.algorithms.mwem import MWEM
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)
+        >>> round_charge(MWEM(), workload, 0.75, 3)
+        RoundCharge(selection=0.0, measurement=0.25)
+    """
+    everything = rounds == workload.n_candidates and not config.repeats and config.rounds != "adaptive"
+    return RoundCharge.split(amount / rounds, 0.0 if everything else config.selection_share)
+
+
+def noise_of(target: Measurable, budget: Budget, charge: float, kind: NoiseKind | None) -> AdditiveNoise:
+    """The noise that a curator with this budget adds when it measures; public.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.privacy.budget import PureDP
+        >>> from hedgerow.queries.query import Marginal
+        >>> target = Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",))
+        >>> round(noise_of(target, PureDP(1.0), 0.5, None).scale, 6)
+        2.0
+    """
+    sensitivity, step = target.sensitivity(budget.neighbours), step_of(target)
+    default = NoiseKind.LAPLACE if budget.regime is Regime.PURE else NoiseKind.GAUSSIAN
+    if (kind or default) is NoiseKind.LAPLACE:
+        return LaplaceNoise.for_charge(budget.regime, charge, sensitivity.l1, step)
+    return GaussianNoise.for_charge(budget.regime, charge, sensitivity.l2, step)
+
+
+def expected_noise(workload: Workload, budget: Budget, charge: float, kind: NoiseKind | None) -> Floats:
+    """Expected L1 noise of measuring each candidate, in counts, shape ``(n_candidates,)``; public.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.privacy.budget import PureDP
+        >>> workload = Workload.marginals(Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2))), 1)
+        >>> expected_noise(workload, PureDP(1.0), 0.1, None).round(3)
+        array([19.967, 29.95 ])
+    """
+    sensitivities = workload.sensitivities(budget.neighbours)
+    families = np.repeat(np.arange(len(workload.families)), [family.n_candidates for family in workload.families])
+    _, first, group = np.unique(np.stack([families, sensitivities]), axis=1, return_index=True, return_inverse=True)
+    each = [noise_of(workload.candidate(int(index)), budget, charge, kind).expected_abs for index in first]
+    return np.asarray(workload.lengths * np.array(each)[group.reshape(-1)], dtype=np.float64)
