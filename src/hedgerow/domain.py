@@ -22,6 +22,18 @@ Clique = tuple[str, ...]
 """Names of attributes, in the order of their domain, without repetition."""
 
 
+def value_text(value: Value) -> str:
+    """Text by which values are told apart: that of the integer for whole numbers, however they are stored.
+
+    Example:
+        >>> [value_text(value) for value in (1, 1.0, 0.5, True, "1")]
+        ['1', '1', '0.5', 'True', '1']
+    """
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return str(value)
+
+
 @dataclass(frozen=True)
 class Attribute(ABC):
     """One column of the domain.
@@ -50,6 +62,19 @@ class Attribute(ABC):
                 f"attribute {self.name!r} has {self.size} value{'s' if self.size != 1 else ''}; at least 2 are needed",
                 remedy="leave the column out (it says nothing about a record) or list all values it could take",
             )
+
+    def _check_texts(self, low: float, high: float) -> None:
+        """Refuse a text of the missing or the other value that is also an ordinary number."""
+        for text in (self.missing, self.other):
+            try:
+                number = float(text or "nan")
+            except ValueError:
+                continue
+            if low <= number <= high:
+                raise DomainError(
+                    f"attribute {self.name!r}: {text!r} is the text of a declared value and a number of its range",
+                    remedy="give the missing and the other value texts that are no ordinary numbers, such as '?'",
+                )
 
     @property
     @abstractmethod
@@ -128,7 +153,9 @@ class Categorical(Attribute):
                     f"attribute {name!r}: the value {value!r} is neither text nor a number",
                     remedy="quote it in the domain file",
                 )
-        texts = [str(value) for value in kept]
+            if isinstance(value, float) and not math.isfinite(value):
+                raise DomainError(f"attribute {name!r} lists {value}", remedy="declare 'missing: true' for it")
+        texts = [value_text(value) for value in kept]
         repeated = sorted({text for text in texts if texts.count(text) > 1}) if len(set(texts)) < len(texts) else []
         if repeated:
             raise DomainError(f"attribute {name!r} lists {repeated[0]!r} more than once", remedy="list each value once")
@@ -192,6 +219,7 @@ class IntegerRange(Attribute):
         object.__setattr__(self, "minimum", minimum)
         object.__setattr__(self, "maximum", maximum)
         self._check()
+        self._check_texts(minimum, maximum)
 
     @property
     def ordinary(self) -> int:
@@ -259,6 +287,7 @@ class Binned(Attribute):
                         f"attribute {name!r}: the bin {self.ordinary_label(code)} holds no whole number",
                         remedy="widen the bin",
                     )
+        self._check_texts(cut[0], cut[-1])
 
     @classmethod
     def equal_width(

@@ -5,6 +5,7 @@ One histogram per block is counted over the records; the marginals are sums of t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
@@ -61,7 +62,7 @@ def covering_blocks(domain: Domain, cliques: Sequence[Clique], largest: int) -> 
             _grow(block, member[left], sizes, largest)
         inside = ~(member[left] & ~block).any(axis=1)
         axes = tuple(int(axis) for axis in np.flatnonzero(block))
-        blocks.append(Block(axes, _cells(domain, axes), tuple(int(i) for i in left[inside])))
+        blocks.append(Block(axes, math.prod(domain.shape[axis] for axis in axes), tuple(int(i) for i in left[inside])))
         left = left[~inside]
     return blocks
 
@@ -79,10 +80,3 @@ def _grow(block: NDArray[np.bool_], member: NDArray[np.bool_], sizes: NDArray[np
         if gain[best] <= 0:
             return
         block[best] = True
-
-
-def _cells(domain: Domain, axes: Sequence[int]) -> int:
-    cells = 1
-    for axis in axes:
-        cells *= domain.shape[axis]
-    return cells

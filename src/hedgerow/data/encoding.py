@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange, Value
+from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange, value_text
 
 Codes = NDArray[np.unsignedinteger[Any]]
 Found = NDArray[np.int64]
@@ -38,7 +38,6 @@ Found = NDArray[np.int64]
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _INTEGER = r"^[+-]?[0-9]{1,18}$"
-_EXACT_FLOATS = 2.0**53
 _INT64_MAX = 2**63 - 1
 _SPELLINGS = {"true": ("true", "True", "TRUE"), "false": ("false", "False", "FALSE")}
 
@@ -196,8 +195,9 @@ class NumericEncoder(Encoder):
         if self.attribute.other_code is not None:
             codes[codes == Fault.OUT_OF_RANGE] = self.attribute.other_code
         for text in (self.attribute.missing, self.attribute.other):
-            if text is not None and not math.isnan(_number(text)):
-                codes[numbers == _number(text)] = self._declared(text)
+            code = None if text is None else self._declared(text)
+            if text is not None and code is not None:
+                codes[numbers == _number(text)] = code  # never equal where the text is not a number
         return codes
 
     def _of_texts(self, texts: pa.Array[Any]) -> Found:
@@ -247,18 +247,6 @@ class BinEncoder(NumericEncoder):
         return codes
 
 
-def value_text(value: Value) -> str:
-    """Text by which values are compared: that of the integer for whole numbers.
-
-    Example:
-        >>> [value_text(value) for value in (1, 1.0, 0.5, True, "1")]
-        ['1', '1', '0.5', 'True', '1']
-    """
-    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT_FLOATS:
-        return str(int(value))
-    return str(value)
-
-
 def plain(values: pa.Array[Any]) -> pa.Array[Any]:
     """Values as texts, integers, floats, or a dictionary of some.
 
@@ -272,7 +260,8 @@ def plain(values: pa.Array[Any]) -> pa.Array[Any]:
     if pa.types.is_decimal(kind):
         return values.cast(pa.float64())
     if pa.types.is_boolean(kind):
-        return pc.if_else(values, "True", "False")
+        spelled: pa.Array[Any] = pc.if_else(values, "True", "False")
+        return spelled
     text = pa.types.is_large_string(kind) or kind == pa.string_view()
     if text or pa.types.is_temporal(kind) or pa.types.is_null(kind):
         return values.cast(pa.string())

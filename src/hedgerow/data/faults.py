@@ -61,7 +61,7 @@ class FaultLog:
                 faulty = self._found.setdefault((name, fault), _Faulty())
                 faulty.n_rows += int(rows.size)
                 faulty.rows.extend(int(row) + first_row for row in rows[: SHOWN_ROWS - len(faulty.rows)])
-                self._look(faulty, column.take(pa.array(rows)), recode)
+                self._look(faulty, column.take(pa.array(rows, type=pa.int64())), recode)
 
     def _look(self, faulty: _Faulty, cells: pa.Array[Any], recode: Callable[[pa.Array[Any]], Found]) -> None:
         texts = [str(value) for value in cells.to_pylist()]

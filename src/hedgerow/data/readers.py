@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, final
+from typing import Any, Literal, NoReturn, Protocol, final
 
 import pyarrow as pa
 import pyarrow.csv
@@ -112,7 +112,7 @@ def _from_pandas(frame: Any) -> Reader:
     def column(name: str, start: int) -> pa.Array[Any]:
         try:
             part = frame.iloc[start : start + BATCH_ROWS, position[name]]
-            found = pa.Array.from_pandas(part)
+            found: Any = pa.Array.from_pandas(part)  # of several chunks where the data frame holds Arrow texts
             return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             raise ColumnError(
@@ -185,13 +185,14 @@ def _text(path: Path) -> Any:
 def _csv_stream(
     path: Path, names: Sequence[str], wanted: Sequence[str], broken: list[int]
 ) -> pa.csv.CSVStreamingReader:
-    def note(row: pa.csv.InvalidRow) -> str:
+    def note(row: pa.csv.InvalidRow) -> Literal["skip"]:
         broken.append(row.actual_columns)
         return "skip"
 
     text = pa.dictionary(pa.int32(), pa.string())
+    file: Any = pa.input_stream(path, compression="detect")
     return pa.csv.open_csv(
-        pa.input_stream(path, compression="detect"),
+        file,
         read_options=pa.csv.ReadOptions(block_size=_BLOCK_BYTES),
         parse_options=pa.csv.ParseOptions(
             newlines_in_values=True, ignore_empty_lines=len(names) > 1, invalid_row_handler=note

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.data.columns import ExtraColumns, select_columns
-from hedgerow.data.counting import BLOCK_CELLS, count_conjunctions, count_marginals
+from hedgerow.data.counting import CHEAP_CELLS, count_conjunctions, count_marginals
 from hedgerow.data.encoding import Codes, UnsupportedTypeError, encoder, smallest_unsigned
 from hedgerow.data.faults import FaultLog
 from hedgerow.data.readers import ArrowStream, Reader, open_table
@@ -44,7 +44,7 @@ class Table:
         (3, [array([1., 0., 2.])])
     """
 
-    cheap_cells = 4 * BLOCK_CELLS
+    cheap_cells = CHEAP_CELLS
     """Largest table, in cells, that is counted at little cost."""
 
     def __init__(self, domain: Domain, columns: Sequence[ArrayLike], weights: ArrayLike | None = None) -> None:
