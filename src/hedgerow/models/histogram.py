@@ -1,0 +1,335 @@
+"""A hypothesis that holds every cell of the domain, for domains that fit into memory.
+
+The weights are kept in linear space and scaled lazily: only their sum is tracked, and a counting query touches only
+the cells where it holds. The log-factors of all updates are kept per scope. Before the weights could leave the range
+of floating point they are rebuilt from these, so that nothing is lost over any history: a cell whose weight vanished
+comes back exactly when later updates revive it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import final
+
+import numpy as np
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import ConfigError, QueryError
+from hedgerow.models import memory
+from hedgerow.models.cells import LOG_RANGE, Cells
+from hedgerow.models.layout import Layout, Slice
+from hedgerow.models.model import Codes, Potentials, SamplingMethod
+from hedgerow.queries.query import Conjunction, Floats, LinearQuery
+from hedgerow.randomness import Seed
+
+RUN_COPIES = 4
+"""A whole run holds at most so many arrays of the size of the domain at once."""
+
+_Key = tuple[Clique, tuple[tuple[int, ...], ...]]
+
+
+def required_bytes(domain: Domain, copies: int = RUN_COPIES) -> int:
+    """Memory of a run that holds so many arrays over all cells at once, exact however large.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> required_bytes(Domain((IntegerRange("a", 0, 1023),)), copies=2)
+        16384
+    """
+    return 8 * copies * domain.size
+
+
+def check_fits(domain: Domain, copies: int = RUN_COPIES) -> None:
+    """Refuse a domain that is too large for memory, before anything is allocated.
+
+    Raises:
+        ModelTooLargeError: The estimate is above what may be used.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> check_fits(Domain((IntegerRange("a", 0, 1023),)))
+    """
+    memory.check(domain.size, required_bytes(domain, copies))
+
+
+@final
+class Histogram:
+    """Weights of all cells, scaled to a total.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
+        >>> model = Histogram(domain, total=12)
+        >>> model.update(Conjunction.where(domain, {"a": [0]}), step=math.log(3))
+        >>> [answer.round(12).tolist() for answer in model.marginals([("a",), ("b",)])]
+        [[9.0, 3.0], [4.0, 4.0, 4.0]]
+    """
+
+    def __init__(self, domain: Domain, total: float, base: Floats | None = None) -> None:
+        """Start from the uniform hypothesis or from a given one.
+
+        Args:
+            domain: The domain.
+            total: Mass in counts, positive.
+            base: Weights of all cells in any unit, shape ``domain.shape``; None means uniform. Copied. They should be
+                positive: no update revives a cell whose weight in the base is 0.
+
+        Raises:
+            ModelTooLargeError: The weights do not fit into memory; nothing was allocated.
+            ConfigError: The total is not positive, or the base is not a finite, non-negative table of the domain.
+        """
+        if not (math.isfinite(total) and total > 0):
+            raise ConfigError(f"the total of a hypothesis is {total}", remedy="give a positive number of records")
+        check_fits(domain, copies=1 if base is None else 2)
+        self._domain = domain
+        self._total = float(total)
+        layout = Layout(domain)
+        self._base = None if base is None else _checked(np.asarray(base), layout)
+        self._tables: dict[Clique, Floats] = {}
+        self._steps: dict[_Key, float] = {}
+        self._queries: dict[_Key, Conjunction] = {}
+        self._slices: dict[_Key, Slice] = {}
+        self._pending: tuple[Clique, Floats] | None = None
+        self._cells = Cells(layout)
+        self._rebuild()
+
+    @classmethod
+    def from_potentials(cls, domain: Domain, total: float, potentials: Potentials) -> Histogram:
+        """The model that ``potentials()`` was taken from.
+
+        Example:
+            >>> from hedgerow.domain import IntegerRange
+            >>> domain = Domain((IntegerRange("a", 0, 1),))
+            >>> steps = {Conjunction.where(domain, {"a": [0]}): math.log(3)}
+            >>> Histogram.from_potentials(domain, 4, Potentials(steps=steps)).marginals([("a",)])[0].round(12).tolist()
+            [3.0, 1.0]
+        """
+        model = cls(domain, total, potentials.base)
+        for clique, table in potentials.tables.items():
+            model._add_table(clique, model._checked_table(clique, table))
+        for query, step in potentials.steps.items():
+            model._add_step(query, float(step))
+        model._rebuild()
+        return model
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the records."""
+        return self._domain
+
+    @property
+    def total(self) -> float:
+        """Mass of the hypothesis, in counts."""
+        return self._total
+
+    @property
+    def cheap_cells(self) -> int:
+        """Every table is cheap."""
+        return self.domain.size
+
+    # State
+
+    def reset(self) -> None:
+        """Undo all updates."""
+        self._tables.clear()
+        self._steps.clear()
+        self._queries.clear()
+        self._rebuild()
+
+    def copy(self) -> Histogram:
+        """An independent model in the same state."""
+        check_fits(self.domain, copies=1)
+        twin = object.__new__(Histogram)
+        twin.__dict__.update(self.__dict__)
+        twin._tables = {clique: table.copy() for clique, table in self._tables.items()}
+        twin._steps, twin._queries, twin._slices = dict(self._steps), dict(self._queries), dict(self._slices)
+        twin._cells = self._cells.copy()
+        return twin
+
+    def potentials(self) -> Potentials:
+        """The state, for saving: tables and steps are copies, the base is a view."""
+        base = None if self._base is None else self._cells.layout.in_domain_order(self._base)
+        steps = {self._queries[key]: step for key, step in self._steps.items()}
+        return Potentials({clique: table.copy() for clique, table in self._tables.items()}, steps, base)
+
+    # Updates
+
+    def update(self, query: LinearQuery, step: float) -> None:
+        """Multiply every cell x by ``exp(step * q(x))`` and scale back to the total (theory.md section 1).
+
+        Args:
+            query: The query.
+            step: Signed and finite.
+
+        Raises:
+            ConfigError: The step is not finite.
+        """
+        if not math.isfinite(step):
+            raise ConfigError(f"a step of size {step}", remedy="check the noisy answers that it was computed from")
+        if not isinstance(query, Conjunction):
+            self.reweigh(query.scope, step * query.values())
+            return
+        self._flush()
+        self._add_step(query, step)
+        self._cells.moved += abs(step)
+        if self._cells.moved > LOG_RANGE:
+            self._rebuild()
+        else:
+            self._cells.slice_scale(self._slice(query), step)
+
+    def reweigh(self, clique: Clique, log_factors: Floats) -> None:
+        """Multiply by the exponential of a table over a clique and scale back to the total.
+
+        The pass over the cells is put off and made together with the next question about a marginal.
+
+        Args:
+            clique: Attributes in domain order.
+            log_factors: Finite, shape ``domain.shape_of(clique)``.
+
+        Raises:
+            QueryError: The clique is not in domain order, or the table does not have its shape.
+            ConfigError: A log-factor is not finite.
+        """
+        table = self._checked_table(clique, log_factors)
+        if self._pending is not None and self._pending[0] != clique:
+            self._flush()
+        self._add_table(clique, table)
+        self._pending = (clique, table if self._pending is None else self._pending[1] + table)
+
+    def sweep(
+        self, queries: Sequence[Conjunction], targets: Floats, rates: Floats, sweeps: int, *, implicit: bool
+    ) -> None:
+        """Take rounds of steps over many conjunctions (see ``SweepsConjunctions``).
+
+        Args:
+            queries: The queries, in the order of the steps.
+            targets: What the answers should move to, as fractions of the total, shape ``(len(queries),)``.
+            rates: Explicit: ``step = rate * (target - answer)``, in fractions. Implicit: the same with the answer
+                after the step.
+            sweeps: How often to go through all queries.
+            implicit: Which of the two.
+        """
+        self._flush()
+        places = [self._slice(query) for query in queries]
+        at, last = 0, sweeps * len(queries)
+        while at < last:
+            at, steps = self._cells.sweep(places, targets, rates, implicit=implicit, at=at, last=last)
+            for query, step in zip(queries, steps, strict=True):
+                self._add_step(query, float(step))
+            if self._cells.moved > LOG_RANGE:
+                self._rebuild()
+
+    # Answers
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        """Tables of the cliques, in counts.
+
+        Args:
+            cliques: Attributes in domain order each.
+
+        Returns:
+            One table per clique, of shape ``domain.shape_of(clique)``.
+
+        Raises:
+            QueryError: A clique is not in domain order.
+        """
+        for clique in cliques:
+            self._checked_clique(clique)
+        if len(cliques) == 1:
+            (clique,) = cliques
+            found = self._flush(clique)
+            tables = [self._cells.marginal(clique) if found is None else found]
+        else:
+            self._flush()
+            tables = self._cells.marginals(cliques)
+        scale = self.total / self._cells.mass
+        return [np.multiply(table, scale, out=table) for table in tables]
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
+        """Sums over the cells that satisfy each conjunction, shape ``(len(queries),)``, in counts."""
+        self._flush()
+        sums = np.array([self._cells.slice_sum(self._slice(query)) for query in queries], dtype=np.float64)
+        return sums * (self.total / self._cells.mass)
+
+    def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
+        """Exactly n records in random order.
+
+        Args:
+            n: Number of records.
+            seed: None for fresh randomness.
+            method: "systematic" (every cell within one record of its expectation) or "independent".
+
+        Returns:
+            Codes in the smallest unsigned type, shape ``(n, len(domain))``.
+        """
+        from hedgerow.models.sampling import sample_cells
+
+        self._flush()
+        return sample_cells(self._cells.flat, self._cells.layout, n, seed, SamplingMethod(method))
+
+    def weights(self) -> tuple[Floats, float]:
+        """The weights of all cells as they lie in memory, and their sum; a view that the next update changes."""
+        self._flush()
+        return self._cells.weights, self._cells.mass
+
+    # Inside
+
+    def _checked_clique(self, clique: Clique) -> None:
+        if tuple(clique) != self.domain.clique(clique):
+            raise QueryError(f"the clique {clique} is not in domain order", remedy="use domain.clique(names)")
+
+    def _checked_table(self, clique: Clique, log_factors: Floats) -> Floats:
+        self._checked_clique(clique)
+        table = np.array(log_factors, dtype=np.float64)
+        if table.shape != self.domain.shape_of(clique):
+            raise QueryError(f"a table of shape {table.shape} does not fit the clique {' * '.join(clique)}")
+        if not np.isfinite(table).all():
+            raise ConfigError("log-factors must be finite", remedy="check the noisy answers they were computed from")
+        return table
+
+    def _add_table(self, clique: Clique, table: Floats) -> None:
+        if clique in self._tables:
+            self._tables[clique] += table
+        else:
+            self._tables[clique] = table.copy()
+
+    def _add_step(self, query: Conjunction, step: float) -> None:
+        key = (query.scope, query.codes)
+        self._queries.setdefault(key, query)
+        self._steps[key] = self._steps.get(key, 0.0) + step
+
+    def _slice(self, query: Conjunction) -> Slice:
+        key = (query.scope, query.codes)
+        found = self._slices.get(key)
+        if found is None:
+            found = self._slices[key] = self._cells.layout.slice_of(query)
+        return found
+
+    def _flush(self, wanted: Clique = ()) -> Floats | None:
+        """Make the pending pass; returns the unscaled table of ``wanted`` if the pass yielded it."""
+        if self._pending is None:
+            return None
+        clique, table = self._pending
+        self._pending = None
+        top = float(table.max())
+        self._cells.moved += top - float(table.min())
+        if self._cells.moved > LOG_RANGE:
+            self._rebuild()
+            return None
+        return self._cells.multiply(clique, np.exp(table - top), wanted)
+
+    def _rebuild(self) -> None:
+        self._pending = None
+        steps = [(self._slice(self._queries[key]), step) for key, step in self._steps.items()]
+        self._cells.rebuild(self._base, self._tables, steps)
+
+
+def _checked(base: Floats, layout: Layout) -> Floats:
+    """The base in the order of the layout."""
+    if base.shape != layout.domain.shape:
+        raise ConfigError(f"the base has shape {base.shape}, the domain {layout.domain.shape}")
+    ordered = np.array(base.transpose(layout.order), dtype=np.float64, order="C").reshape(layout.rows_shape)
+    if not (ordered.min() >= 0.0 and 0.0 < ordered.max() < math.inf):
+        raise ConfigError("the weights of a base must be finite, not negative, and not all 0", remedy="check the base")
+    return ordered

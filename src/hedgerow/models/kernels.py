@@ -1,0 +1,320 @@
+"""Compiled passes over the cells of a hypothesis; nothing else lives here.
+
+A hypothesis is seen as blocks of rows, shape ``(blocks, rows, width)``. The row of a small table that belongs to row
+``(b, r)`` is ``block[b] + row[r]``. A small table is either *wide* (one value per cell of a row) or *narrow*
+(one value per row). Slices are ``outer[i] + stride * k`` for ``k < count``, or ``outer[i] + gather[k]`` where
+``gather`` is not empty. Exponentials over cells are left to numpy, which vectorises them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_EPS = 2.0**-52
+_FLOOR = 69.0
+_TINY = 1e-195
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _scale_sum_wide(row: Floats, factors: Floats, sums: Floats) -> None:
+    for j in range(row.size):
+        value = row[j] * factors[j]
+        row[j] = value
+        sums[j] += value
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc"})
+def _scale_sum_narrow(row: Floats, factors: Floats) -> float:
+    total = 0.0
+    for j in range(row.size):
+        value = row[j] * factors[j]
+        row[j] = value
+        total += value
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _scale_by_one_sum_wide(row: Floats, factor: float, sums: Floats) -> None:
+    for j in range(row.size):
+        value = row[j] * factor
+        row[j] = value
+        sums[j] += value
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc"})
+def _scale_by_one_sum_narrow(row: Floats, factor: float) -> float:
+    total = 0.0
+    for j in range(row.size):
+        value = row[j] * factor
+        row[j] = value
+        total += value
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _sum_wide(row: Floats, sums: Floats) -> None:
+    for j in range(row.size):
+        sums[j] += row[j]
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc"})
+def _sum_narrow(row: Floats) -> float:
+    total = 0.0
+    for j in range(row.size):
+        total += row[j]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def multiply_and_sum(
+    weights: Floats,
+    factors: Floats,
+    factor_block: Ints,
+    factor_row: Ints,
+    sums: Floats,
+    sum_block: Ints,
+    sum_row: Ints,
+    start: int,
+    stop: int,
+) -> None:
+    """Multiply blocks ``start`` to ``stop`` by one small table and add them up into another, in one pass."""
+    wide_factors = factors.shape[1] > 1
+    wide_sums = sums.shape[1] > 1
+    for b in range(start, stop):
+        for r in range(weights.shape[1]):
+            row = weights[b, r]
+            f = factor_block[b] + factor_row[r]
+            s = sum_block[b] + sum_row[r]
+            if wide_factors:
+                if wide_sums:
+                    _scale_sum_wide(row, factors[f], sums[s])
+                else:
+                    sums[s, 0] += _scale_sum_narrow(row, factors[f])
+            elif wide_sums:
+                _scale_by_one_sum_wide(row, factors[f, 0], sums[s])
+            else:
+                sums[s, 0] += _scale_by_one_sum_narrow(row, factors[f, 0])
+
+
+@njit(nogil=True, cache=True)
+def sum_rows(weights: Floats, sums: Floats, sum_block: Ints, sum_row: Ints, start: int, stop: int) -> None:
+    """Add blocks ``start`` to ``stop`` up into a small table."""
+    wide = sums.shape[1] > 1
+    for b in range(start, stop):
+        for r in range(weights.shape[1]):
+            s = sum_block[b] + sum_row[r]
+            if wide:
+                _sum_wide(weights[b, r], sums[s])
+            else:
+                sums[s, 0] += _sum_narrow(weights[b, r])
+
+
+@njit(nogil=True, cache=True)
+def add_rows(block: Floats, table: Floats, first: int, table_row: Ints) -> None:
+    """Add a small table to one block, shape ``(rows, width)``."""
+    if table.shape[1] > 1:
+        for r in range(block.shape[0]):
+            row = block[r]
+            added = table[first + table_row[r]]
+            for j in range(row.size):
+                row[j] += added[j]
+    else:
+        for r in range(block.shape[0]):
+            row = block[r]
+            value = table[first + table_row[r], 0]
+            for j in range(row.size):
+                row[j] += value
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc"})
+def slice_sum(cells: Floats, outer: Ints, stride: int, count: int, gather: Ints) -> float:
+    """Sum over a slice."""
+    total = 0.0
+    if gather.size > 0:
+        for i in range(outer.size):
+            base = outer[i]
+            for k in range(gather.size):
+                total += cells[base + gather[k]]
+    elif stride == 1:
+        for i in range(outer.size):
+            row = cells[outer[i] : outer[i] + count]
+            for k in range(row.size):
+                total += row[k]
+    else:
+        for i in range(outer.size):
+            base = outer[i]
+            for k in range(count):
+                total += cells[base + k * stride]
+    return total
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc"})
+def slice_scale(cells: Floats, outer: Ints, stride: int, count: int, gather: Ints, factor: float) -> float:
+    """Multiply a slice and return the sum that it had before."""
+    total = 0.0
+    if gather.size > 0:
+        for i in range(outer.size):
+            base = outer[i]
+            for k in range(gather.size):
+                value = cells[base + gather[k]]
+                total += value
+                cells[base + gather[k]] = value * factor
+    elif stride == 1:
+        for i in range(outer.size):
+            row = cells[outer[i] : outer[i] + count]
+            for k in range(row.size):
+                value = row[k]
+                total += value
+                row[k] = value * factor
+    else:
+        for i in range(outer.size):
+            base = outer[i]
+            for k in range(count):
+                value = cells[base + k * stride]
+                total += value
+                cells[base + k * stride] = value * factor
+    return total
+
+
+@njit(nogil=True, cache=True)
+def slice_add(cells: Floats, outer: Ints, stride: int, count: int, gather: Ints, value: float) -> None:
+    """Add a number to every cell of a slice."""
+    for i in range(outer.size):
+        base = outer[i]
+        if gather.size > 0:
+            for k in range(gather.size):
+                cells[base + gather[k]] += value
+        else:
+            for k in range(count):
+                cells[base + k * stride] += value
+
+
+@njit(nogil=True, cache=True)
+def implicit_step(mu: float, target: float, rate: float) -> float:
+    """The s with ``s = rate * (target - p)``, where ``logit(p) = logit(mu) + s``; p stays within e**-69 of 0 and 1."""
+    start = math.log(max(mu, _TINY)) - math.log(max(1.0 - mu, _TINY))
+    low, high = rate * (target - 1.0), rate * target
+    step = min(max(0.0, low), high)
+    for _ in range(200):
+        p = 1.0 / (1.0 + math.exp(-min(max(start + step, -700.0), 700.0)))
+        gap = step - rate * (target - p)
+        if gap > 0:
+            high = step
+        else:
+            low = step
+        newton = step - gap / (1.0 + rate * p * (1.0 - p))
+        following = newton if low < newton < high else 0.5 * (low + high)
+        if abs(following - step) <= 1e-13 * (1.0 + abs(step)):
+            step = following
+            break
+        step = following
+    return min(max(step, -_FLOOR - start), _FLOOR - start)
+
+
+@njit(nogil=True, cache=True)
+def sweep(
+    cells: Floats,
+    outer: Ints,
+    outer_start: Ints,
+    stride: Ints,
+    count: Ints,
+    gather: Ints,
+    gather_start: Ints,
+    targets: Floats,
+    rates: Floats,
+    implicit: bool,
+    steps: Floats,
+    mass: float,
+    error: float,
+    moved: float,
+    limit: float,
+    first: int,
+    last: int,
+) -> tuple[int, float, float, float]:
+    """Take steps ``first`` to ``last`` (sweep-major) over packed slices, adding them to ``steps``.
+
+    Stops where the weights must be rebuilt, that is where ``moved`` would pass ``limit``; the step that would have
+    passed it is in ``steps`` but not in the weights.
+
+    Returns:
+        Next step, mass, bound on the error of the mass, moved (above the limit if the weights must be rebuilt).
+    """
+    n_queries = targets.size
+    for index in range(first, last):
+        q = index % n_queries
+        part = outer[outer_start[q] : outer_start[q + 1]]
+        listed = gather[gather_start[q] : gather_start[q + 1]]
+        old = slice_sum(cells, part, stride[q], count[q], listed)
+        mu = min(max(old / mass, 0.0), 1.0)
+        step = implicit_step(mu, targets[q], rates[q]) if implicit else rates[q] * (targets[q] - mu)
+        steps[q] += step
+        moved += abs(step)
+        if moved > limit:
+            return index + 1, mass, error, moved
+        factor = math.exp(step)
+        slice_scale(cells, part, stride[q], count[q], listed, factor)
+        error += 4.0 * _EPS * (mass + factor * old)
+        mass += (factor - 1.0) * old
+        if error > 1e-12 * mass:
+            mass = _sum_narrow(cells)
+            error = 0.0
+    return last, mass, error, moved
+
+
+@njit(nogil=True, cache=True)
+def cells_at(cells: Floats, starts: Floats, block: int, positions: Floats, found: Ints) -> None:
+    """Cells at increasing positions of the cumulative sum.
+
+    Args:
+        cells: Non-negative weights.
+        starts: Cumulative sum before each block of cells, and the whole sum at the end.
+        block: Cells per block.
+        positions: Increasing, in ``[0, starts[-1])``.
+        found: Filled with one cell per position.
+    """
+    b = 0
+    cell = 0
+    reached = 0.0
+    opened = -1
+    last_block = starts.size - 2
+    for i in range(positions.size):
+        while b < last_block and starts[b + 1] <= positions[i]:
+            b += 1
+        if b != opened:
+            opened = b
+            cell = b * block
+            reached = starts[b] + cells[cell]
+        stop = min(cells.size, (b + 1) * block) - 1
+        while cell < stop and reached <= positions[i]:
+            cell += 1
+            reached += cells[cell]
+        # Rounding at the end of a block may lead past its last weight.
+        back = cell
+        while back > b * block and cells[back] == 0.0:
+            back -= 1
+        found[i] = back
+
+
+@njit(nogil=True, cache=True)
+def decode(found: Ints, sizes: Ints, columns: Ints, codes: NDArray[np.unsignedinteger]) -> None:
+    """Turn flat cells into codes; axis ``k`` of the cells fills column ``columns[k]``."""
+    for i in range(found.size):
+        rest = found[i]
+        for k in range(sizes.size - 1, -1, -1):
+            following = rest // sizes[k]
+            codes[i, columns[k]] = rest - following * sizes[k]
+            rest = following
+
+
+@njit(nogil=True, cache=True)
+def add_scaled(sums: Floats, cells: Floats, factor: float) -> None:
+    """``sums += factor * cells`` without a temporary."""
+    for i in range(sums.size):
+        sums[i] += factor * cells[i]

@@ -1,0 +1,246 @@
+"""Bring a hypothesis in line with all measurements so far.
+
+Measurements are noisy and never fitted exactly: what counts is the total length of the steps relative to the noise.
+Everything here is a function of noisy answers, so it costs no privacy. Step sizes are in fractions of the total.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, final
+
+import numpy as np
+
+from hedgerow.errors import ConfigError
+from hedgerow.models.implicit import marginal_step, query_step
+from hedgerow.models.model import Model, SweepsConjunctions
+from hedgerow.queries.measurement import Measurement
+from hedgerow.queries.query import Conjunction, Floats, LinearQuery
+
+_FIRST_STEP = 4.0
+_LONGEST = 1e12
+_POLISH_STEP = 4.0
+
+
+@final
+@dataclass(frozen=True)
+class Sweeps:
+    """The paper's rule: go through all measurements many times, one multiplicative-weights step each.
+
+    Theory.md sections 1 and 2; the step is taken from the hypothesis as it is.
+
+    Attributes:
+        sweeps: How often to go through all measurements.
+        step: ``"source"`` (eta = r / 2) or ``"sharp"`` (eta = 4 r / w**2 for a query, 2 r for the cells of a marginal),
+            with the residual r in fractions.
+        clip: Whether noisy answers are moved into their possible range first, which bounds every step.
+
+    Example:
+        >>> Sweeps(sweeps=10).step
+        'source'
+    """
+
+    sweeps: int = 100
+    step: Literal["source", "sharp"] = "source"
+    clip: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        if self.sweeps < 1 or self.step not in ("source", "sharp"):
+            raise ConfigError(f"{self} cannot be run", remedy="sweeps >= 1, step 'source' or 'sharp'")
+
+    def fit(self, model: Model, measurements: Sequence[Measurement]) -> None:
+        """Take the steps, in the order of the measurements."""
+        targets = [self._target(measured, model.total) for measured in measurements]
+        rates = [self._rate(measured) for measured in measurements]
+        groups = _groups(model, measurements)
+        if len(groups) == 1:
+            _explicit(model, measurements, targets, rates, self.sweeps)
+            return
+        for _ in range(self.sweeps):
+            for group in groups:
+                _explicit(model, measurements[group], targets[group], rates[group], 1)
+
+    def _target(self, measured: Measurement, total: float) -> Floats:
+        fractions = measured.values / total
+        return np.clip(fractions, *measured.target.bounds) if self.clip else fractions
+
+    def _rate(self, measured: Measurement) -> float:
+        low, high = measured.target.bounds
+        if self.step == "source":
+            return 0.5 / max(1.0, abs(low), abs(high)) ** 2
+        if not isinstance(measured.target, LinearQuery):
+            return 2.0
+        return 4.0 / (high - low) ** 2 if high > low else 0.0
+
+
+@final
+@dataclass(frozen=True)
+class Proximal:
+    """Implicit steps of growing length, stopped early: faster and more accurate than sweeps of small steps.
+
+    Starts from the initial hypothesis. The steps of a measurement add up to ``t = c / sigma``, where sigma is the
+    standard deviation of its noise as a fraction: precise measurements are fitted closely, noisy ones loosely. A few
+    small explicit sweeps at the end remove the bias towards the measurement visited last.
+
+    Attributes:
+        c: Length of the fit relative to the noise; 0.3 to 0.8 all work well.
+        growth: Ratio of the steps of two consecutive sweeps.
+        polish: Number of explicit sweeps at the end.
+
+    Example:
+        >>> Proximal().quick()
+        Proximal(c=0.5, growth=4.0, polish=2)
+    """
+
+    c: float = 0.5
+    growth: float = 2.0
+    polish: int = 8
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        if not (0.0 < self.c < math.inf and 1.0 < self.growth <= 1e6 and self.polish >= 0):
+            raise ConfigError(f"{self} cannot be run", remedy="c > 0, growth > 1 and polish >= 0")
+
+    def quick(self) -> Proximal:
+        """The same with fewer sweeps, for the fits between rounds."""
+        return replace(self, growth=max(self.growth, 4.0), polish=min(self.polish, 2))
+
+    def fit(self, model: Model, measurements: Sequence[Measurement]) -> None:
+        """Reset the model and take the steps, in the order of the measurements."""
+        model.reset()
+        targets = [measured.values / model.total for measured in measurements]
+        lengths = [self._length(measured, model.total) for measured in measurements]
+        groups = _groups(model, measurements)
+        for share in self._shares(max(lengths)):
+            for group in groups:
+                _implicit(model, measurements[group], targets[group], [share * t for t in lengths[group]])
+        for _ in range(self.polish):
+            for group in groups:
+                _polish(model, measurements[group], targets[group], lengths[group])
+
+    def _length(self, measured: Measurement, total: float) -> float:
+        sigma = measured.std / total
+        return self.c / sigma if sigma * _LONGEST > self.c else _LONGEST
+
+    def _shares(self, longest: float) -> Floats:
+        """Parts of the whole length that each sweep takes; they sum to 1."""
+        growth = self.growth
+        sweeps = math.ceil(math.log1p(longest * (growth - 1.0) / _FIRST_STEP) / math.log(growth) - 1e-9)
+        powers = growth ** -np.arange(max(1, sweeps), dtype=np.float64)[::-1]
+        return np.asarray(powers / powers.sum())
+
+
+Refit = Sweeps | Proximal
+
+
+def refit(model: Model, measurements: Sequence[Measurement], rule: Refit) -> None:
+    """Fit a model to noisy measurements, in place.
+
+    Args:
+        model: The hypothesis.
+        measurements: What is known, over the domain of the model; all are used, in their order.
+        rule: How. ``Sweeps`` goes on from the model as it is, ``Proximal`` resets it first.
+
+    Raises:
+        ConfigError: A measured value is not finite, or its noise has a negative scale.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.models.histogram import Histogram
+        >>> from hedgerow.queries.measurement import NoiseKind
+        >>> from hedgerow.queries.query import Marginal
+        >>> domain = Domain((IntegerRange("a", 0, 1),))
+        >>> model = Histogram(domain, total=100)
+        >>> noisy = Measurement(Marginal(domain, ("a",)), np.array([81.0, 21.0]), NoiseKind.GAUSSIAN, 1.0)
+        >>> refit(model, [noisy], Proximal())
+        >>> model.marginals([("a",)])[0].round()
+        array([80., 20.])
+    """
+    for measured in measurements:
+        if not (np.isfinite(measured.values).all() and measured.scale >= 0.0):
+            raise ConfigError(f"the measurement of {measured.target.text} is not finite", remedy="measure it again")
+    if measurements:
+        rule.fit(model, list(measurements))
+
+
+def _groups(model: Model, measurements: Sequence[Measurement]) -> list[slice]:
+    """Runs of conjunctions that the model can sweep in one go; other measurements one by one."""
+    sweepable = [
+        isinstance(model, SweepsConjunctions) and isinstance(measured.target, Conjunction) for measured in measurements
+    ]
+    groups: list[slice] = []
+    for i, joins in enumerate(sweepable):
+        if joins and i > 0 and sweepable[i - 1]:
+            groups[-1] = slice(groups[-1].start, i + 1)
+        else:
+            groups.append(slice(i, i + 1))
+    return groups
+
+
+def _answer(model: Model, measured: Measurement) -> Floats:
+    """In fractions."""
+    table = model.marginals([measured.target.scope])[0]
+    return measured.target.of_table(table) / model.total
+
+
+def _move(model: Model, measured: Measurement, steps: Floats) -> None:
+    target = measured.target
+    if isinstance(target, LinearQuery):
+        model.update(target, float(steps[0]))
+    else:
+        model.reweigh(target.scope, steps.reshape(model.domain.shape_of(target.scope)))
+
+
+def _swept(
+    model: Model, group: Sequence[Measurement], targets: Sequence[Floats], rates: Sequence[float], sweeps: int, *,
+    implicit: bool,
+) -> bool:  # fmt: skip
+    """Sweep a group of conjunctions in one go, if it is one."""
+    queries = [measured.target for measured in group if isinstance(measured.target, Conjunction)]
+    if not isinstance(model, SweepsConjunctions) or len(queries) < len(group):
+        return False
+    model.sweep(queries, np.concatenate(targets), np.array(rates), sweeps, implicit=implicit)
+    return True
+
+
+def _explicit(
+    model: Model, group: Sequence[Measurement], targets: Sequence[Floats], rates: Sequence[float], sweeps: int
+) -> None:
+    if _swept(model, group, targets, rates, sweeps, implicit=False):
+        return
+    for _ in range(sweeps):
+        for measured, target, rate in zip(group, targets, rates, strict=True):
+            _move(model, measured, rate * (target - _answer(model, measured)))
+
+
+def _implicit(model: Model, group: Sequence[Measurement], targets: Sequence[Floats], lengths: Sequence[float]) -> None:
+    if _swept(model, group, targets, lengths, 1, implicit=True):
+        return
+    for measured, target, dt in zip(group, targets, lengths, strict=True):
+        mu = model.marginals([measured.target.scope])[0].reshape(-1) / model.total
+        if isinstance(measured.target, LinearQuery):
+            _move(model, measured, np.array([_query_step(measured.target, mu, float(target[0]), dt)]))
+        else:
+            _move(model, measured, marginal_step(mu, target, dt))
+
+
+def _query_step(query: LinearQuery, mu: Floats, target: float, dt: float) -> float:
+    values, which = np.unique(query.values(), return_inverse=True)
+    masses = np.asarray(np.bincount(which.reshape(-1), weights=mu), dtype=np.float64)
+    return query_step(values, masses, target, dt)
+
+
+def _polish(model: Model, group: Sequence[Measurement], targets: Sequence[Floats], lengths: Sequence[float]) -> None:
+    """Explicit steps, no longer than is stable, nor than the measurement is allowed in all."""
+    bounds = [measured.target.bounds for measured in group]
+    near = [np.clip(target, *bound) for target, bound in zip(targets, bounds, strict=True)]
+    rates = [min(_POLISH_STEP / max(high - low, 1e-6) ** 2, t) for (low, high), t in zip(bounds, lengths, strict=True)]
+    if _swept(model, group, near, rates, 1, implicit=False):
+        return
+    for measured, target, rate in zip(group, near, rates, strict=True):
+        answer = _answer(model, measured)
+        largest = 1.0 if isinstance(measured.target, LinearQuery) else max(float(answer.max()), float(target.max()))
+        _move(model, measured, min(rate, 1.0 / largest if largest < 1.0 else rate) * (target - answer))
