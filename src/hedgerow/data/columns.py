@@ -11,7 +11,8 @@ from hedgerow.errors import ColumnError
 
 ExtraColumns = Literal["error", "ignore"]
 
-_COUNT_NAMES = ("count", "counts", "weight", "weights", "n", "freq", "frequency")
+COUNT_NAMES = ("count", "counts", "weight", "weights", "n", "freq", "frequency")
+"""Usual names of a column that says how often each row counts."""
 
 
 def select_columns(
@@ -74,6 +75,6 @@ def _refuse_extra(file: str, extra: Sequence[str], count_column: str | None) -> 
     if len(extra) > 1:
         message += f" (nor {', '.join(map(repr, extra[1:]))})"
     remedy = "declare it, select the columns to read, or pass extra_columns='ignore'"
-    if count_column is None and extra[0].lower() in _COUNT_NAMES:
+    if count_column is None and extra[0].lower() in COUNT_NAMES:
         remedy = f"if it says how often each row counts, pass count_column={extra[0]!r}; else {remedy}"
     raise ColumnError(message, file=file, column=extra[0], remedy=remedy)

@@ -285,11 +285,9 @@ def _number(text: str) -> float:
 def _fractional(numbers: NDArray[Any]) -> NDArray[np.bool_]:
     finite = np.isfinite(numbers)
     whole: NDArray[np.bool_] = numbers == np.floor(np.where(finite, numbers, 0))
-    return finite & ~whole
+    return np.logical_and(finite, ~whole)
 
 
 def _matching(texts: pa.Array[Any], pattern: str) -> NDArray[np.bool_]:
-    matched: NDArray[np.bool_] = (
-        pc.match_substring_regex(texts, pattern).fill_null(False).to_numpy(zero_copy_only=False)
-    )
-    return matched
+    matched: Any = pc.match_substring_regex(texts, pattern).fill_null(False)
+    return np.array(matched, dtype=np.bool_)

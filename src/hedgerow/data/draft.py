@@ -1,0 +1,265 @@
+"""A first draft of a domain file from a table; for a person to read and correct, never to be used unread."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hedgerow.data.columns import COUNT_NAMES
+from hedgerow.data.encoding import UnsupportedTypeError, plain
+from hedgerow.data.readers import open_table
+from hedgerow.domain import value_text
+from hedgerow.errors import ColumnError, UnreadableTableError
+
+if TYPE_CHECKING:
+    from hedgerow.data.table import Source
+
+HEADER = """\
+# Draft of a domain file for {file}.
+#
+# Everything below was read off the data. Values and ranges that are seen in private data are themselves private
+# until somebody decides that they are public: nobody but you should see this file until you have made it say what
+# is publicly known about each column (a code book, a law, common knowledge), whatever this table happens to hold.
+# Using it as it stands would let the release depend on the data outside the privacy budget.
+#
+# Check each entry, delete its comment when you are done, and delete this text.
+"""
+
+MISSING_TEXTS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-")
+"""Texts that are taken for the missing value; where several occur, the first, and the others are listed."""
+
+_LONGEST_RANGE = 100
+"""Whole numbers that span no more than this get one code each."""
+
+_BINS = 20
+_RARE = 10
+_TRACKED = 10_000
+"""With more distinct values than this a column is no list of categories."""
+
+
+def draft_domain(
+    source: Source, *, columns: Iterable[str] | None = None, max_values: int = 50, name: str | None = None
+) -> str:
+    """Propose a domain file.
+
+    Texts become lists of values, whole numbers ranges or bins and other numbers bins, with rounded bounds. What looks
+    like an identifier, is constant or has no values at all is commented out.
+
+    Args:
+        source: As for ``read_table``.
+        columns: Columns to draft; None for all.
+        max_values: Texts with more distinct values than this are not listed.
+        name: What the header calls the table; its path by default.
+
+    Returns:
+        YAML, which ``read_domain`` reads, with comments on what to check. It is as private as the data.
+
+    Raises:
+        UnreadableTableError: The table cannot be read, or has no rows.
+        ColumnError: A column is not there, or is there twice.
+
+    Example:
+        >>> print(draft_domain(pa.table({"sex": ["F", "M", "?"], "age": [20, 31, 47]}), name="t").split("text.")[-1])
+        <BLANKLINE>
+        attributes:
+          # 2 values. Are these all values that could occur? Fewer than 10 rows each: "F", "M"; consider
+          # leaving such values out and declaring 'other: true'.
+          "sex": {"values": ["F", "M"], "missing": "?"}
+          # Whole numbers; bounds rounded outward. Which bounds are publicly known?
+          "age": {"min": 20, "max": 50}
+        <BLANKLINE>
+    """
+    reader = open_table(source)
+    wanted = list(reader.names if columns is None else columns)
+    for column in wanted:
+        if reader.names.count(column) != 1:
+            problem = "it is there more than once" if column in reader.names else "the table has no such column"
+            raise ColumnError(problem, file=reader.file, column=column, remedy="correct the name of the column")
+    summaries = {column: _Summary() for column in wanted}
+    n_rows = 0
+    for batch in reader.batches(wanted):
+        n_rows += batch.num_rows
+        for column, summary in summaries.items():
+            summary.add(batch.column(column))
+    if not n_rows:
+        raise UnreadableTableError("the table has no rows", file=reader.file, remedy="check how it was made")
+    entries = [line for column, summary in summaries.items() for line in _entry(column, summary, max_values)]
+    file = os.path.basename(reader.file) if name is None else name
+    return "\n".join([HEADER.format(file=file) + "attributes:", *entries, ""])
+
+
+@final
+@dataclass
+class _Summary:
+    """What a column holds.
+
+    Attributes:
+        counts: Distinct values with their numbers of rows; None once there are too many.
+        empty: Whether there is an empty cell.
+        missing: Texts that stand for a missing value.
+        low: Smallest number.
+        high: Largest number.
+        whole: Whether all numbers are whole.
+        numeric: Whether all values are numbers.
+        supported: Whether the column holds texts or numbers.
+    """
+
+    counts: Counter[str] | None = field(default_factory=Counter)
+    empty: bool = False
+    missing: set[str] = field(default_factory=set)
+    low: float = math.inf
+    high: float = -math.inf
+    whole: bool = True
+    numeric: bool = True
+    supported: bool = True
+
+    def add(self, column: pa.Array[Any]) -> None:
+        """Take a batch in."""
+        try:
+            values: Any = plain(column)
+        except UnsupportedTypeError:
+            self.supported = False
+            return
+        counted = pc.value_counts(values)
+        texts = _texts(counted.field("values"))
+        for text, count in zip(texts, counted.field("counts").to_pylist(), strict=True):
+            if not text:
+                self.empty = True
+            elif text in MISSING_TEXTS:
+                self.missing.add(text)
+            else:
+                self._add_value(text, count)
+
+    def _add_value(self, text: str, count: int) -> None:
+        if self.counts is not None:
+            self.counts[text] += count
+            if len(self.counts) > _TRACKED:
+                self.counts = None
+        if not self.numeric:
+            return
+        number = _number(text)
+        if math.isfinite(number):
+            self.low, self.high = min(self.low, number), max(self.high, number)
+            self.whole = self.whole and number.is_integer()
+        else:
+            self.numeric = False
+
+    @property
+    def missing_text(self) -> str | None:
+        """Text of the missing value to declare."""
+        found = [text for text in MISSING_TEXTS if text in self.missing]
+        return found[0] if found else MISSING_TEXTS[0] if self.empty else None
+
+
+def _texts(values: Any) -> list[str | None]:
+    listed = values.to_pylist()
+    return [None if value is None or value != value else value_text(value) for value in listed]  # noqa: PLR0124
+
+
+def _number(text: str) -> float:
+    if text.strip() != text or "_" in text:
+        return math.nan
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _entry(name: str, summary: _Summary, max_values: int) -> list[str]:
+    """The comment and the entry of a column."""
+    distinct = _TRACKED + 1 if summary.counts is None else len(summary.counts)
+    options, comment = _options(summary, distinct, max_values)
+    missing = summary.missing_text
+    if missing is not None:
+        others = sorted(summary.missing - {missing})
+        options |= {"missing": missing}
+        if others:
+            options |= {"other": "other"}
+            comment += f" The texts {', '.join(map(json.dumps, others))} look missing too and would be read as 'other'."
+    if name.lower() in COUNT_NAMES and not comment.startswith("-"):
+        comment += " If it says how often each row counts, delete the entry and name it as the column of counts."
+    entry = f"{_quoted(name)}: {_flow(options)}"
+    if not comment.startswith("-"):
+        return [*_wrapped(comment), f"  {entry}"]
+    return _wrapped(f"{_quoted(name)}: {comment[1:].lstrip()}")
+
+
+def _options(summary: _Summary, distinct: int, max_values: int) -> tuple[dict[str, Any], str]:
+    """Options of the entry and the comment above it; a comment that starts with "-" takes the entry's place."""
+    if not summary.supported:
+        return {}, "- holds neither texts nor numbers; left out."
+    if not distinct:
+        return {}, "- has no values; left out."
+    if distinct + (summary.missing_text is not None) < 2:
+        return {}, "- has a single value; leave it out, or list all values that could occur."
+    if summary.numeric and summary.high > summary.low:
+        return _numeric(summary)
+    if summary.counts is None or distinct > max_values:
+        many = f"{distinct:,}" if summary.counts is not None else f"more than {_TRACKED:,}"
+        return {}, f"- {many} distinct texts, perhaps an identifier; leave it out, or list values and 'other: true'."
+    values = sorted(summary.counts)
+    comment = f"{distinct} value{'s' if distinct != 1 else ''}. Are these all values that could occur?"
+    rare = [value for value in values if summary.counts[value] < _RARE]
+    if rare:
+        comment += (
+            f" Fewer than {_RARE} rows each: {', '.join(map(_quoted, rare))}; "
+            "consider leaving such values out and declaring 'other: true'."
+        )
+    return {"values": values}, comment
+
+
+def _numeric(summary: _Summary) -> tuple[dict[str, Any], str]:
+    low, high = summary.low, summary.high
+    if summary.whole and high - low < _LONGEST_RANGE:
+        step = 10 if high - low >= 20 else 1
+        bounds = {"min": math.floor(low / step) * step, "max": math.ceil(high / step) * step}
+        return bounds, (
+            "Whole numbers; bounds rounded outward. Which bounds are publicly known?"
+            if step > 1
+            else "Whole numbers, as seen. Which bounds are publicly known?"
+        )
+    edges = _round_edges(low, high)
+    options: dict[str, Any] = {"edges": edges}
+    kind = "Numbers"
+    if summary.whole:
+        options["whole"] = True
+        kind = "Whole numbers"
+    return options, (
+        f"{kind}, in bins of equal width, bounds rounded outward. Which bounds are publicly known, and do these "
+        "bins suit the column? Declare 'other: true' where values beyond them could occur."
+    )
+
+
+def _round_edges(low: float, high: float) -> list[float]:
+    """Multiples of a round number, around all values, about ``_BINS`` bins."""
+    raw = (high - low) / _BINS
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= raw * (1 - 1e-9))
+    edges = [float(f"{step * i:.12g}") for i in range(math.floor(low / step), math.ceil(high / step) + 1)]
+    return [int(edge) if edge.is_integer() else edge for edge in edges]
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _flow(options: dict[str, Any]) -> str:
+    return json.dumps(options, ensure_ascii=False)
+
+
+def _wrapped(comment: str) -> list[str]:
+    lines, line = [], "  #"
+    for word in comment.split(" "):
+        if len(line) + len(word) + 1 > 100 and line != "  #":
+            lines.append(line)
+            line = "  #"
+        line += f" {word}"
+    return [*lines, line]
