@@ -1,0 +1,134 @@
+"""The import rule, read off the source code: only ``privacy/`` reads exact answers.
+
+1. ``hedgerow.data`` is imported by ``privacy/``, by itself, by the command line (which reads tables and hands them on)
+   and by the package's public face; by nobody else, nor does anybody else name it in a string.
+2. Functions that return exact answers are imported inside ``privacy/`` only; that of the evaluation also by the command
+   line.
+3. Nobody else reaches into the curator's private attributes.
+4. Who is handed a private table may ask for its domain and pass it on, whole, to a curator, to the evaluation or to an
+   algorithm's ``run``: nothing else.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2] / "src"
+
+MAY_READ_TABLES = ("hedgerow.privacy", "hedgerow.data", "hedgerow.cli")
+EXACT = {"exact_units", "grid_errors"}
+PRIVATE_PREFIXES = ("_Curator__", "_LedgerView__", "_exact_answers")
+TABLE_TYPES = {"Table", "CountSource"}
+TABLE_MAKERS = {"read_table"}
+TABLE_NAMES = {"source"}
+MAY_ASK = {"domain"}
+MAY_TAKE = {"run"}
+
+
+def modules() -> dict[str, str]:
+    """Source text of every module, by its dotted name."""
+    found = {}
+    for path in sorted((ROOT / "hedgerow").rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path.read_text()
+    return found
+
+
+def within(module: str, packages: tuple[str, ...]) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+def imports(module: str, tree: ast.AST, *, package: bool = False) -> Iterator[str]:
+    """Dotted names of everything imported, names of members included, relative ones resolved."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parents = module.split(".")[: len(module.split(".")) - node.level + package] if node.level else []
+            base = ".".join([*parents, *([node.module] if node.module else [])])
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def violations(module: str, code: str) -> list[str]:
+    """What the rule finds in one module."""
+    tree = ast.parse(code)
+    if within(module, ("hedgerow.privacy", "hedgerow.data")):
+        return []
+    found = [*_imports(module, tree), *_names(module, tree)]
+    return found + list(_uses(module, tree))
+
+
+def _imports(module: str, tree: ast.AST) -> Iterator[str]:
+    may_evaluate = within(module, ("hedgerow.cli",)) or module == "hedgerow"
+    for name in imports(module, tree):
+        member = name.rsplit(".", 1)[-1]
+        if _of_data(name) and not within(module, MAY_READ_TABLES) and module != "hedgerow":
+            yield f"{module} imports {name}"
+        if member in EXACT or (member == "exact_errors" and not may_evaluate):
+            yield f"{module} imports {name}"
+
+
+def _names(module: str, tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        text = node.value if isinstance(node, ast.Constant) else getattr(node, "attr", getattr(node, "id", ""))
+        if isinstance(text, str) and text.startswith(PRIVATE_PREFIXES):
+            yield f"{module} names {text}"
+        if isinstance(text, str) and within(text, ("hedgerow.data",)) and not within(module, MAY_READ_TABLES):
+            yield f"{module} names {text}"
+
+
+def _tables(tree: ast.AST) -> set[str]:
+    """Names that hold a private table: by annotation, by maker or by convention."""
+    names = set(TABLE_NAMES)
+    types = {name.rsplit(".", 1)[-1] for name in imports("", tree) if _of_data(name)} & TABLE_TYPES
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:
+            mentioned = {leaf.id for leaf in ast.walk(node.annotation) if isinstance(leaf, ast.Name)}
+            target = node.arg if isinstance(node, ast.arg) else getattr(node.target, "id", "")
+            names |= {target} if mentioned & types else set()
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _called(node.value) in TABLE_MAKERS:
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return names
+
+
+def _of_data(name: str) -> bool:
+    return within(name, ("hedgerow.data",)) or name in ("hedgerow.Table", "hedgerow.read_table")
+
+
+def _called(call: ast.Call) -> str:
+    return getattr(call.func, "id", getattr(call.func, "attr", ""))
+
+
+def _uses(module: str, tree: ast.AST) -> Iterator[str]:
+    names = _tables(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", None) in names and node.attr not in MAY_ASK:
+            yield f"{module} asks {ast.unparse(node)}"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr not in MAY_TAKE:
+            passed = [*node.args, *(keyword.value for keyword in node.keywords)]
+            if any(getattr(value, "id", None) in names for value in passed):
+                yield f"{module} hands a table to {ast.unparse(node.func)}"
+
+
+def reachable(start: str, graph: dict[str, set[str]]) -> set[str]:
+    """Every module that a package imports, directly or through others."""
+    todo, seen = [name for name in graph if within(name, (start,))], set[str]()
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo += graph[name]
+    return seen
+
+
+def import_graph(texts: dict[str, str]) -> dict[str, set[str]]:
+    """Which module imports which, lazily or not; type-checking blocks included."""
+    graph = {}
+    for module, code in texts.items():
+        wanted = set(imports(module, ast.parse(code)))
+        graph[module] = {
+            name for name in texts if name in wanted or any(want.rsplit(".", 1)[0] == name for want in wanted)
+        }
+    return graph
