@@ -75,9 +75,10 @@ class Output:
 
     @contextmanager
     def busy(self, text: str) -> Iterator[None]:
-        """Show that something takes a while."""
+        """Show that something takes a while: on a terminal until it ends, elsewhere as a plain line."""
         if self.shows_progress:
             with self.err.status(escape(text)):
                 yield
         else:
+            self.note(text)
             yield

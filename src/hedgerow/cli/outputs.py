@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hedgerow.errors import ConfigError
 
-RECORD_ENDINGS = (".csv", ".parquet")
+RECORD_ENDINGS = (".csv", ".parquet", ".pq")
 
 
 def check_outputs(paths: Mapping[str, Path | None], *, inputs: Iterable[Path], force: bool) -> None:
@@ -47,7 +47,7 @@ def check_records_ending(option: str, path: Path) -> None:
     """Check that the ending says how to write records.
 
     Raises:
-        ConfigError: The ending is neither ``.csv`` nor ``.parquet``.
+        ConfigError: The ending is neither ``.csv`` nor ``.parquet`` (or ``.pq``).
     """
     if path.suffix.lower() not in RECORD_ENDINGS:
         raise ConfigError(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def showing_progress(output: Output) -> Iterator[ProgressCallback | None]:
     """Give a callback that draws rounds, spent budget and time left, or None where nobody looks."""
     if not output.shows_progress:
+        output.note("running")
         yield None
         return
     columns = (

@@ -48,8 +48,7 @@ def measurements_from_list(
     """Put measurements together again.
 
     Raises:
-        ReleaseError: An array has the wrong length or a kind is unknown.
-        KeyError, TypeError, ValueError: An entry has another shape.
+        KeyError, TypeError, ValueError: An entry has another shape, or an array another length.
     """
     listed = list(entries)
     values = _Reader(arrays[VALUES] if listed else np.zeros(0))
@@ -73,13 +72,13 @@ class _Reader:
 
     def take(self, size: int) -> Floats:
         if size > self._rest.size:
-            raise ReleaseError("there are fewer measured values than measurements need")
+            raise ValueError("there are fewer measured values than measurements need")
         part, self._rest = self._rest[:size], self._rest[size:]
         return part
 
     def finish(self) -> None:
         if self._rest.size:
-            raise ReleaseError("there are more measured values than measurements need")
+            raise ValueError("there are more measured values than measurements need")
 
 
 def _target_to_dict(target: Measurable) -> dict[str, Any]:
@@ -110,4 +109,4 @@ def _target_from_dict(entry: Mapping[str, Any], vectors: _Reader, domain: Domain
             vector = vectors.take(int(np.prod(shape))).reshape(shape)
             low, high = entry["limits"]
             return Explicit(domain, scope, str(entry["name"]), vector, (float(low), float(high)))
-    raise ReleaseError(f"the kind of measurement {entry['kind']!r} is unknown")
+    raise ValueError(f"the kind of measurement {entry['kind']!r} is unknown")

@@ -14,7 +14,7 @@ from hedgerow.errors import ConfigError, QueryError
 from hedgerow.queries.measurement import NoiseKind
 from hedgerow.queries.predicate import parse_predicate
 from hedgerow.queries.query import Conjunction, LinearQuery, Marginal, Measurable
-from hedgerow.randomness import Seed
+from hedgerow.randomness import Seed, generator
 from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect
 from hedgerow.release.error_evidence import from_workload_error
 from hedgerow.release.evidence import Evidence, measured
@@ -99,7 +99,8 @@ class Release:
                 f"cannot draw {wanted} records by the method {method!r}",
                 remedy="give a number from 0 on, and 'systematic' or 'independent'",
             )
-        return Records(self.model.sample(wanted, seed, method), self.domain)
+        drawing = generator(seed)
+        return Records(self.model.sample(wanted, drawing, method), self.domain, seed=drawing)
 
     def marginal(self, names: Iterable[str]) -> pa.Table:
         """A synthetic marginal as an Arrow table.

@@ -12,7 +12,7 @@ from hedgerow.domain import Attribute, Binned, IntegerRange
 from hedgerow.privacy.ledger import Event
 from hedgerow.queries.query import Conjunction, Floats
 from hedgerow.release import Answer, Release
-from hedgerow.report.svg import BAR, NOISE, drawing_style, svg_of
+from hedgerow.report.svg import BAR, NOISE, PAPER, drawing_style, svg_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,31 +34,31 @@ def shortened(text: str, longest: int = LONGEST_LABEL) -> str:
 
 def spending_plot(events: Sequence[Event], limit: float, unit: str) -> str:
     """Sum of the charges after each event, and the limit, as SVG."""
-    spent = [0.0, *accumulate(event.charge for event in events)]
+    spent = list(accumulate(event.charge for event in events))
     with drawing_style("spending"):
-        axes = _axes(7.0, 2.4)
-        steps = np.arange(len(spent))
-        axes.fill_between(steps, spent, step="post", color=BAR, alpha=0.25, linewidth=0.0)
-        axes.step(steps, spent, where="post", color=BAR, linewidth=1.6)
+        axes = _axes(_WIDTH, 1.9)
+        edges = 0.5 + np.arange(len(spent) + 1)
+        axes.stairs(spent, edges, fill=True, color=BAR, alpha=0.3)
+        axes.stairs(spent, edges, baseline=None, color=BAR, linewidth=1.6)
         axes.axhline(limit, color=NOISE, linewidth=1.2, linestyle=(0, (5, 3)))
-        axes.annotate(
-            f"limit {limit:.4g}", (0, limit), xytext=(3, -3), textcoords="offset points", va="top", color=NOISE
-        )
+        axes.set_title(f"dashed: the limit, {limit:.4g}", loc="right", fontsize=9, color=NOISE)
         axes.set(
-            xlabel="looks at the data", ylabel=f"{unit} spent", xlim=(0, max(1, len(events))), ylim=(0, 1.08 * limit)
+            xlabel="looks at the data", ylabel=f"{unit} spent", xlim=(0.5, max(1.5, edges[-1])), ylim=(0, 1.08 * limit)
         )
+        _few_ticks(axes)
         return svg_of(axes, f"{unit} spent after each of {len(events)} looks at the data, limit {limit:.4g}")
 
 
 def fit_plot(ratios: Sequence[float]) -> str:
     """Distance of the model from each measurement, in standard deviations of its noise, as SVG."""
     with drawing_style("fit"):
-        axes = _axes(7.0, 2.0)
+        axes = _axes(_WIDTH, 1.6)
         numbers = np.arange(1, len(ratios) + 1)
-        axes.vlines(numbers, 0.0, ratios, color=BAR, linewidth=max(0.6, min(8.0, 300.0 / len(ratios))))
+        axes.vlines(numbers, 0.0, ratios, color=BAR, linewidth=max(0.6, min(8.0, 200.0 / len(ratios))))
         axes.axhline(1.0, color=NOISE, linewidth=1.2, linestyle=(0, (5, 3)))
-        axes.annotate("noise alone", (0.5, 1.0), xytext=(3, 3), textcoords="offset points", color=NOISE)
+        axes.set_title("dashed: noise alone", loc="right", fontsize=9, color=NOISE)
         axes.set(xlabel="measurement", ylabel="distance / noise", xlim=(0.5, len(ratios) + 0.5), ylim=(0, None))
+        _few_ticks(axes)
         return svg_of(axes, "distance of the model from each measurement in standard deviations of its noise")
 
 
@@ -93,7 +93,8 @@ def _bars(attribute: Attribute, counts: Floats, answers: Sequence[Answer]) -> Ax
     for place, code in zip(places, kept, strict=True):
         found = answers[int(code)]
         if found.low is not None and found.high is not None:
-            axes.plot([found.low, found.high], [place, place], color=NOISE, linewidth=1.6, marker="|", markersize=6)
+            axes.plot([found.low, found.high], [place, place], color=PAPER, linewidth=3.4, solid_capstyle="butt")
+            axes.plot([found.low, found.high], [place, place], color=NOISE, linewidth=1.6, marker="|", markersize=7)
     axes.set_yticks(places, [shortened(attribute.label(int(code))) for code in kept])
     axes.set_ylim(-0.6, len(kept) - 0.4)
     axes.grid(visible=False, axis="y")
@@ -135,5 +136,5 @@ def _few_ticks(axes: Axes) -> None:
     def with_separators(value: float, _: Any) -> str:
         return f"{value:,.6g}"
 
-    axes.xaxis.set_major_locator(MaxNLocator(4))
+    axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
     axes.xaxis.set_major_formatter(FuncFormatter(with_separators))

@@ -18,7 +18,10 @@ NOISE = "#010205"
 FAINT = "#010206"
 """Grid and background lines."""
 
-_COLOURS = {INK: "currentColor", BAR: "var(--bar)", NOISE: "var(--noise)", FAINT: "var(--faint)"}
+PAPER = "#010207"
+"""Background, to set a line off from what it crosses."""
+
+_COLOURS = {INK: "currentColor", BAR: "var(--bar)", NOISE: "var(--noise)", FAINT: "var(--faint)", PAPER: "var(--paper)"}
 _STYLE: Any = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
@@ -64,7 +67,9 @@ def svg_of(axes: Axes, description: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", text)
-    text = re.sub(r'<svg([^>]*?) width="([\d.]+)pt" height="[\d.]+pt"', r'<svg\1 style="max-width:\2pt"', text, count=1)
+    text = re.sub(
+        r'<svg([^>]*?) width="[\d.]+pt" height="[\d.]+pt"', r"<svg\1", text, count=1
+    )  # the page sets the size
     for sentinel, colour in _COLOURS.items():
         text = text.replace(sentinel, colour)
     text = re.sub(r" font-family: [^;\"]*;?", "", text)  # the page's own font

@@ -1,0 +1,79 @@
+"""The real program in its own process: speed of the help, exit codes, Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Place
+
+Start = Callable[..., subprocess.Popen[str]]
+DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
+
+
+@pytest.mark.parametrize("command", ["synth", "plan", "domain", "sample", "answer", "show", "report"])
+def test_every_help_has_examples(place: Place, command: str) -> None:
+    result = place.call(command, "--help")
+    assert result.exit_code == 0
+    assert f"hedgerow {command} " in result.stdout.split("Example")[1]
+
+
+def test_help_loads_nothing_heavy(start: Start) -> None:
+    code = (
+        "import sys\n"
+        "from hedgerow.cli.app import app\n"
+        "try:\n    app(['synth', '--help'])\nexcept SystemExit: pass\n"
+        "print(sorted({'numba', 'opendp', 'scipy', 'pyarrow', 'matplotlib', 'sqlglot', 'pandas'} & set(sys.modules)))"
+    )
+    program = subprocess.run([*start_words(), code], capture_output=True, text=True, check=True)
+    assert program.stdout.splitlines()[-1] == "[]"
+
+
+def start_words() -> list[str]:
+    import sys
+
+    return [sys.executable, "-c"]
+
+
+def test_version(start: Start) -> None:
+    program = start("--version")
+    assert program.communicate()[0].startswith("hedgerow ")
+    assert program.returncode == 0
+
+
+def test_wrong_usage_is_2_and_errors_are_1(start: Start, place: Place) -> None:
+    wrong = start("synth")
+    assert "Missing" in wrong.communicate()[1]
+    assert wrong.returncode == 2
+    failed = start("show", place / "people.csv")
+    error = failed.communicate()[1]
+    assert failed.returncode == 1
+    assert "not a release file" in error
+    assert "Traceback" not in error
+
+
+def test_ctrl_c_in_the_middle(start: Start, tmp_path: Path) -> None:
+    program = start(
+        "synth",
+        DATA / "adult.csv",
+        "--domain",
+        DATA / "adult.domain.json",
+        *("--columns", "workclass,education,marital-status,occupation,relationship,race,sex,income"),
+        *("--epsilon", "1", "--rounds", "26", "-o", "out.csv", "--report", "out.html"),
+    )
+    assert program.stderr is not None
+    lines = iter(program.stderr.readline, "")
+    assert any(line.strip() == "running" for line in lines)
+    time.sleep(1.5)
+    program.send_signal(signal.SIGINT)
+    error = program.communicate(timeout=60)[1]
+    assert program.returncode == 130, error
+    assert "interrupted" in error
+    assert "spent" in error
+    assert "Traceback" not in error
+    assert list(tmp_path.iterdir()) == []

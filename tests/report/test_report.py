@@ -1,0 +1,175 @@
+"""The report: self-contained, escaped, labelled, and free of exact figures."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
+from hedgerow.errors import MissingExtraError, ReleaseError
+from hedgerow.models.histogram import Histogram
+from hedgerow.privacy.budget import ApproxDP, PureDP
+from hedgerow.privacy.evaluation import exact_errors
+from hedgerow.queries.measurement import Measurement, NoiseKind
+from hedgerow.queries.query import Marginal
+from hedgerow.queries.workload import Workload
+from hedgerow.release import Provenance, Release
+from hedgerow.report import render_report, write_report
+from hedgerow.report.plots import shortened
+from tests.release.made import TABLE, make_release
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Page(HTMLParser):
+    """Tags, attributes and text of a page; fails where tags do not nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.tags: set[str] = set()
+        self.text: list[str] = []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    return make_release(ApproxDP(1.0, 1e-6), 0, [("sex", "age"), ("job", "income")])
+
+
+@pytest.fixture(scope="module")
+def text(release: Release) -> str:
+    return render_report(release)
+
+
+def test_it_is_self_contained(text: str) -> None:
+    page = Page(text)
+    assert not page.tags & {"script", "link", "iframe", "img", "object", "embed", "image"}
+    assert not re.search(r"https?:|//[a-z]|@import|javascript:", text)
+    for name, value in page.attributes:
+        assert not name.startswith("on")
+        if name in ("src", "href", "xlink:href"):
+            assert value.startswith("#")
+    assert re.findall(r"url\(([^)]*)\)", text)
+    assert all(target.startswith("#") for target in re.findall(r"url\(([^)]*)\)", text))
+
+
+def test_references_inside_the_page_exist_once(text: str) -> None:
+    identifiers = [value for name, value in Page(text).attributes if name == "id"]
+    targets = set(re.findall(r'(?:url\(|xlink:href=")#([^)"]+)', text))
+    assert targets <= set(identifiers)
+    assert all(identifiers.count(target) == 1 for target in targets)
+
+
+def test_it_is_the_same_each_time(release: Release, text: str) -> None:
+    assert render_report(release) == text
+
+
+def test_it_tells_guarantee_ledger_measurements_and_limits(release: Release, text: str) -> None:
+    words = " ".join(" ".join(Page(text).text).split())
+    assert release.budget.statement() in words
+    for event in release.events:
+        assert event.target in words
+    assert words.index("sex * age") < words.index("job * income")
+    assert "What the guarantee does not say" in words
+    assert "prefers-color-scheme: dark" in text
+    assert "@media print" in text
+
+
+def test_a_seeded_release_is_stamped(text: str) -> None:
+    assert text.index("NOT PRIVATE: seeded") < text.index("<h1>")
+
+
+def secure(release: Release) -> Release:
+    import dataclasses
+
+    return dataclasses.replace(release, provenance=Provenance.record("MWEM", {}, secure=True))
+
+
+def test_a_private_release_is_not_stamped(release: Release) -> None:
+    assert "NOT PRIVATE" not in render_report(secure(release))
+
+
+def test_an_evaluation_labels_the_whole_page(release: Release) -> None:
+    exact = exact_errors(TABLE, release.workload, release.workload.answers(release.model))
+    page = render_report(secure(release), exact=exact)
+    assert "<title>NOT PRIVATE" in page
+    assert page.index("NOT PRIVATE: this page") < page.index("<h1>")
+    assert f"{exact.mean:,.4g}" in page
+
+
+LONG = "a very long value that would push everything out of the picture"
+
+
+def test_hostile_and_long_names_are_escaped_and_shortened(tmp_path: Path) -> None:
+    hostile = "<script>alert('&')</script>"
+    domain = Domain(
+        (
+            Categorical(hostile, ("<b>", "$x$ & y", LONG, "\\frac")),
+            IntegerRange("many", 0, 199, missing="<none>"),
+            Binned('quote"s', np.linspace(0, 1, 41).tolist()),
+            Categorical("names", [f"name {i}" for i in range(60)]),
+        )
+    )
+    marginal = Marginal(domain, (hostile, "many"))
+    release = Release(
+        model=Histogram(domain, 1000.0),
+        workload=Workload.marginals(domain, 1),
+        budget=PureDP(1.0),
+        events=(),
+        measurements=(Measurement(marginal, np.ones(marginal.size), NoiseKind.LAPLACE, 3.0),),
+        error=None,
+        total=1000.0,
+        provenance=Provenance.record("<i>", {"<k>": "<v>"}, secure=True),
+    )
+    write_report(release, tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert "script" not in page.tags
+    assert not {"b", "i", "k", "v", "none"} & page.tags
+    words = " ".join(page.text)
+    assert hostile in words
+    assert "$x$ & y" in words
+    assert shortened(LONG) in words
+    assert LONG not in words
+    assert "the 24 most frequent; 36 more" in words
+    assert "No budget was given" in words
+
+
+def test_a_release_without_measurements_has_a_page() -> None:
+    assert "Nothing but the number of records" in render_report(make_release(PureDP(1.0), 0, error=False))
+
+
+def test_what_is_missing_is_named(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hedgerow.report.page.find_spec", lambda name: None if name == "jinja2" else object())
+    with pytest.raises(MissingExtraError, match=r"needs jinja2, which is not installed") as caught:
+        render_report(release)
+    assert caught.value.remedy == "pip install 'hedgerow[report]'"
+
+
+def test_a_page_that_cannot_be_written_is_named(release: Release, tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match="cannot be written"):
+        write_report(release, tmp_path / "none" / "r.html")
+    assert not list(tmp_path.iterdir())
