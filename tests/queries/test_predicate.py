@@ -130,6 +130,7 @@ def test_the_text_of_a_conjunction_reads_back(data: st.DataObject) -> None:
         ("income = '[0, 1.5)'", "income", [0]),
         ("order >= 2.5", "order", [1, 2]),
         ("order = 1", "order", [0]),
+        ("order in (1.0, '2.50')", "order", [0, 1]),
         ('"hours per week" = true', "hours per week", [0]),
     ],
 )
@@ -243,3 +244,19 @@ def test_a_bin_counts_all_of_its_values_or_none(attribute: Attribute, sign: str,
     else:
         with pytest.raises(QueryError, match="cuts the bin"):
             parse_predicate(f"x {sign} {value}", domain)
+
+
+WORDS = st.sampled_from(
+    "sex age marital-status hours order 'Male' 17 -1 1.5 and or not in between is null true ( ) , = < >= * + - / ; :: ? @ "
+    "case when select from like ' \" [ ] { $ \\ -- /* é update set with as % || interval cast( exists .".split()
+)
+
+
+@given(st.lists(WORDS, max_size=8))
+def test_whatever_is_written_is_read_or_refused(words: list[str]) -> None:
+    try:
+        query = parse_predicate(" ".join(words), PEOPLE)
+    except QueryError as error:
+        assert error.remedy
+    else:
+        assert query.values().shape == PEOPLE.shape_of(query.scope)

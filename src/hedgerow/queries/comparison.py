@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import final
 
 import numpy as np
@@ -88,7 +89,7 @@ def equal(attribute: Attribute, value: str) -> Truth:
         >>> equal(Categorical("sex", ("F", "M"), missing="?"), "M").no.tolist()
         [True, False, False]
     """
-    if isinstance(attribute, Binned) and value not in attribute.labels:
+    if isinstance(attribute, Binned) and value not in _codes(attribute):
         return ~compare(attribute, "<", value) & compare(attribute, "<=", value)
     yes = np.zeros(attribute.size, dtype=bool)
     yes[_code(attribute, value)] = True
@@ -137,17 +138,34 @@ def _code(attribute: Attribute, value: str) -> int:
             f"attribute {attribute.name!r} has no value {value}",
             remedy=f"it holds the whole numbers from {attribute.minimum} to {attribute.maximum}",
         )
-    labels = attribute.labels
-    if value in labels:
-        return labels.index(value)
-    raise QueryError(f"attribute {attribute.name!r} has no value {value!r}", remedy=did_you_mean(value, labels))
+    codes = _codes(attribute)
+    if (code := codes.get(value, codes.get(_as_number(value)))) is None:
+        raise QueryError(
+            f"attribute {attribute.name!r} has no value {value!r}", remedy=did_you_mean(value, attribute.labels)
+        )
+    return code
+
+
+@lru_cache(maxsize=32)
+def _codes(attribute: Attribute) -> dict[str | float, int]:
+    """Codes by label, and by number where the listed values are numbers."""
+    values = attribute.values if isinstance(attribute, Categorical) else ()
+    found: dict[str | float, int] = {}
+    for code, value in enumerate(values):
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            found[value] = code
+    return found | {label: code for code, label in enumerate(attribute.labels)}
+
+
+def _as_number(value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        return math.nan
 
 
 def _number(attribute: Attribute, value: str) -> float:
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
+    number = _as_number(value)
     if not math.isfinite(number):
         raise QueryError(
             f"attribute {attribute.name!r} holds numbers and {value!r} is none",
