@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import final
 
+import numpy as np
+
 from hedgerow.models.histogram import Histogram
 
 
@@ -22,13 +24,14 @@ class Averager:
 
     def __init__(self, model: Histogram) -> None:
         """Start with nothing, for hypotheses over the domain and of the mass of the one given."""
-        self._sum = model.empty()
-        self._like = model
+        self._domain = model.domain
+        self._total = model.total
+        self._sum = np.zeros(model.domain.shape)
 
     def add(self, model: Histogram) -> None:
         """Add a hypothesis as it is now."""
-        model.accumulate(self._sum, 1.0)
+        self._sum += model.marginals([self._domain.names])[0]
 
     def result(self) -> Histogram:
-        """The average of what was added, in counts; the sum is handed over to it."""
-        return self._like.with_base(self._sum)
+        """The average of what was added, in counts."""
+        return Histogram(self._domain, self._total, base=self._sum)

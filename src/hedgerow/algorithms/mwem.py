@@ -64,12 +64,13 @@ class MWEM:
         step: ``"source"`` (eta = r / 2n) or ``"sharp"`` (eta = 4 r / w**2 n); used where ``refit`` is None.
         output: The last hypothesis, or the average of A_0 ... A_(T-1).
         refit: How the hypothesis is fitted to all measurements after each round; None takes one step to the newest.
-        final_refit: The fit after the last round; None repeats nothing.
+        quick_fits: Whether proximal fits between rounds are done with fewer sweeps; the last one never is.
         initial: Where the hypothesis starts: uniform; a noisy histogram of all cells (small domains); or uniform,
             fitted to noisy marginals of single attributes.
         initial_share: Share of the budget that ``initial`` may spend, unless uniform.
         uniform_share: gamma, the part of the uniform distribution in a histogram start.
-        clip: Whether noisy answers are moved into the possible range before a step or sweep.
+        clip: Whether noisy answers are moved into the possible range before a step; used where ``refit`` is None
+            (``Sweeps`` has its own).
         repeats: Whether a candidate may be measured more than once.
         law: Law of the selection; permute-and-flip needs a pure budget.
         noise: Shape of the noise; Laplace for pure budgets and Gaussian for zCDP unless given.
@@ -92,7 +93,7 @@ class MWEM:
     step: Step = "source"
     output: Output = "last"
     refit: Refit | None = _REFIT
-    final_refit: Refit | None = None
+    quick_fits: bool = True
     initial: Initial = "uniform"
     initial_share: float = 0.1
     uniform_share: float = 0.05
@@ -133,6 +134,11 @@ class MWEM:
                 "the shares for the number of records, the start and the error leave nothing for the rounds",
                 remedy="make them smaller",
             )
+
+    @property
+    def refit_between(self) -> Refit | None:
+        """The fit between rounds."""
+        return self.refit.quick() if isinstance(self.refit, Proximal) and self.quick_fits else self.refit
 
     @property
     def spent_initially(self) -> float:

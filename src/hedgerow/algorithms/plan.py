@@ -10,7 +10,7 @@ from hedgerow.algorithms.rounds import first_rounds, planned_rounds
 from hedgerow.algorithms.schedule import Charges, RoundCharge, bound_of, expected_noise, round_charge, task_of
 from hedgerow.algorithms.session import copies_of
 from hedgerow.memory import available_bytes
-from hedgerow.models.histogram import Histogram
+from hedgerow.models.histogram import required_bytes
 from hedgerow.models.memory import SHARE
 from hedgerow.models.refit import Proximal, Sweeps
 from hedgerow.privacy.budget import Budget
@@ -115,7 +115,7 @@ def make_plan(config: MWEM, workload: Workload, budget: Budget, total: float) ->
         limit=budget.limit,
         noise=_noise(config, workload, budget, each),
         cells=workload.domain.size,
-        required_bytes=Histogram.required_bytes(workload.domain, copies=copies_of(config)),
+        required_bytes=required_bytes(workload.domain, copies_of(config)),
         available_bytes=int(SHARE * available_bytes()),
         seconds=_seconds(config, workload, rounds, lazy=each.selection == 0.0),
         bound=replace(bound, caveats=caveats(config, budget, adaptive=planned is None)),

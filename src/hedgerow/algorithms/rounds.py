@@ -11,8 +11,10 @@ from hedgerow.algorithms.bounds import Step, Task
 from hedgerow.algorithms.schedule import bound_of, expected_noise, round_charge, task_of
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Budget, Regime
+from hedgerow.queries.explicit import ExplicitMatrix
 from hedgerow.queries.family import Family
 from hedgerow.queries.marginal import Cells, Marginals
+from hedgerow.queries.parity import Parities
 from hedgerow.queries.query import Floats
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
@@ -45,12 +47,14 @@ def rounds_by_bound(
         >>> rounds_by_bound(task, Regime.PURE, Neighbours.REPLACE, 1.0, share=0.5, step="source")
         1061
     """
-    small = range(1, min(64, most) + 1)
-    large = np.unique(np.geomspace(64, most, 2 + math.ceil(50 * math.log(most / 64)))).astype(int) if most > 64 else []
-    return min(
-        (*small, *(int(rounds) for rounds in large)),
-        key=lambda rounds: bound_of(task, regime, neighbours, amount, rounds, share=share, step=step).error,
-    )
+    rounds = list(range(1, min(64, most) + 1))
+    if most > 64:
+        rounds += np.unique(np.geomspace(64, most, 2 + math.ceil(50 * math.log(most / 64))).astype(int)).tolist()
+
+    def error(count: int) -> float:
+        return bound_of(task, regime, neighbours, amount, count, share=share, step=step).error
+
+    return min(rounds, key=error)
 
 
 def first_rounds(workload: Workload) -> int:
@@ -138,22 +142,22 @@ def automatic_rounds(config: MWEM, workload: Workload, budget: Budget, amount: f
         [1]
     """
     spread = _spread(workload) / total
-    unit = (
-        len(workload.domain)
-        if any(family.whole for family in workload.families)
-        else 3.0 * math.log2(workload.domain.size)
-    )
+    whole = any(family.whole for family in workload.families)
+    unit = float(len(workload.domain)) if whole else 3.0 * math.log2(workload.domain.size)
 
     def predicted(rounds: int) -> float:
         charge = round_charge(config, workload, amount, rounds)
         noise = float(np.mean(spread * expected_noise(workload, budget, charge.measurement, config.noise)))
         x = rounds / unit
         unseen = 0.0 if charge.selection == 0.0 else _UNSEEN * x ** (-1.75 if x > 1.0 else -2.75)
-        return _NOISE * noise * max(1.0, x) ** -0.15 + unseen
+        return float(_NOISE * noise * max(1.0, x) ** -0.15 + unseen)
 
-    few = np.unique(np.geomspace(1, min(_MOST, workload.n_candidates), 64).astype(int)).tolist()
-    everything = [] if config.repeats or workload.n_candidates > SCAN else [workload.n_candidates]
-    return min((*few, *everything), key=predicted)
+    most = min(_MOST, workload.n_candidates)
+    if any(isinstance(family, Parities | ExplicitMatrix) for family in workload.families):
+        most = min(most, math.ceil(4 * unit))  # fits to many signed queries converge slowly
+    few: list[int] = np.unique(np.geomspace(1, most, 64).astype(int)).tolist()
+    everything = [workload.n_candidates] if whole and workload.n_candidates <= SCAN else []
+    return min([*few, *everything], key=predicted)
 
 
 def _spread(workload: Workload) -> Floats:

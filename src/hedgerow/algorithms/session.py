@@ -6,7 +6,6 @@ Everything in here is a function of public parameters and of what the curator re
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -18,8 +17,7 @@ from hedgerow.algorithms.rounds import first_rounds, planned_rounds
 from hedgerow.algorithms.schedule import Charges, RoundCharge, expected_noise, round_charge
 from hedgerow.algorithms.steps import answer_of, clipped, take_step
 from hedgerow.errors import ConfigError
-from hedgerow.models import memory
-from hedgerow.models.histogram import Histogram
+from hedgerow.models.histogram import Histogram, check_fits
 from hedgerow.models.refit import Proximal, refit
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Floats, Marginal
@@ -44,7 +42,7 @@ def run_session(config: MWEM, curator: Curator, workload: Workload, progress: Pr
     if workload.domain != curator.domain:
         raise ConfigError("the workload is over another domain than the table", remedy="build it from table.domain")
     config.check(workload, curator.budget.regime)
-    memory.check(workload.domain.size, Histogram.required_bytes(workload.domain, copies=copies_of(config)))
+    check_fits(workload.domain, copies_of(config))
     session = Session(config, curator, workload, progress)
     session.start()
     session.run_rounds()
@@ -79,8 +77,8 @@ class Session:
             initial=config.spent_initially,
             error=config.error_share,
         )
-        self.fitted: list[Measurement] = []
         self.measurements: list[Measurement] = []
+        self.fitted: list[Measurement] = []
         self.finest = np.zeros(workload.n_candidates)
         self.told = 0
         self.rounds: int | None = None
@@ -188,14 +186,13 @@ class Session:
         """
         self.measurements.append(measured)
         config = self.config
-        usable = measured
-        if config.clip and not isinstance(config.refit, Proximal):
-            usable = replace(measured, values=clipped(measured.values, measured.target, self.total))
-        self.fitted.append(usable)
-        if config.refit is None:
-            take_step(self.model, usable.target, usable.values - before, config.step)
-        elif not (lazy and isinstance(config.refit, Proximal) and config.output == "last"):
-            refit(self.model, self.fitted, config.refit)
+        self.fitted.append(measured)
+        rule = config.refit_between
+        if rule is None:
+            answers = clipped(measured.values, measured.target, self.total) if config.clip else measured.values
+            take_step(self.model, measured.target, answers - before, config.step)
+        elif not (lazy and isinstance(rule, Proximal) and config.output == "last"):
+            refit(self.model, self.fitted, rule)
 
     def _tell(self, chosen: str, residual: float) -> None:
         self.told += 1
@@ -207,11 +204,10 @@ class Session:
 
     def finish(self) -> Release:
         """Fit once more, estimate the error, and put the release together."""
-        final = self.config.final_refit or self.config.refit
         if self.averager is not None:
             self.model = self.averager.result()
-        elif isinstance(final, Proximal) or self.config.final_refit is not None:
-            refit(self.model, self.fitted, final)
+        elif isinstance(self.config.refit, Proximal):
+            refit(self.model, self.fitted, self.config.refit)
         error = None
         if self.charges.error > 0.0:
             answers = self.workload.answers(self.model)

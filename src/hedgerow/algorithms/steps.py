@@ -7,7 +7,6 @@ update p(x) <- p(x) exp(eta q(x)) / Z. Answers come here in counts and are divid
 from __future__ import annotations
 
 import math
-from typing import cast
 
 import numpy as np
 
@@ -128,7 +127,7 @@ def take_step(model: Model, target: Measurable, residuals: Floats, rule: Step) -
 
 def answer_of(model: Model, target: Measurable) -> Floats:
     """What the model says, in counts, shape ``(target.size,)``."""
-    return target.of_table(cast(Floats, model.marginals([target.scope])[0]))
+    return target.of_table(model.marginals([target.scope])[0])
 
 
 def clipped(values: Floats, target: Measurable, total: float) -> Floats:
