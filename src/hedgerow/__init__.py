@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from hedgerow.version import __version__
+
 if TYPE_CHECKING:
     from hedgerow import errors
     from hedgerow.algorithms.mw import MultiplicativeWeights
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
     from hedgerow.queries.workload import Workload
     from hedgerow.records import Records
     from hedgerow.release import Release
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "ApproxDP": "privacy.budget",

@@ -54,9 +54,9 @@ app = typer.Typer(
 
 def _print_version(asked: bool) -> None:
     if asked:
-        import hedgerow
+        from hedgerow.version import __version__
 
-        typer.echo(f"hedgerow {hedgerow.__version__}")
+        typer.echo(f"hedgerow {__version__}")
         raise typer.Exit
 
 

@@ -81,10 +81,10 @@ def installed_versions() -> dict[str, str]:
 
     import numpy as np
 
-    import hedgerow
+    from hedgerow.version import __version__
 
     return {
-        "hedgerow": hedgerow.__version__,
+        "hedgerow": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "opendp": version("opendp"),
