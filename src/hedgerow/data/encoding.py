@@ -283,9 +283,10 @@ def _number(text: str) -> float:
 
 
 def _fractional(numbers: NDArray[Any]) -> NDArray[np.bool_]:
-    finite = np.isfinite(numbers)
-    whole: NDArray[np.bool_] = numbers == np.floor(np.where(finite, numbers, 0))
-    return np.logical_and(finite, ~whole)
+    """Which finite numbers are not whole."""
+    finite: NDArray[np.bool_] = np.isfinite(numbers)
+    finite[finite] = numbers[finite] != np.floor(numbers[finite])
+    return finite
 
 
 def _matching(texts: pa.Array[Any], pattern: str) -> NDArray[np.bool_]:

@@ -93,8 +93,12 @@ def _open_file(path: Path) -> Reader:
                 raise UnreadableTableError("the file is empty", file=str(path), remedy="check how it was made")
         return opener(path)
     except OSError as error:
-        reason = error.strerror or "it is damaged or of another kind"
-        raise UnreadableTableError(f"cannot be read: {reason}", file=str(path), remedy="check the path") from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> UnreadableTableError:
+    reason = error.strerror or "it is damaged or of another kind"
+    return UnreadableTableError(f"cannot be read: {reason}", file=str(path), remedy="check the path and the file")
 
 
 def _from_arrow(file: str, schema: pa.Schema, stream: Callable[[], Iterator[pa.RecordBatch]]) -> Reader:
@@ -114,13 +118,13 @@ def _from_pandas(frame: Any) -> Reader:
             part = frame.iloc[start : start + BATCH_ROWS, position[name]]
             found: Any = pa.Array.from_pandas(part)  # of several chunks where the data frame holds Arrow texts
             return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
             raise ColumnError(
                 "its cells are of different or unknown types",
                 file="the pandas DataFrame",
                 column=name,
                 remedy=f"make it one type, for example frame[{name!r}].astype(str)",
-            ) from error
+            ) from None  # Arrow's own message shows a value
 
     def batches(wanted: Sequence[str]) -> Batches:
         for start in range(0, len(frame), BATCH_ROWS):
@@ -161,6 +165,8 @@ def _from_csv(path: Path) -> Reader:
         raise UnreadableTableError(
             "the first line is empty", file=str(path), remedy="name the columns in the first line"
         )
+    if _undecoded(header):
+        raise UnreadableTableError("a column name that is not UTF-8", file=str(path), remedy="save the file as UTF-8")
     names = tuple(header)
 
     def batches(wanted: Sequence[str]) -> Batches:
@@ -168,10 +174,12 @@ def _from_csv(path: Path) -> Reader:
         try:
             with _csv_stream(path, names, wanted, broken) as stream:
                 yield from stream
-        except pa.ArrowInvalid as error:
-            _explain_csv(path, names, error)
+        except pa.ArrowInvalid:
+            broken.append(0)
+        except OSError as error:
+            raise _unreadable(path, error) from error
         if broken:
-            _explain_csv(path, names, None)
+            _explain_csv(path, names)
 
     return Reader(str(path), names, batches)
 
@@ -203,7 +211,7 @@ def _csv_stream(
     )
 
 
-def _explain_csv(path: Path, names: Sequence[str], error: Exception | None) -> NoReturn:
+def _explain_csv(path: Path, names: Sequence[str]) -> NoReturn:
     """Read a file that Arrow refused once more, row by row, to say which rows are wrong."""
     with _text(path) as file:
         rows = csv.reader(file)
@@ -218,7 +226,7 @@ def _explain_csv(path: Path, names: Sequence[str], error: Exception | None) -> N
             rows=list(islice(lengths, SHOWN_ROWS)),
             n_rows=len(lengths),
             remedy="complete the rows, or put fields that hold commas in double quotes",
-        ) from error
+        )
     if wrong:
         column = next(name for name, cell in zip(names, wrong[0][1], strict=True) if _undecoded([cell]))
         raise UnreadableTableError(
@@ -228,8 +236,8 @@ def _explain_csv(path: Path, names: Sequence[str], error: Exception | None) -> N
             rows=[i for i, _ in wrong[:SHOWN_ROWS]],
             n_rows=len(wrong),
             remedy="save the file as UTF-8",
-        ) from error
-    raise UnreadableTableError("not a CSV file", file=str(path), remedy="check how it was made") from error
+        )
+    raise UnreadableTableError("not a CSV file", file=str(path), remedy="check how it was made")
 
 
 def _undecoded(row: Sequence[str]) -> bool:

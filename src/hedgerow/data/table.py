@@ -206,6 +206,6 @@ def _checked_weights(weights: ArrayLike) -> NDArray[np.int64]:
     given = np.asarray(weights)
     if given.ndim != 1 or given.dtype.kind not in "iu" or (given.size and given.min() < 0):
         raise ConfigError("weights must be whole numbers of at least 0, in one dimension")
-    if given.sum(dtype=np.float64) > LARGEST_TOTAL:
+    if given.sum(dtype=np.float64) > 2 * LARGEST_TOTAL or given.sum() > LARGEST_TOTAL:
         raise ConfigError("the weights sum to more than 2**53")
     return np.ascontiguousarray(given, dtype=np.int64)
