@@ -92,12 +92,19 @@ def test_foreign_and_missing_files_are_named(place: Place, command: str) -> None
 def test_domain_drafts_a_file_and_warns(place: Place) -> None:
     result = place.call("domain", place / "people.csv", "-o", place / "draft.yaml")
     assert result.exit_code == 0, result.output
-    assert "private" in result.stderr
-    assert set(yaml.safe_load((place / "draft.yaml").read_text())["attributes"]) == {"sex", "age", "job"}
-    printed = place.call("domain", place / "people.csv")
-    assert yaml.safe_load(printed.stdout) == yaml.safe_load((place / "draft.yaml").read_text())
-    assert json.loads(place.call("domain", place / "people.csv", "--json").stdout)["domain"]["attributes"]
-    assert place.call("domain", place / "people.csv", "-o", place / "draft.yaml").exit_code == 1
+    assert "as private as the data" in result.stderr
+    draft = (place / "draft.yaml").read_text()
+    assert set(yaml.safe_load(draft)["attributes"]) == {"sex", "age", "job"}
+    assert yaml.safe_load(place.call("domain", place / "people.csv").stdout) == yaml.safe_load(draft)
+    assert json.loads(place.call("domain", place / "people.csv", "--json").stdout)["draft"] == draft
+    assert "exists" in place.call("domain", place / "people.csv", "-o", place / "draft.yaml").stderr
+    assert "name it .yaml" in place.call("domain", place / "people.csv", "-o", place / "draft.json").stderr
+
+
+def test_domain_leaves_the_count_column_out(place: Place) -> None:
+    (place / "cells.csv").write_text("sex,n\nF,300\nM,100\n")
+    drafted = yaml.safe_load(place.call("domain", place / "cells.csv", "--count-column", "n").stdout)
+    assert list(drafted["attributes"]) == ["sex"]
 
 
 def test_plan_spends_and_writes_nothing(place: Place) -> None:

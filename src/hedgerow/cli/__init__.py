@@ -9,5 +9,7 @@ def main() -> None:
     Exit codes: 0 done; 1 an error that Hedgerow found and explained; 2 wrong usage; 130 interrupted.
     """
     from hedgerow.cli.app import app
+    from hedgerow.cli.interrupts import quiet_interrupts
 
-    app(prog_name="hedgerow")
+    with quiet_interrupts():
+        app(prog_name="hedgerow")

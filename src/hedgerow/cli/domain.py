@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.cli.console import Output
-from hedgerow.cli.options import OUTPUT, AsJson, CountColumn, Force, Quiet, prepare
+from hedgerow.cli.options import OUTPUT, AsJson, Columns, CountColumn, Force, Quiet, prepare, split_names
 from hedgerow.cli.outputs import check_outputs
+from hedgerow.errors import ConfigError
+from hedgerow.files import replacing
 
 WARNING = (
     "This draft was read off the data. Its values are as private as the data until somebody decides that they are "
@@ -28,9 +29,10 @@ def domain(
             "-o",
             metavar="FILE",
             rich_help_panel=OUTPUT,
-            help="Domain file to write (.yaml or .json); printed if not given.",
+            help="Domain file to write (.yaml); printed if not given.",
         ),
     ] = None,
+    columns: Columns = None,
     count_column: CountColumn = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -47,23 +49,33 @@ def domain(
     """
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
     if output is not None:
+        _check_ending(output)
         check_outputs({"--output": output}, inputs=[data], force=force)
-    _draft(shown, data, output, count_column)
-
-
-def _draft(shown: Output, data: Path, output: Path | None, count_column: str | None) -> None:
-    from hedgerow.data.draft import draft_domain
-    from hedgerow.domain_file import domain_to_mapping, write_domain, yaml_text
-
     with shown.busy(f"reading {data}"):
-        draft = draft_domain(data, count_column=count_column)
+        text = _draft(data, split_names(columns), count_column)
     shown.warn(WARNING)
-    for note in draft.notes:
-        shown.note(note)
-    mapping = domain_to_mapping(draft.domain)
-    if output is not None:
-        write_domain(draft.domain, output)
-        shown.say(f"domain   {output} ({len(draft.domain)} attributes, {draft.domain.size:,} cells)")
+    if output is None:
+        shown.say(text.rstrip())
     else:
-        shown.say(yaml_text(mapping).rstrip())
-    shown.result({"domain": mapping, "notes": list(draft.notes), "file": None if output is None else str(output)})
+        _write(output, text)
+        shown.say(f"draft in {output}")
+    shown.result({"draft": text, "file": None if output is None else str(output)})
+
+
+def _check_ending(path: Path) -> None:
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        raise ConfigError(f"--output: {path} does not end in .yaml", remedy="a draft holds comments; name it .yaml")
+
+
+def _draft(data: Path, columns: list[str] | None, count_column: str | None) -> str:
+    from hedgerow.data.draft import draft_domain
+    from hedgerow.data.readers import open_table
+
+    if count_column is not None and columns is None:
+        columns = [name for name in open_table(data).names if name != count_column]
+    return draft_domain(data, columns=columns)
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as beside:
+        beside.write_text(text, encoding="utf-8")

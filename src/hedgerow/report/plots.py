@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 MOST_BARS = 24
 LONGEST_LABEL = 26
-_WIDTH = 4.6
+_WIDTH = 4.5
+_WIDE = 5.4
 
 
 def shortened(text: str, longest: int = LONGEST_LABEL) -> str:
@@ -36,7 +37,7 @@ def spending_plot(events: Sequence[Event], limit: float, unit: str) -> str:
     """Sum of the charges after each event, and the limit, as SVG."""
     spent = list(accumulate(event.charge for event in events))
     with drawing_style("spending"):
-        axes = _axes(_WIDTH, 1.9)
+        axes = _axes(_WIDE, 2.2)
         edges = 0.5 + np.arange(len(spent) + 1)
         axes.stairs(spent, edges, fill=True, color=BAR, alpha=0.3)
         axes.stairs(spent, edges, baseline=None, color=BAR, linewidth=1.6)
@@ -52,7 +53,7 @@ def spending_plot(events: Sequence[Event], limit: float, unit: str) -> str:
 def fit_plot(ratios: Sequence[float]) -> str:
     """Distance of the model from each measurement, in standard deviations of its noise, as SVG."""
     with drawing_style("fit"):
-        axes = _axes(_WIDTH, 1.6)
+        axes = _axes(_WIDE, 1.9)
         numbers = np.arange(1, len(ratios) + 1)
         axes.vlines(numbers, 0.0, ratios, color=BAR, linewidth=max(0.6, min(8.0, 200.0 / len(ratios))))
         axes.axhline(1.0, color=NOISE, linewidth=1.2, linestyle=(0, (5, 3)))
@@ -87,7 +88,7 @@ def _bars(attribute: Attribute, counts: Floats, answers: Sequence[Answer]) -> Ax
     kept = np.arange(len(counts))
     if len(counts) > MOST_BARS:
         kept = np.sort(np.argsort(-counts, kind="stable")[:MOST_BARS])
-    axes = _axes(_WIDTH, 0.5 + 0.21 * len(kept))
+    axes = _axes(_WIDTH, 0.55 + 0.2 * len(kept))
     places = np.arange(len(kept))[::-1]
     axes.barh(places, counts[kept], height=0.72, color=BAR)
     for place, code in zip(places, kept, strict=True):
@@ -127,7 +128,7 @@ def _ordered(attribute: Binned | IntegerRange, counts: Floats, answers: Sequence
 def _axes(width: float, height: float) -> Axes:
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height)).add_subplot()
+    return Figure(figsize=(width, height), layout="constrained").add_subplot()
 
 
 def _few_ticks(axes: Axes) -> None:

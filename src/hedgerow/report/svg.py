@@ -62,7 +62,7 @@ def svg_of(axes: Axes, description: str) -> str:
     from html import escape
 
     buffer = StringIO()
-    axes.figure.figure.savefig(buffer, format="svg", bbox_inches="tight", pad_inches=0.05, metadata={"Date": None})
+    axes.figure.figure.savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
