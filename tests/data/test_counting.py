@@ -1,0 +1,172 @@
+"""Exact counts against a plain counter of records, for every path: threads, passes, weights, large tables."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.data import counting
+from hedgerow.data.covering import covering_blocks
+from hedgerow.data.table import Table
+from hedgerow.domain import Clique, Domain, IntegerRange
+from hedgerow.queries.query import Conjunction, Floats
+
+
+def domain_of(sizes: Sequence[int]) -> Domain:
+    return Domain(IntegerRange(f"a{i}", 0, size - 1) for i, size in enumerate(sizes))
+
+
+def reference_marginal(table: Table, clique: Clique) -> Floats:
+    """One record at a time."""
+    columns = [table.columns[axis].tolist() for axis in table.domain.axes(clique)]
+    weights = [1] * len(table.columns[0]) if table.weights is None else table.weights.tolist()
+    counts: Counter[tuple[int, ...]] = Counter()
+    for row, weight in enumerate(weights):
+        counts[tuple(column[row] for column in columns)] += weight
+    found = np.zeros(table.domain.shape_of(clique))
+    for cell, count in counts.items():
+        found[cell] = count
+    return found
+
+
+def reference_conjunction(table: Table, query: Conjunction) -> int:
+    axes = table.domain.axes(query.scope)
+    total = 0
+    for row in range(len(table.columns[0])):
+        if all(int(table.columns[axis][row]) in codes for axis, codes in zip(axes, query.codes, strict=True)):
+            total += 1 if table.weights is None else int(table.weights[row])
+    return total
+
+
+def random_table(sizes: Sequence[int], n_rows: int, *, weighted: bool, seed: int) -> Table:
+    rng = np.random.default_rng(seed)
+    columns = [rng.integers(0, size, n_rows) for size in sizes]
+    return Table(domain_of(sizes), columns, rng.integers(0, 9, n_rows) if weighted else None)
+
+
+def random_conjunctions(domain: Domain, count: int, seed: int) -> list[Conjunction]:
+    rng = np.random.default_rng(seed)
+    queries = []
+    for _ in range(count):
+        names = [name for name in domain.names if rng.random() < 0.5]
+        chosen = {name: np.flatnonzero(rng.random(domain[name].size) < 0.6).tolist() for name in names}
+        queries.append(Conjunction.where(domain, chosen))
+    return queries
+
+
+tables = st.builds(
+    random_table,
+    st.lists(st.integers(2, 5), min_size=1, max_size=5),
+    st.integers(1, 60),
+    weighted=st.booleans(),
+    seed=st.integers(0, 2**32),
+)
+
+
+@given(tables, st.data())
+def test_marginals_agree_with_a_plain_counter(table: Table, data: st.DataObject) -> None:
+    cliques = data.draw(
+        st.lists(st.sets(st.sampled_from(table.domain.names)).map(table.domain.clique), min_size=0, max_size=8)
+    )
+    found = table.marginals(cliques)
+    assert len(found) == len(cliques)
+    for clique, marginal in zip(cliques, found, strict=True):
+        assert marginal.dtype == np.float64
+        np.testing.assert_array_equal(marginal, reference_marginal(table, clique))
+
+
+@given(tables, st.integers(0, 2**32))
+def test_conjunctions_agree_with_a_plain_counter(table: Table, seed: int) -> None:
+    queries = random_conjunctions(table.domain, 6, seed)
+    expected = [reference_conjunction(table, query) for query in queries]
+    assert table.conjunctions(queries).tolist() == expected
+
+
+@pytest.fixture
+def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So small that a short table takes several blocks, passes, tiles and threads, and the compiled conjunctions."""
+    for name, value in {
+        "BLOCK_CELLS": 30,
+        "_SMALLEST_BLOCK": 1,
+        "_PASS_CELLS": 100,
+        "_TILE_ROWS": 7,
+        "_ROWS_PER_THREAD": 10,
+        "CHEAP_CELLS": 10,
+        "_QUERIES_PER_PASS": 3,
+    }.items():
+        monkeypatch.setattr(counting, name, value)
+    monkeypatch.setattr(counting.os, "sched_getaffinity", lambda _: {0, 1, 2})
+
+
+@pytest.mark.usefixtures("small_limits")
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_rows", [1, 6, 7, 8, 29, 30, 101])
+def test_blocks_passes_tiles_and_threads(n_rows: int, weighted: bool) -> None:
+    table = random_table((3, 4, 2, 5, 3, 2, 300), n_rows, weighted=weighted, seed=n_rows)
+    names = table.domain.names
+    cliques: list[Clique] = [()]
+    for order in (1, 2, 3):
+        cliques += itertools.combinations(names, order)
+    cliques += [names[:5], names[:2]]
+    for clique, marginal in zip(cliques, table.marginals(cliques), strict=True):
+        np.testing.assert_array_equal(marginal, reference_marginal(table, clique))
+    queries = random_conjunctions(table.domain, 20, seed=n_rows)
+    assert table.conjunctions(queries).tolist() == [reference_conjunction(table, query) for query in queries]
+
+
+def test_wide_codes_of_every_type() -> None:
+    sizes = (2, 300, 70_000)
+    table = random_table(sizes, 500, weighted=False, seed=1)
+    assert [column.dtype for column in table.columns] == [np.uint8, np.uint16, np.uint32]
+    cliques: list[Clique] = [("a0",), ("a1",), ("a2",), ("a0", "a1"), ("a0", "a2")]
+    for clique, marginal in zip(cliques, table.marginals(cliques), strict=True):
+        axes = table.domain.axes(clique)
+        flat = np.ravel_multi_index([table.columns[axis] for axis in axes], [sizes[axis] for axis in axes])
+        np.testing.assert_array_equal(marginal.ravel(), np.bincount(flat, minlength=marginal.size))
+    wide = Conjunction.where(table.domain, {"a1": range(0, 300, 2), "a2": range(35_000)})
+    expected = np.count_nonzero((table.columns[1] % 2 == 0) & (table.columns[2] < 35_000))
+    assert table.conjunctions([wide]).tolist() == [expected]
+
+
+def test_nothing_asked_nothing_counted() -> None:
+    table = random_table((2, 3), 5, weighted=False, seed=0)
+    assert table.marginals([]) == []
+    assert table.conjunctions([]).shape == (0,)
+
+
+def test_large_counts_stay_exact() -> None:
+    table = Table(domain_of((2,)), [[0, 1, 1]], [2**52 - 1, 2**51, 2**51])
+    assert table.marginals([("a0",)])[0].tolist() == [2**52 - 1, 2**52]
+    assert table.total() == 2**53 - 1
+
+
+@given(
+    st.lists(st.integers(2, 9), min_size=1, max_size=8),
+    st.lists(st.sets(st.integers(0, 7), max_size=4), max_size=20),
+    st.integers(1, 300),
+)
+def test_blocks_cover_every_clique_once_and_keep_the_bound(
+    sizes: list[int], picks: list[set[int]], largest: int
+) -> None:
+    domain = domain_of(sizes)
+    cliques = [domain.clique(domain.names[i] for i in pick if i < len(sizes)) for pick in picks]
+    blocks = covering_blocks(domain, cliques, largest)
+    assert sorted(i for block in blocks for i in block.cliques) == list(range(len(cliques)))
+    for block in blocks:
+        inside = [set(domain.axes(cliques[i])) for i in block.cliques]
+        assert all(axes <= set(block.axes) for axes in inside)
+        assert block.cells == domain.project(domain.names[axis] for axis in block.axes).size if block.axes else True
+        assert block.cells <= largest or set(block.axes) in inside
+
+
+def test_blocks_are_few() -> None:
+    domain = domain_of([2] * 15)
+    triples = list(itertools.combinations(domain.names, 3))
+    assert len(covering_blocks(domain, triples, 2**15)) == 1
+    assert len(covering_blocks(domain, triples, 2**10)) <= 20
