@@ -57,7 +57,8 @@ def test_wrong_usage_is_2_and_errors_are_1(start: Start, place: Place) -> None:
     assert "Traceback" not in error
 
 
-def test_ctrl_c_in_the_middle(start: Start, tmp_path: Path) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_in_the_middle(start: Start, tmp_path: Path, sent: signal.Signals) -> None:
     program = start(
         "synth",
         DATA / "adult.csv",
@@ -69,8 +70,8 @@ def test_ctrl_c_in_the_middle(start: Start, tmp_path: Path) -> None:
     assert program.stderr is not None
     lines = iter(program.stderr.readline, "")
     assert any(line.strip() == "running" for line in lines)
-    time.sleep(1.5)
-    program.send_signal(signal.SIGINT)
+    time.sleep(1.0)
+    program.send_signal(sent)
     error = program.communicate(timeout=60)[1]
     assert program.returncode == 130, error
     assert "interrupted" in error

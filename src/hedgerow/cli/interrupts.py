@@ -1,4 +1,4 @@
-"""Ctrl-C without noise: one message of ours, and none from libraries that were cut off half-way."""
+"""Ctrl-C and polite kills: files are cleaned up, one message is ours, and none comes from libraries cut off half-way."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from types import FrameType
 
 @contextmanager
 def quiet_interrupts() -> Iterator[None]:
-    """After the first Ctrl-C, drop what Python would print about errors in finalizers.
+    """Treat SIGTERM like Ctrl-C, and afterwards drop what Python would print about errors in finalizers.
 
     A compiler that is interrupted while it makes an object fails once more when the half-made object is removed; Python
-    can only print that. Before a Ctrl-C nothing is dropped.
+    can only print that. Before that nothing is dropped.
     """
     printing = sys.unraisablehook
 
@@ -22,10 +22,11 @@ def quiet_interrupts() -> Iterator[None]:
         sys.unraisablehook = lambda _: None
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, interrupt)
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         if sys.exc_info()[0] is None:
             sys.unraisablehook = printing

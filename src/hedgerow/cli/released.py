@@ -81,8 +81,8 @@ def answer(
     loaded = _load(release)
     answers = [(text, loaded.answer(text, confidence)) for text in conditions]
     for text, found in answers:
-        interval = "no interval" if found.low is None else f"{found.low:,.1f} to {found.high:,.1f}"
-        shown.say(f"{text}\n  {found.value:,.1f}   ({interval})\n  covers {found.covers}")
+        interval = "no interval" if found.low is None else f"{_count(found.low)} to {_count(found.high or 0.0)}"
+        shown.say(f"{text}\n  {_count(found.value)}   ({interval})\n  covers {found.covers}")
     if loaded.provenance.stamp:
         shown.warn(loaded.provenance.stamp)
     listed = [{"condition": text, **asdict(found)} for text, found in answers]
@@ -141,6 +141,10 @@ def report(
         write_report(loaded, output)
     shown.say(f"report in {output}")
     shown.result({"file": str(output)})
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
 
 
 def _load(path: Path) -> Release:
