@@ -166,7 +166,7 @@ class Layout:
         if not frame.narrow:
             free = tuple(i + 1 for i, size in enumerate(frame.inner) if size == 1)
             sums = sums.reshape(frame.rows, *self.shape[self._first_inner :]).sum(axis=free)
-        return np.ascontiguousarray(sums.reshape(frame.sizes).transpose(frame.from_layout))
+        return sums.reshape(frame.sizes).transpose(frame.from_layout).copy()
 
     def slice_of(self, query: Conjunction) -> Slice:
         """Where the cells of a conjunction lie."""

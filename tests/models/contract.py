@@ -1,0 +1,126 @@
+"""What every model must do, checked against the slow reference; each model is run through it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hedgerow.domain import Domain
+from hedgerow.errors import ConfigError, QueryError
+from hedgerow.models.model import Model
+from hedgerow.queries.query import Conjunction, Floats
+from tests.models.strategies import cliques, conjunctions, domain_of, domains, queries
+from tests.reference.dense_model import DenseModel
+
+TOLERANCE = 1e-10
+
+# A test runs once per model, with examples that are derived from its name: no example database is shared between them.
+per_model = settings(max_examples=40, suppress_health_check=[HealthCheck.differing_executors])
+
+
+class ModelContract(ABC):
+    """Subclass, and say how to make a model."""
+
+    @abstractmethod
+    def make(self, domain: Domain, total: float) -> Model:
+        """A uniform model."""
+
+    @abstractmethod
+    def reload(self, model: Model) -> Model:
+        """The model rebuilt from its potentials."""
+
+    def updated(self, data: st.DataObject, domain: Domain, total: float = 50.0) -> tuple[Model, DenseModel]:
+        model, reference = self.make(domain, total), DenseModel(domain, total)
+        rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+        for _ in range(data.draw(st.integers(0, 6))):
+            if data.draw(st.booleans()):
+                query = data.draw(queries(domain))
+                step = data.draw(st.floats(-3, 3))
+                model.update(query, step)
+                reference.update(query, step)
+            else:
+                clique = data.draw(cliques(domain))
+                table = rng.normal(0.0, 1.0, domain.shape_of(clique))
+                model.reweigh(clique, table)
+                reference.reweigh(clique, table)
+            if data.draw(st.booleans()):
+                clique = data.draw(cliques(domain))
+                self.close(model.marginals([clique])[0], reference.marginal(clique))
+        return model, reference
+
+    @staticmethod
+    def close(found: Floats, expected: Floats) -> None:
+        assert np.shape(found) == np.shape(expected)
+        np.testing.assert_allclose(found, expected, rtol=TOLERANCE, atol=TOLERANCE)
+
+    @per_model
+    @given(st.data(), domains)
+    def test_marginals_equal_those_of_the_reference(self, data: st.DataObject, domain: Domain) -> None:
+        model, reference = self.updated(data, domain)
+        wanted = data.draw(st.lists(cliques(domain), max_size=4))
+        for table, clique in zip(model.marginals(wanted), wanted, strict=True):
+            self.close(table, reference.marginal(clique))
+
+    @per_model
+    @given(st.data(), domains)
+    def test_conjunctions_equal_those_of_the_reference(self, data: st.DataObject, domain: Domain) -> None:
+        model, reference = self.updated(data, domain)
+        asked = data.draw(st.lists(conjunctions(domain), max_size=4))
+        self.close(model.conjunctions(asked), np.array([reference.answer(query) for query in asked]))
+
+    @per_model
+    @given(st.data(), domains)
+    def test_the_total_is_kept(self, data: st.DataObject, domain: Domain) -> None:
+        model, _ = self.updated(data, domain, total=7.25)
+        assert model.total == 7.25
+        assert model.marginals([()])[0] == pytest.approx(7.25, rel=1e-12)
+        assert model.conjunctions([Conjunction.where(domain, {})])[0] == pytest.approx(7.25, rel=1e-11)
+
+    @per_model
+    @given(st.data(), domains)
+    def test_a_copy_is_independent_and_reset_is_uniform(self, data: st.DataObject, domain: Domain) -> None:
+        model, reference = self.updated(data, domain)
+        twin = model.copy()
+        model.update(data.draw(queries(domain)), 1.5)
+        model.reset()
+        clique = data.draw(cliques(domain))
+        self.close(twin.marginals([clique])[0], reference.marginal(clique))
+        self.close(model.marginals([clique])[0], DenseModel(domain, 50.0).marginal(clique))
+
+    @per_model
+    @given(st.data(), domains)
+    def test_potentials_rebuild_the_model(self, data: st.DataObject, domain: Domain) -> None:
+        model, reference = self.updated(data, domain)
+        clique = data.draw(cliques(domain))
+        self.close(self.reload(model).marginals([clique])[0], reference.marginal(clique))
+
+    @per_model
+    @given(st.data(), domains, st.integers(0, 300), st.sampled_from(["systematic", "independent"]))
+    def test_samples_are_records_of_the_domain(self, data: st.DataObject, domain: Domain, n: int, method: str) -> None:
+        model, _ = self.updated(data, domain)
+        codes = model.sample(n, seed=3, method=method)
+        assert codes.shape == (n, len(domain))
+        assert (codes < np.array(domain.shape)).all()
+        assert np.array_equal(codes, model.sample(n, seed=3, method=method))
+
+    def test_marginals_are_counts_of_their_own(self) -> None:
+        model = self.make(domain_of(2, 3), 12.0)
+        for table in model.marginals([("x0",), ("x0", "x1")]):
+            table[:] = -1.0
+        assert model.marginals([("x0",)])[0].tolist() == [6.0, 6.0]
+
+    def test_bad_updates_are_refused(self) -> None:
+        model = self.make(domain_of(2, 3), 12.0)
+        with pytest.raises(ConfigError):
+            model.update(Conjunction.where(model.domain, {"x0": [0]}), float("nan"))
+        with pytest.raises(ConfigError):
+            model.reweigh(("x0",), np.array([0.0, np.inf]))
+        with pytest.raises(QueryError):
+            model.reweigh(("x0",), np.zeros(3))
+        with pytest.raises(QueryError):
+            model.marginals([("x1", "x0")])
+        assert model.marginals([("x0",)])[0].tolist() == [6.0, 6.0]
