@@ -269,15 +269,19 @@ class _Loader(yaml.SafeLoader):
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - PyYAML's own table, emptied: see below
 
-    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Any, Any]:
-        """Keys as their plain text: an attribute may be called ``2020`` or ``true``."""
-        pairs = [] if not isinstance(node, yaml.MappingNode) else node.value
-        keys = [key.value if isinstance(key, yaml.ScalarNode) else str(self.construct_object(key)) for key, _ in pairs]
-        values = [self.construct_object(value, deep=True) for _, value in pairs]
-        return _without_repetition(list(zip(keys, values, strict=True)))
+
+def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[str, Any] | str:
+    """Keys as their plain text: an attribute may be called ``2020`` or ``true``."""
+    pairs = [
+        (key.value if isinstance(key, yaml.ScalarNode) else str(loader.construct_object(key)), value)
+        for key, value in node.value
+    ]
+    if len(pairs) == 1 and pairs[0][0] == "" and pairs[0][1].value == "":
+        return "?"  # YAML's sign for a key, when it stands alone: the usual text of a missing value
+    return _without_repetition([(key, loader.construct_object(value, deep=True)) for key, value in pairs])
 
 
-_Loader.add_constructor("tag:yaml.org,2002:map", _Loader.construct_mapping)
+_Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
 # YAML 1.1 reads no, on, 007, 1_000, 12:30 and 2020-01-31 as booleans, octal and other numbers and dates.
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:bool", re.compile("^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
