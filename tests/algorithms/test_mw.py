@@ -32,7 +32,11 @@ def instances() -> list[tuple[DenseTables, Workload, float]]:
             (DenseTables.random(SMALL, 30, seed), Workload.explicit(SMALL, SMALL.names, matrix), 1.0),
         ]
     alone = DenseTables.of_records(BINARY, [(1, 0, 1, 1)] * 7)
-    return [*found, (alone, Workload.parities(BINARY, 4), 2.0), (alone, Workload.marginals(BINARY, 3, whole=False), 1.0)]
+    return [
+        *found,
+        (alone, Workload.parities(BINARY, 4), 2.0),
+        (alone, Workload.marginals(BINARY, 3, whole=False), 1.0),
+    ]
 
 
 def divergence(truth: DenseTables, model: Histogram) -> float:

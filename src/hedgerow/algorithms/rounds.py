@@ -139,7 +139,7 @@ def automatic_rounds(config: MWEM, workload: Workload, budget: Budget, amount: f
         >>> from hedgerow.privacy.budget import ZCDP
         >>> workload = Workload.marginals(Domain(IntegerRange(f"a{i}", 0, 1) for i in range(10)), 3)
         >>> [automatic_rounds(MWEM(), workload, ZCDP(rho), rho, 10_000.0) for rho in (1e-4, 1e-2, 1.0)]
-        [1]
+        [13, 120, 120]
     """
     spread = _spread(workload) / total
     whole = any(family.whole for family in workload.families)
