@@ -194,8 +194,8 @@ def _arrow_type(attribute: Attribute) -> pa.DataType:
     kinds = {type(value) for value in values}
     if kinds == {bool}:
         return pa.bool_()
-    if kinds == {int} and all(-(2**63) <= value < 2**63 for value in values):
-        return pa.int64()
+    if kinds == {int}:
+        return pa.int64() if all(-(2**63) <= value < 2**63 for value in values) else pa.string()
     return pa.float64() if kinds and kinds <= {int, float} else pa.string()
 
 

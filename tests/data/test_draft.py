@@ -1,0 +1,125 @@
+"""The draft of a domain file: read back it fits the data, and it says what to look at."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.data.columns import COUNT_NAMES
+from hedgerow.data.draft import draft_domain
+from hedgerow.data.table import read_table
+from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
+from hedgerow.domain_file import read_domain
+from hedgerow.errors import ColumnError, UnreadableTableError
+
+DATA = Path(__file__).parents[2] / "examples" / "data"
+
+
+def drafted(folder: Path, source: Any, **options: Any) -> Domain:
+    (folder / "d.yaml").write_text(draft_domain(source, **options))
+    return read_domain(folder / "d.yaml")
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.csv")), ids=lambda path: path.stem)
+def test_a_draft_fits_the_data_it_comes_from(path: Path, tmp_path: Path) -> None:
+    text = draft_domain(path)
+    assert text.startswith(f"# Draft of a domain file for {path.name}.")
+    assert "private\n# until somebody decides that they are public" in text
+    domain = drafted(tmp_path, path)
+    read_table(path, domain)
+    assert ("column of counts" in text) == any(name.lower() in COUNT_NAMES for name in domain.names)
+
+
+def test_adult(tmp_path: Path) -> None:
+    domain = drafted(tmp_path, DATA / "adult.csv")
+    assert domain["age"] == IntegerRange("age", 10, 90)
+    assert domain["education-num"] == IntegerRange("education-num", 1, 16)
+    assert domain["workclass"].missing == "?"
+    assert isinstance(domain["fnlwgt"], Binned)
+    assert domain["fnlwgt"].whole
+    assert (domain["fnlwgt"].edges[0], domain["fnlwgt"].edges[-1]) == (0, 1_500_000)
+
+
+def test_columns(tmp_path: Path) -> None:
+    frame = pa.table(
+        {
+            "id": [f"k{i}" for i in range(60)],
+            "constant": ["x"] * 60,
+            "empty": pa.nulls(60),
+            "nested": [[1]] * 60,
+            "flag": [True, False, None] * 20,
+            "rare": ["a"] * 59 + ["b"],
+            "many": ["NA", "?", "", "u", "v", "u"] * 10,
+            "share": [i / 60 for i in range(60)],
+            "n": [0, 1] * 30,
+        }
+    )
+    text = draft_domain(frame, name="t")
+    for line in (
+        "  # \"id\": 60 distinct texts, perhaps an identifier; leave it out, or list values and 'other: true'.",
+        '  # "constant": has a single value; leave it out, or list all values that could occur.',
+        '  # "empty": has no values; left out.',
+        '  # "nested": holds neither texts nor numbers; left out.',
+    ):
+        assert line in text.splitlines()
+    assert 'Fewer than 10 rows each: "b"' in text.replace("\n  # ", " ")
+    assert 'The texts "NA" look missing too' in text.replace("\n  # ", " ")
+    domain = drafted(tmp_path, frame)
+    assert domain.names == ("flag", "rare", "many", "share", "n")
+    assert domain["flag"] == Categorical("flag", ("False", "True"), missing="?")
+    assert domain["many"] == Categorical("many", ("u", "v"), missing="?", other="other")
+    assert isinstance(domain["share"], Binned)
+    assert domain["share"].edges == tuple(float(f"{0.05 * i:.12g}") for i in range(21))
+    assert read_table(frame, domain, extra_columns="ignore").total() == 60
+
+
+def test_options(tmp_path: Path) -> None:
+    frame = pa.table({"a": ["x", "y", "z"], "b": [1, 2, 3]})
+    assert drafted(tmp_path, frame, columns=["b"]).names == ("b",)
+    assert "3 distinct texts" in draft_domain(frame, max_values=2)
+
+
+def test_columns_with_very_many_values() -> None:
+    text = draft_domain(pa.table({"id": [f"k{i}" for i in range(10_001)], "x": np.arange(10_001.0)}))
+    assert "more than 10,000 distinct texts" in text
+    assert '"x": {"edges": [0, 500,' in text
+    assert text.rstrip().endswith('10000], "whole": true}')
+
+
+def test_refusals(tmp_path: Path) -> None:
+    with pytest.raises(ColumnError, match="no such column"):
+        draft_domain(pa.table({"a": [1]}), columns=["b"])
+    with pytest.raises(ColumnError, match="more than once"):
+        draft_domain(pa.Table.from_arrays([pa.array([1])] * 2, names=["a", "a"]))
+    with pytest.raises(UnreadableTableError, match="no rows"):
+        draft_domain(pa.table({"a": pa.array([], pa.int64())}))
+    with pytest.raises(UnreadableTableError, match="No such file"):
+        draft_domain(tmp_path / "nowhere.csv")
+
+
+cells = st.one_of(
+    st.none(),
+    st.sampled_from(["?", "NA", "", "x", "y z", 'q"', "1", "2", "-3", "007", "1e3", " 5", "nan", "inf", "true"]),
+    st.integers(-(10**6), 10**6).map(str),
+    st.floats(-1e9, 1e9).map(repr),
+)
+
+
+@given(st.lists(cells, min_size=1, max_size=30), st.sampled_from(["text", "float", "int"]))
+def test_any_column_that_is_drafted_can_be_read(column: list[str | None], kind: str) -> None:
+    values: Any = pa.array(column, pa.string())
+    if kind != "text":
+        numbers = [len(cell or "") * (0.5 if kind == "float" else 1) for cell in column]
+        values = pa.array(numbers, pa.float64() if kind == "float" else pa.int64())
+    frame = pa.table({"a": values, "b": ["u"] * (len(column) - 1) + ["v"], "c": range(len(column))})
+    text = draft_domain(frame)
+    if '\n  "a": {' in text:
+        with tempfile.TemporaryDirectory() as folder:
+            read_table(frame, drafted(Path(folder), frame), columns=["a"])
