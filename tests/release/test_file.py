@@ -109,6 +109,9 @@ def test_loading_builds_no_model(release: Release, tmp_path: Path) -> None:
     assert not loaded.model.is_built
     assert loaded.model.total == release.total
     assert not loaded.model.copy().is_built
+    loaded.save(tmp_path / "again.release")
+    assert not loaded.model.is_built
+    assert (tmp_path / "again.release").read_bytes() == (tmp_path / "r.release").read_bytes()
     loaded.answer("sex = 'Male'")
     assert loaded.model.is_built
     assert loaded.model.copy().is_built

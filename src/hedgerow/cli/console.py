@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +17,10 @@ from hedgerow.errors import HedgerowError
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+
+WIDE = 160
+"""Columns of a table that goes into a file or a pipe."""
 
 
 @final
@@ -43,7 +48,7 @@ class Output:
     def result(self, values: Mapping[str, Any]) -> None:
         """Print the result of ``--json``; nothing without it."""
         if self.as_json:
-            sys.stdout.write(json.dumps(values, indent=1, allow_nan=False) + "\n")
+            sys.stdout.write(json.dumps(_plain(values), indent=1, allow_nan=False) + "\n")
             sys.stdout.flush()
 
     def say(self, text: str = "") -> None:
@@ -54,7 +59,8 @@ class Output:
     def table(self, table: Table) -> None:
         """Print a table for people; nothing under ``--quiet`` or ``--json``."""
         if not (self.quiet or self.as_json):
-            Console(highlight=False).print(table)
+            width = None if self.out.is_terminal else WIDE
+            Console(highlight=False, width=width).print(table)
 
     def note(self, text: str) -> None:
         """Print a remark on standard error; nothing under ``--quiet``."""
@@ -82,3 +88,12 @@ class Output:
         else:
             self.note(text)
             yield
+
+
+def _plain(value: Any) -> Any:
+    """The value with null where JSON has no number for it: infinities, and what is not a number."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

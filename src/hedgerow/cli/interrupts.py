@@ -1,4 +1,4 @@
-"""Ctrl-C and polite kills: files are cleaned up, one message is ours, and none comes from libraries cut off half-way."""
+"""Ctrl-C and polite kills: one message of ours, and none from libraries that were cut off half-way."""
 
 from __future__ import annotations
 

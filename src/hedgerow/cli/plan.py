@@ -32,6 +32,7 @@ from hedgerow.cli.options import (
 from hedgerow.queries.sensitivity import Neighbours
 
 if TYPE_CHECKING:
+    from hedgerow.algorithms.bounds import Bound
     from hedgerow.algorithms.plan import Plan
     from hedgerow.privacy.budget import Budget
     from hedgerow.queries.workload import Workload
@@ -83,7 +84,7 @@ def plan(
     planned = algorithm.plan(asked, budget, float(n or 0))
     if data is not None:
         shown.warn("this plan uses the exact number of records of the table: keep it to yourself")
-    _tell(shown, planned, budget)
+    _tell(shown, planned, budget, float(n or 0))
     shown.result({**asdict(planned), "fits": planned.fits, "guarantee": budget.statement(), "total": n})
 
 
@@ -97,7 +98,7 @@ def _count(
         return read_table(data, workload.domain, count_column=count_column, extra_columns=extra).total()
 
 
-def _tell(shown: Output, plan: Plan, budget: Budget) -> None:
+def _tell(shown: Output, plan: Plan, budget: Budget, n: float) -> None:
     unit, charges = plan.unit, plan.charges
     shown.say(budget.statement())
     shown.say()
@@ -108,23 +109,25 @@ def _tell(shown: Output, plan: Plan, budget: Budget) -> None:
     )
     shown.say(f"time     about {plan.seconds:,.1f} s for the rounds, on one core")
     most = "at most " if plan.adaptive else ""
-    shown.say(
-        f"rounds   {most}{plan.rounds}, each {plan.round.selection:.4g} {unit} to select and "
-        f"{plan.round.measurement:.4g} {unit} to measure"
-    )
+    select = f"{plan.round.selection:.4g} {unit} to select and " if plan.round.selection else ""
+    note = "" if plan.round.selection else " (everything is measured, so nothing is spent on selecting)"
+    shown.say(f"rounds   {most}{plan.rounds}, each {select}{plan.round.measurement:.4g} {unit} to measure{note}")
     shown.say(
         f"charges  {plan.limit:.6g} {unit}: number of records {charges.total:.4g}, start {charges.initial:.4g}, rounds "
         f"{charges.rounds:.4g}, error estimate {charges.error:.4g}"
     )
     for text, expected in plan.noise:
         shown.say(f"noise    about {expected:,.1f} counts on each measured value of {text}")
-    bound = plan.bound
+    _tell_bound(shown, plan.bound, n)
+
+
+def _tell_bound(shown: Output, bound: Bound, n: float) -> None:
+    vacuous = "; more than the records, so it says nothing here" if bound.error > n else ""
     shown.say(
-        f"bound    no error above {bound.error:,.4g} counts, except with probability {bound.failure:.3g} (theorem 2.3)"
+        f"bound    no error above {bound.error:,.4g} counts, except with probability {bound.failure:.3g} "
+        f"(theorem 2.3{vacuous})"
     )
     for caveat in bound.caveats:
         shown.say(f"         but: {caveat}")
     if bound.caveats:
-        shown.say(
-            "         so this is the bound of the textbook algorithm, as a guide; the release measures its own error"
-        )
+        shown.say("         so this is the textbook algorithm's bound, as a guide; the release measures its own error")

@@ -154,11 +154,13 @@ def _load(path: Path) -> Release:
 
 
 def _ledger_table(release: Release) -> Table:
+    from rich.box import SIMPLE_HEAD
     from rich.markup import escape
     from rich.table import Table
 
     unit = release.budget.unit
-    table = Table(title=f"Ledger: {release.spent:.6g} of {release.budget.limit:.6g} {unit} spent", title_justify="left")
+    title = f"Ledger: {release.spent:.6g} of {release.budget.limit:.6g} {unit} spent"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for heading in ("#", "for", "what", "mechanism"):
         table.add_column(heading, justify="right" if heading == "#" else "left", overflow="fold")
     for heading in ("noise scale", unit):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, final
+from typing import TYPE_CHECKING, Annotated, Any, Literal, final
 
 import typer
 
@@ -156,40 +156,37 @@ def synth(
     budget = budget_of(epsilon, delta, rho, neighbours)
     algorithm = algorithm_of(mechanism, rounds)
     files.check(force=force)
-    table, asked = _read(
-        shown, files, workload, columns=split_names(columns), count_column=count_column, show_values=show_values
-    )
+    names = split_names(columns)
+    asked = _workload(files.domain, names, workload)
+    _check_run(algorithm, asked, budget)  # before a large table is read for nothing
+    extra: Literal["error", "ignore"] = "error" if names is None else "ignore"
+    with shown.busy(f"reading {data}"):
+        table = _read(data, asked, count_column=count_column, extra_columns=extra, show_values=show_values)
     made = _run(shown, algorithm, table, workload=asked, budget=budget, seed=seed)
     _save(shown, made, files.release)
     with _keeping(shown, files.release):
         _write(shown, files, made, records, _exact_errors(table, made) if evaluate else None)
 
 
-def _read(
-    output: Output,
-    files: _Files,
-    workload_text: str,
-    *,
-    columns: Sequence[str] | None,
-    count_column: str | None,
-    show_values: bool,
-) -> tuple[Table, Workload]:
-    from hedgerow.data.table import read_table
+def _workload(domain_file: Path, columns: Sequence[str] | None, text: str) -> Workload:
     from hedgerow.domain_file import read_domain
     from hedgerow.queries.workload import Workload
 
-    declared = read_domain(files.domain)
-    domain = declared if columns is None else declared.project(columns)
-    workload = Workload.parse(workload_text, domain)  # before a large table is read for nothing
-    with output.busy(f"reading {files.data}"):
-        table = read_table(
-            files.data,
-            domain,
-            count_column=count_column,
-            extra_columns="error" if columns is None else "ignore",
-            show_values=show_values,
-        )
-    return table, workload
+    declared = read_domain(domain_file)
+    return Workload.parse(text, declared if columns is None else declared.project(columns))
+
+
+def _check_run(algorithm: MWEM, workload: Workload, budget: Budget) -> None:
+    from hedgerow.models.histogram import check_fits
+
+    algorithm.check(workload, budget.regime)
+    check_fits(workload.domain)
+
+
+def _read(data: Path, workload: Workload, **options: Any) -> Table:
+    from hedgerow.data.table import read_table
+
+    return read_table(data, workload.domain, **options)
 
 
 def _run(

@@ -112,14 +112,7 @@ class StoredModel:
         if self._built is None:
             from hedgerow.models.histogram import Histogram
 
-            try:
-                potentials = _potentials_from_dict(self._entry, self._arrays, self._domain)
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
-                raise DamagedReleaseError(
-                    f"the model of the release does not fit its domain ({error})",
-                    remedy="use the file as 'hedgerow synth --release' or Release.save wrote it",
-                ) from error
-            self._built = Histogram.from_potentials(self._domain, self._total, potentials)
+            self._built = Histogram.from_potentials(self._domain, self._total, self._stored())
         return self._built
 
     @property
@@ -162,8 +155,21 @@ class StoredModel:
         return type(self)(self._domain, self._total, self._entry, self._arrays, self._built and self._built.copy())
 
     def potentials(self) -> Potentials:
-        """The state, for saving."""
-        return self.model.potentials()
+        """The state, for saving; nothing is built for it.
+
+        Raises:
+            DamagedReleaseError: The file is damaged where the model stands.
+        """
+        return self._stored() if self._built is None else self._built.potentials()
+
+    def _stored(self) -> Potentials:
+        try:
+            return _potentials_from_dict(self._entry, self._arrays, self._domain)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise DamagedReleaseError(
+                f"the model of the release does not fit its domain ({error})",
+                remedy="use the file as 'hedgerow synth --release' or Release.save wrote it",
+            ) from error
 
     def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
         """Exactly n records, in random order."""
