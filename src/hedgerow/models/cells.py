@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, final
 
@@ -82,6 +82,13 @@ class Cells:
         twin.__dict__.update(self.__dict__)
         twin.weights = self.weights.copy()
         return twin
+
+    def clear(self) -> None:
+        """Set all weights to 1."""
+        self.weights.fill(1.0)
+        self.mass = float(self.weights.size)
+        self.moved = 0.0
+        self._error = 0.0
 
     # Sums and products over rows
 
@@ -168,7 +175,7 @@ class Cells:
     # Rebuilding in log space
 
     def rebuild(
-        self, base: Floats | None, tables: Mapping[Clique, Floats], steps: Iterable[tuple[Slice, float]]
+        self, base: Floats | None, tables: Mapping[Clique, Floats], steps: Sequence[tuple[Slice, float]]
     ) -> None:
         """Set the weights to ``base * exp(sum of the tables and steps)``, the largest to 1.
 
@@ -177,6 +184,9 @@ class Cells:
             tables: For each clique its log-factors.
             steps: Slices and their log-factors.
         """
+        if base is None and not tables and not steps:
+            self.clear()
+            return
         layout = self.layout
         rows = [
             (frame, layout.spread(frame, table)) for clique, table in tables.items() if (frame := layout.frame(clique))
@@ -188,11 +198,9 @@ class Cells:
             return float(self.weights[start:stop].max())
 
         highest = max(self._in_parts(fill))
-        added = False
         for place, step in steps:
             kernels().slice_add(self.flat, place.outer, place.stride, place.count, place.gather, step)
-            added = True
-        if added:
+        if steps:
             highest = float(self.weights.max())
 
         def exponentiate(start: int, stop: int) -> float:

@@ -9,7 +9,7 @@ comes back exactly when later updates revive it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import final
 
 import numpy as np
@@ -20,13 +20,13 @@ from hedgerow.models import memory
 from hedgerow.models.cells import LOG_RANGE, Cells
 from hedgerow.models.layout import Layout, Slice
 from hedgerow.models.model import Codes, Potentials, SamplingMethod
+from hedgerow.models.parts import components
+from hedgerow.models.terms import Key, Terms
 from hedgerow.queries.query import Conjunction, Floats, LinearQuery
 from hedgerow.randomness import Seed
 
 RUN_COPIES = 4
 """A whole run holds at most so many arrays of the size of the domain at once."""
-
-_Key = tuple[Clique, tuple[tuple[int, ...], ...]]
 
 
 def required_bytes(domain: Domain, copies: int = RUN_COPIES) -> int:
@@ -86,10 +86,8 @@ class Histogram:
         self._total = float(total)
         layout = Layout(domain)
         self._base = None if base is None else _checked(np.asarray(base), layout)
-        self._tables: dict[Clique, Floats] = {}
-        self._steps: dict[_Key, float] = {}
-        self._queries: dict[_Key, Conjunction] = {}
-        self._slices: dict[_Key, Slice] = {}
+        self._terms = Terms()
+        self._slices: dict[Key, Slice] = {}
         self._pending: tuple[Clique, Floats] | None = None
         self._cells = Cells(layout)
         self._rebuild()
@@ -107,9 +105,9 @@ class Histogram:
         """
         model = cls(domain, total, potentials.base)
         for clique, table in potentials.tables.items():
-            model._add_table(clique, model._checked_table(clique, table))
+            model._terms.add_table(clique, model._checked_table(clique, table))
         for query, step in potentials.steps.items():
-            model._add_step(query, float(step))
+            model._terms.add_step(query, float(step))
         model._rebuild()
         return model
 
@@ -132,9 +130,7 @@ class Histogram:
 
     def reset(self) -> None:
         """Undo all updates."""
-        self._tables.clear()
-        self._steps.clear()
-        self._queries.clear()
+        self._terms = Terms()
         self._rebuild()
 
     def copy(self) -> Histogram:
@@ -142,16 +138,44 @@ class Histogram:
         check_fits(self.domain, copies=1)
         twin = object.__new__(Histogram)
         twin.__dict__.update(self.__dict__)
-        twin._tables = {clique: table.copy() for clique, table in self._tables.items()}
-        twin._steps, twin._queries, twin._slices = dict(self._steps), dict(self._queries), dict(self._slices)
+        twin._terms = self._terms.copy()
+        twin._slices = dict(self._slices)
         twin._cells = self._cells.copy()
         return twin
 
     def potentials(self) -> Potentials:
         """The state, for saving: tables and steps are copies, the base is a view."""
         base = None if self._base is None else self._cells.layout.in_domain_order(self._base)
-        steps = {self._queries[key]: step for key, step in self._steps.items()}
-        return Potentials({clique: table.copy() for clique, table in self._tables.items()}, steps, base)
+        return self._terms.potentials(base)
+
+    def parts(self, scopes: Iterable[Clique]) -> list[Histogram]:
+        """Models of the groups of attributes that neither past updates nor the given scopes connect.
+
+        Empty if the start is not uniform, or if the parts would save less than half of the cells.
+
+        Args:
+            scopes: Attributes that belong together from now on.
+        """
+        groups = components(self.domain, [*scopes, *self._terms.scopes])
+        domains = [self.domain.project(group) for group in groups]
+        if self._base is not None or 2 * sum(domain.size for domain in domains) > self.domain.size:
+            return []
+        return [Histogram.from_potentials(part, self.total, self._terms.inside(part.names)) for part in domains]
+
+    def take_over(self, parts: Sequence[Histogram]) -> None:
+        """Become the product of parts, which together hold all updates."""
+        self._pending = None
+        self._terms = Terms()
+        for part in parts:
+            self._terms.add(part.potentials())
+        self._cells.clear()
+        for part in parts:
+            (factors,) = part.marginals([part.domain.names])
+            self._cells.moved += _log_range(factors)
+            if self._cells.moved > LOG_RANGE:
+                self._rebuild()
+                return
+            self._cells.multiply(part.domain.names, factors, ())
 
     # Updates
 
@@ -171,7 +195,7 @@ class Histogram:
             self.reweigh(query.scope, step * query.values())
             return
         self._flush()
-        self._add_step(query, step)
+        self._terms.add_step(query, step)
         self._cells.moved += abs(step)
         if self._cells.moved > LOG_RANGE:
             self._rebuild()
@@ -194,7 +218,7 @@ class Histogram:
         table = self._checked_table(clique, log_factors)
         if self._pending is not None and self._pending[0] != clique:
             self._flush()
-        self._add_table(clique, table)
+        self._terms.add_table(clique, table)
         self._pending = (clique, table if self._pending is None else self._pending[1] + table)
 
     def sweep(
@@ -216,7 +240,7 @@ class Histogram:
         while at < last:
             at, steps = self._cells.sweep(places, targets, rates, implicit=implicit, at=at, last=last)
             for query, step in zip(queries, steps, strict=True):
-                self._add_step(query, float(step))
+                self._terms.add_step(query, float(step))
             if self._cells.moved > LOG_RANGE:
                 self._rebuild()
 
@@ -288,17 +312,6 @@ class Histogram:
             raise ConfigError("log-factors must be finite", remedy="check the noisy answers they were computed from")
         return table
 
-    def _add_table(self, clique: Clique, table: Floats) -> None:
-        if clique in self._tables:
-            self._tables[clique] += table
-        else:
-            self._tables[clique] = table.copy()
-
-    def _add_step(self, query: Conjunction, step: float) -> None:
-        key = (query.scope, query.codes)
-        self._queries.setdefault(key, query)
-        self._steps[key] = self._steps.get(key, 0.0) + step
-
     def _slice(self, query: Conjunction) -> Slice:
         key = (query.scope, query.codes)
         found = self._slices.get(key)
@@ -321,8 +334,13 @@ class Histogram:
 
     def _rebuild(self) -> None:
         self._pending = None
-        steps = [(self._slice(self._queries[key]), step) for key, step in self._steps.items()]
-        self._cells.rebuild(self._base, self._tables, steps)
+        steps = [(self._slice(query), step) for query, step in self._terms.steps()]
+        self._cells.rebuild(self._base, self._terms.tables, steps)
+
+
+def _log_range(weights: Floats) -> float:
+    low, high = float(weights.min()), float(weights.max())
+    return math.log(high / low) if low > 0.0 else math.inf
 
 
 def _checked(base: Floats, layout: Layout) -> Floats:

@@ -14,6 +14,7 @@ from typing import Literal, final
 import numpy as np
 
 from hedgerow.errors import ConfigError
+from hedgerow.models.histogram import Histogram
 from hedgerow.models.implicit import marginal_step, query_step
 from hedgerow.models.model import Model, SweepsConjunctions
 from hedgerow.queries.measurement import Measurement
@@ -149,7 +150,6 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Refit) -> Non
 
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
-        >>> from hedgerow.models.histogram import Histogram
         >>> from hedgerow.queries.measurement import NoiseKind
         >>> from hedgerow.queries.query import Marginal
         >>> domain = Domain((IntegerRange("a", 0, 1),))
@@ -162,7 +162,16 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Refit) -> Non
     for measured in measurements:
         if not (np.isfinite(measured.values).all() and measured.scale >= 0.0):
             raise ConfigError(f"the measurement of {measured.target.text} is not finite", remedy="measure it again")
-    if measurements:
+    if not measurements:
+        return
+    scopes = [measured.target.scope for measured in measurements]
+    parts = model.parts(scopes) if isinstance(model, Histogram) else []
+    for part in parts:
+        inside = [measured for measured in measurements if set(measured.target.scope) <= set(part.domain.names)]
+        rule.fit(part, inside)
+    if isinstance(model, Histogram) and parts:
+        model.take_over(parts)
+    else:
         rule.fit(model, list(measurements))
 
 
