@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import optimize, special, stats
+from scipy import special
 
 from hedgerow.queries.measurement import NoiseKind
 from hedgerow.queries.query import Floats
@@ -42,7 +42,7 @@ def sum_bound(kind: NoiseKind, scale: float, weights: Floats, *, copies: int, ri
     slack = 0.5 * step * float(sizes.max())
     if kind is NoiseKind.GAUSSIAN:
         norm = math.sqrt(copies * float(sizes @ sizes))
-        return float(stats.norm.isf(risk / 2.0)) * scale * norm + slack
+        return -float(special.ndtri(risk / 2.0)) * scale * norm + slack
     if sizes.min() == sizes.max():
         return float(sizes[0]) * scale * laplace_sum_quantile(sizes.size * copies, risk) + slack
     return scale * _chernoff(sizes, copies, risk) + slack
@@ -55,8 +55,10 @@ def laplace_sum_quantile(count: int, risk: float) -> float:
         >>> abs(laplace_sum_quantile(1, 0.05) - math.log(20)) < 1e-9
         True
     """
+    from scipy.optimize import brentq  # scipy.optimize is slow to import
+
     high = 2.0 * math.sqrt(2.0 * count * math.log(2.0 / risk)) + 4.0 * math.log(2.0 / risk)
-    return float(optimize.brentq(lambda t: laplace_sum_tail(count, t) - risk, 0.0, high, xtol=1e-9))
+    return float(brentq(lambda t: laplace_sum_tail(count, t) - risk, 0.0, high, xtol=1e-9))
 
 
 def laplace_sum_tail(count: int, threshold: float) -> float:
@@ -67,9 +69,11 @@ def laplace_sum_tail(count: int, threshold: float) -> float:
     time is Gamma(count - j), because the process has no memory.
     """
     if count > _NORMAL_BEYOND:  # Edgeworth: the excess kurtosis 3 / count moves the tail by less than 1e-4 of itself
-        return float(2.0 * stats.norm.sf(threshold / math.sqrt(2.0 * count)))
+        return float(2.0 * special.ndtr(-threshold / math.sqrt(2.0 * count)))
     done = np.arange(count)
-    return float(2.0 * np.sum(stats.nbinom.pmf(done, count, 0.5) * special.gammaincc(count - done, threshold)))
+    log_odds = special.gammaln(count + done) - special.gammaln(done + 1.0) - special.gammaln(count)
+    odds = np.exp(log_odds - (count + done) * math.log(2.0))
+    return float(2.0 * np.sum(odds * special.gammaincc(count - done, threshold)))
 
 
 _NORMAL_BEYOND = 100_000
@@ -79,5 +83,7 @@ def _chernoff(sizes: Floats, copies: int, risk: float) -> float:
     def bound(rate: float) -> float:
         return float(-copies * np.log1p(-np.square(rate * sizes)).sum() + math.log(2.0 / risk)) / rate
 
+    from scipy.optimize import minimize_scalar
+
     pole = 1.0 / float(sizes.max())
-    return float(optimize.minimize_scalar(bound, bounds=(1e-6 * pole, pole * (1.0 - 1e-9)), method="bounded").fun)
+    return float(minimize_scalar(bound, bounds=(1e-6 * pole, pole * (1.0 - 1e-9)), method="bounded").fun)
