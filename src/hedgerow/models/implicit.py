@@ -89,7 +89,7 @@ def query_step(values: Floats, masses: Floats, target: float, dt: float) -> floa
 
 
 def _bounded(step: float, values: Floats) -> float:
-    """Keep what one step does to the ratio of two cells within ``1 / FLOOR``, except to undo an earlier one."""
+    """Keep the factor by which one step moves two cells apart within ``FLOOR**-2``."""
     width = float(values.max() - values.min())
     limit = -2.0 * math.log(FLOOR) / width if width > 0 else 0.0
     return min(max(step, -limit), limit)
