@@ -21,7 +21,7 @@ BINARY = Domain(IntegerRange(name, 0, 1) for name in "abcd")
 
 
 def instances() -> list[tuple[DenseTables, Workload, float]]:
-    """Table, workload and width of its queries: spread, skewed and concentrated data; counting, signed, real queries."""
+    """Table, workload and width of its queries: spread and concentrated data; counting, signed and real queries."""
     generator = np.random.default_rng(3)
     found = []
     for seed in range(3):

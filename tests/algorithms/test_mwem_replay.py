@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hedgerow.models.refit import Sweeps
 
 from hedgerow.algorithms.mwem import MWEM
+from hedgerow.models.refit import Sweeps
 from hedgerow.privacy.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.conversion import epsilon_of
 from hedgerow.queries.measurement import NoiseKind
@@ -191,8 +191,8 @@ ZCDP_VARIANTS = {
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", ZCDP_VARIANTS)
 def test_replayed_transcripts_stay_below_delta(name: str, relation: Neighbours) -> None:
-    # E_D (1 - exp(epsilon - loss))_+ is the smallest delta; its average over transcripts, values in [0, 1], may pass the
-    # delta of the rho-curve by Hoeffding's sqrt(ln(1 / p) / (2 N)) with probability p = 1e-6 only.
+    # E_D (1 - exp(epsilon - loss))_+ is the smallest delta; its average over transcripts, values in [0, 1], passes the
+    # delta of the rho-curve by Hoeffding's sqrt(ln(1 / p) / (2 N)) with probability p = 1e-6 at most.
     config, workload = ZCDP_VARIANTS[name]
     budget, runs = ZCDP(0.5, relation), 1000
     run, source = run_of(config, workload, budget), DenseCounts(workload.domain, [2] + [1] * (workload.domain.size - 1))

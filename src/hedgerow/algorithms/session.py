@@ -135,16 +135,20 @@ class Session:
         while left > 0.0:
             spend = left if left < 2.0 * amount else amount
             charge = RoundCharge.split(spend, self.config.selection_share)
-            if spend < left and not self._eligible(charge).any():
+            if spend < left and not self._fresh(charge).any():
                 amount *= 2.0
                 continue
             progressed = self._round(charge)
             left = 0.0 if spend == left else left - spend
             amount = amount if progressed else 2.0 * amount
 
+    def _fresh(self, charge: RoundCharge) -> Bools:
+        """Candidates that were not yet measured with a charge as large; public."""
+        return np.asarray(self.finest < charge.measurement * (1.0 - 1e-9))
+
     def _eligible(self, charge: RoundCharge) -> Bools:
-        """Candidates that were not yet measured with a charge as large; public. If none is left, all are."""
-        fresh = self.finest < charge.measurement * (1.0 - 1e-9)
+        """Those, or all where repeats are allowed or a last round finds none."""
+        fresh = self._fresh(charge)
         return np.ones_like(fresh) if self.config.repeats or not fresh.any() else fresh
 
     def _round(self, charge: RoundCharge) -> bool:
