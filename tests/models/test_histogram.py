@@ -23,7 +23,7 @@ from tests.reference.dense_model import DenseModel
 
 
 class TestContract(ModelContract):
-    def make(self, domain: Domain, total: float) -> Model:
+    def make(self, domain: Domain, total: float) -> Histogram:
         return Histogram(domain, total)
 
     def reload(self, model: Model) -> Model:
@@ -140,6 +140,16 @@ def test_a_sweep_survives_targets_that_empty_the_domain() -> None:
     assert np.isfinite(answers).all()
     assert answers.sum() == pytest.approx(100.0)
     assert answers[2] == pytest.approx(100.0)
+
+
+@given(st.data(), domains)
+@settings(max_examples=20)
+def test_all_cells_are_added_to_a_table(data: st.DataObject, domain: Domain) -> None:
+    model, reference = TestContract().updated(data, domain)
+    assert isinstance(model, Histogram)
+    table = np.ones(domain.shape)
+    model.add_to(table)
+    np.testing.assert_allclose(table, 1.0 + reference.cells, rtol=1e-10)
 
 
 @given(st.data(), domains)

@@ -30,7 +30,7 @@ class Averager:
 
     def add(self, model: Histogram) -> None:
         """Add a hypothesis as it is now."""
-        self._sum += model.marginals([self._domain.names])[0]
+        model.add_to(self._sum)
 
     def result(self) -> Histogram:
         """The average of what was added, in counts."""

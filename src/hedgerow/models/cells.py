@@ -120,7 +120,9 @@ class Cells:
             run(sums, frame, start, stop)
             return sums
 
-        first, *others = self._in_parts(part)
+        # Every thread has sums of its own; sums that are large beside the cells are made by one.
+        wide = 8 * frame.rows * (1 if frame.narrow else self.weights.shape[2]) > self.weights.size
+        first, *others = [part(0, self.weights.shape[0])] if wide else self._in_parts(part)
         for other in others:
             first += other
         table = self.layout.gathered(frame, first)

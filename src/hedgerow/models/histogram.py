@@ -260,6 +260,8 @@ class Histogram:
         """
         for clique in cliques:
             self._checked_clique(clique)
+        if len(cliques) == 1 and cliques[0] == self.domain.names:
+            return [self._every_cell()]
         if len(cliques) == 1:
             (clique,) = cliques
             found = self._flush(clique)
@@ -267,14 +269,30 @@ class Histogram:
         else:
             self._flush()
             tables = self._cells.marginals(cliques)
-        scale = self.total / self._cells.mass
-        return [np.multiply(table, scale, out=table) for table in tables]
+        return [np.multiply(table, self._scale, out=table) for table in tables]
+
+    def _every_cell(self) -> Floats:
+        self._flush()
+        cells = np.empty(self.domain.shape)
+        return np.multiply(self._cells.layout.in_domain_order(self._cells.weights), self._scale, out=cells)
+
+    def add_to(self, table: Floats) -> None:
+        """Add all cells, in counts, to an array; makes no other array of that size.
+
+        Args:
+            table: Changed in place, shape ``domain.shape``.
+        """
+        self._flush()
+        layout = self._cells.layout
+        for index, block in zip(np.ndindex(*layout.block_shape), self._cells.weights, strict=True):
+            part = table.transpose(layout.order)[index]
+            part += block.reshape(part.shape) * self._scale
 
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
         """Sums over the cells that satisfy each conjunction, shape ``(len(queries),)``, in counts."""
         self._flush()
         sums = np.array([self._cells.slice_sum(self._slice(query)) for query in queries], dtype=np.float64)
-        return sums * (self.total / self._cells.mass)
+        return sums * self._scale
 
     def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
         """Exactly n records in random order.
@@ -298,6 +316,10 @@ class Histogram:
         return self._cells.weights, self._cells.mass
 
     # Inside
+
+    @property
+    def _scale(self) -> float:
+        return self.total / self._cells.mass
 
     def _checked_clique(self, clique: Clique) -> None:
         if tuple(clique) != self.domain.clique(clique):

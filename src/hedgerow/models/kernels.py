@@ -311,10 +311,3 @@ def decode(found: Ints, sizes: Ints, columns: Ints, codes: NDArray[np.unsignedin
             following = rest // sizes[k]
             codes[i, columns[k]] = rest - following * sizes[k]
             rest = following
-
-
-@njit(nogil=True, cache=True)
-def add_scaled(sums: Floats, cells: Floats, factor: float) -> None:
-    """``sums += factor * cells`` without a temporary."""
-    for i in range(sums.size):
-        sums[i] += factor * cells[i]

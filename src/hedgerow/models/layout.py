@@ -104,6 +104,7 @@ class Layout:
             math.prod(self.shape[self._first_row : self._first_inner]),
             width,
         )
+        self.block_shape = self.shape[: self._first_row]
         self._strides = tuple(math.prod(self.shape[i + 1 :]) for i in range(len(self.shape)))
         self._frames: dict[Clique, Frame] = {}
 
