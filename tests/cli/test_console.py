@@ -1,0 +1,103 @@
+"""What people see: progress on a terminal, silence where nobody looks, and errors of the system."""
+
+from __future__ import annotations
+
+import errno
+import io
+import signal
+import sys
+
+import pytest
+from rich.console import Console
+
+from hedgerow.algorithms.progress import RoundReport
+from hedgerow.cli.console import Output
+from hedgerow.cli.interrupts import quiet_interrupts
+from hedgerow.cli.progress import showing_progress
+from hedgerow.cli.spending import spent_sentence
+from tests.cli.conftest import Place
+
+
+def terminal() -> tuple[Output, io.StringIO]:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=120, highlight=False, _environ={"TERM": "xterm"})
+    return Output(err=console), stream
+
+
+def test_progress_shows_rounds_spending_and_what_was_chosen() -> None:
+    output, stream = terminal()
+    with showing_progress(output) as advance:
+        assert advance is not None
+        advance(RoundReport(3, 10, 0.25, 1.0, "epsilon", "sex * [bold]age[/]", 12.0))
+        advance(RoundReport(4, None, 0.5, 1.0, "epsilon", "race", 12.0))
+    shown = stream.getvalue()
+    assert "0.5 of 1 epsilon" in shown
+    assert "race" in shown
+
+
+def test_progress_is_a_plain_line_elsewhere_and_nothing_if_quiet(capsys: pytest.CaptureFixture[str]) -> None:
+    for quiet, expected in ((False, "running\nreading\n"), (True, "")):
+        output = Output(quiet=quiet)
+        with showing_progress(output) as advance:
+            assert advance is None
+        with output.busy("reading"):
+            pass
+        assert capsys.readouterr().err == expected
+
+
+def test_busy_shows_a_status_on_a_terminal() -> None:
+    output, stream = terminal()
+    with output.busy("reading [red]x"):
+        pass
+    assert "reading [red]x" in stream.getvalue()
+
+
+def test_results_and_remarks_are_never_read_as_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    output = Output()
+    output.say("[bold]a[/] [red]")
+    output.note("[bold]b[/]")
+    captured = capsys.readouterr()
+    assert captured.out == "[bold]a[/] [red]\n"
+    assert captured.err == "[bold]b[/]\n"
+
+
+def test_errors_of_the_system_are_explained(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(place / "out.csv"))
+
+    monkeypatch.setattr("hedgerow.records.Records.write", fail)
+    result = place.synth()
+    assert result.exit_code == 1
+    assert "No space left on device" in result.stderr
+    assert "the release is complete" in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_a_bug_is_not_hidden(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("hedgerow.records.Records.write", fail)
+    result = place.synth()
+    assert isinstance(result.exception, ZeroDivisionError)
+    assert "the release is complete" in result.stderr
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_interrupts_are_raised_once_and_silence_finalizers(sent: signal.Signals) -> None:
+    before, hook = signal.getsignal(sent), sys.unraisablehook
+    with quiet_interrupts():
+        pass
+    assert sys.unraisablehook is hook
+    try:
+        with pytest.raises(KeyboardInterrupt), quiet_interrupts():
+            signal.raise_signal(sent)
+        assert signal.getsignal(sent) == before
+        assert sys.unraisablehook is not hook
+    finally:
+        sys.unraisablehook = hook
+
+
+def test_what_was_spent_is_said() -> None:
+    assert "0.5 of 1 rho" in spent_sentence(0.5, 1.0, "rho")
+    assert spent_sentence(0.0, 1.0, "rho").startswith("nothing")
