@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -157,3 +158,15 @@ def test_the_risk_is_dealt_out_and_no_more() -> None:
     assert first[0] == pytest.approx(0.2 * FIRST_SHARE)
     assert sum(first) <= 0.2 * (1 + 1e-12)
     assert 0 < TOTAL_SHARE < 1
+
+
+def test_a_private_number_of_records_that_was_never_measured_bounds_nothing() -> None:
+    release = make_release(PureDP(1.0), 0, [("sex", "age")])
+    guessed = dataclasses.replace(release, events=release.events[1:])
+    assert guessed.answer("").low is None
+    assert guessed.answer("job = 'nurse'").low is None  # the error of a marginal says nothing without it
+    found = guessed.answer("sex = 'Male'")
+    assert found.low is not None
+    assert found.low > 0
+    centred = Explicit.of(DOMAIN, ["job"], [-1.0, -1.0, 1.0, 1.0])  # its middle is 0, so the number does not matter
+    assert guessed.answer(centred).low is not None

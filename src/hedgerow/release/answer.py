@@ -76,16 +76,20 @@ class Total:
     """What is known about the number of records.
 
     Attributes:
-        evidence: Where it is private, the noisy number and its noise; None where it is public.
-        value: The number, in counts.
+        value: The mass of the model, in counts.
+        public: Whether the number of records is public, and is ``value``.
+        evidence: Where it is private, the noisy number and its noise; None if it was never measured.
     """
 
     value: float
-    evidence: Evidence | None
+    public: bool
+    evidence: Evidence | None = None
 
     def slack(self, risk: float) -> float:
-        """A bound on how far the number in ``value`` is from the truth."""
-        return 0.0 if self.evidence is None else max(1.0, self.evidence.radius(risk))
+        """A bound on how far ``value`` is from the truth; infinite where nothing is known."""
+        if self.public:
+            return 0.0
+        return math.inf if self.evidence is None else max(1.0, self.evidence.radius(risk))
 
 
 def check_confidence(confidence: float) -> float:
@@ -131,12 +135,13 @@ def intersect(query: LinearQuery, value: float, pieces: Sequence[Evidence], tota
         The answer; its ``covers`` names the piece that is narrowest.
     """
     risk = check_confidence(confidence)
-    kept = risk if total.evidence is None else (1.0 - TOTAL_SHARE) * risk
+    kept = risk if total.public else (1.0 - TOTAL_SHARE) * risk
     radii = [piece.radius(share) for piece, share in zip(pieces, shares(kept), strict=False)]
     lows = [piece.centre - radius for piece, radius in zip(pieces, radii, strict=True)]
     highs = [piece.centre + radius for piece, radius in zip(pieces, radii, strict=True)]
     most = total.value + total.slack(TOTAL_SHARE * risk)
-    least, largest = min(0.0, query.bounds[0]) * most, max(0.0, query.bounds[1]) * most
+    least = query.bounds[0] * most if query.bounds[0] < 0.0 else 0.0
+    largest = query.bounds[1] * most if query.bounds[1] > 0.0 else 0.0
     low, high = _within(max(lows), min(highs), least, largest)
     if _is_whole(query):
         low, high = _to_whole_numbers(low, high)

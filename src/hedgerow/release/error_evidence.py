@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -41,12 +42,13 @@ def from_workload_error(
         workload: What the error is over.
         error: Its noisy maximum.
         neighbours: Gives the sensitivities that the error is in units of.
-        total_slack: Bound on the error of the model's number of records, in counts; 0 if that is public.
+        total_slack: Bound on the error of the model's number of records, in counts: 0 if that is public, infinite if
+            nothing is known of it.
 
     Returns:
         The evidence with the smallest public factors, or None.
     """
-    reaches = list(_reaches(query, workload, neighbours, total_slack))
+    reaches = [reach for reach in _reaches(query, workload, neighbours, total_slack) if math.isfinite(reach[1])]
     if not reaches:
         return None
     factor, offset = min(reaches, key=lambda reach: reach[0] * max(1.0, error.maximum_noise.std) + reach[1])
@@ -62,7 +64,7 @@ def _reaches(
 ) -> Iterator[tuple[float, float]]:
     """Pairs (factor, offset): the answer is off by at most ``factor * maximum + offset``."""
     low, high = query.bounds
-    shift = 0.5 * abs(low + high) * total_slack
+    shift = 0.5 * abs(low + high) * total_slack if low + high else 0.0
     for family in workload.families:
         unit = (float(family.sensitivities(neighbours).max()) + GRID) * _UNIT_ROUNDING
         containing = [scope for scope in family.scopes if set(query.scope) <= set(scope)]

@@ -14,6 +14,7 @@ from hedgerow.errors import ConfigError, QueryError
 from hedgerow.queries.measurement import NoiseKind
 from hedgerow.queries.predicate import parse_predicate
 from hedgerow.queries.query import Conjunction, LinearQuery, Marginal, Measurable
+from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.randomness import Seed, generator
 from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect
 from hedgerow.release.error_evidence import from_workload_error
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from hedgerow.queries.measurement import Measurement
     from hedgerow.queries.workload import Workload
     from hedgerow.records import Records
+
+NOTHING = "nothing: no measurement and no evaluated workload covers this query"
+"""What an answer without an interval covers."""
 
 Method = Literal["systematic", "independent"]
 
@@ -174,7 +178,7 @@ class Release:
             )
             pieces += [] if found is None else [found]
         if not pieces:
-            return Answer(value, None, None, "nothing: no measurement and no evaluated workload covers this query")
+            return Answer(value, None, None, NOTHING)
         return intersect(query, value, pieces, total, confidence)
 
     def _value(self, query: LinearQuery) -> float:
@@ -185,19 +189,23 @@ class Release:
         return float(query.of_table(self.model.marginals([query.scope])[0])[0])
 
     def _total_evidence(self) -> Total:
+        if self.budget.neighbours is Neighbours.REPLACE:
+            return Total(self.total, public=True)
         noisy = [event for event in self.events if event.label == "total" and event.charge > 0.0]
         if not noisy:
-            return Total(self.total, None)
+            return Total(self.total, public=False)
         kind = NoiseKind.GAUSSIAN if "Gaussian" in noisy[0].mechanism else NoiseKind.LAPLACE
 
         def radius(risk: float) -> float:
             return sum_bound(kind, noisy[0].scale, np.ones(1), copies=1, risk=risk)
 
-        return Total(self.total, Evidence(self.total, radius, "the noisy number of records"))
+        return Total(self.total, public=False, evidence=Evidence(self.total, radius, "the noisy number of records"))
 
     def _answer_total(self, query: LinearQuery, value: float, total: Total, confidence: float) -> Answer:
-        if total.evidence is None:
+        if total.public:
             return Answer(value, value, value, "the true answer: the number of records is public")
+        if total.evidence is None:
+            return Answer(value, None, None, NOTHING)
         factor = float(query.of_table(np.array(1.0))[0])
 
         def radius(risk: float) -> float:

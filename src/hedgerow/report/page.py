@@ -15,6 +15,7 @@ from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.errors import MissingExtraError, ReleaseError
 from hedgerow.files import replacing
 from hedgerow.queries.measurement import Measurement
+from hedgerow.queries.query import Conjunction, Floats
 from hedgerow.release import Release
 from hedgerow.release.words import error_sentence
 
@@ -119,14 +120,25 @@ class _Look:
 
 
 def _measured(release: Release) -> Iterator[_Look]:
-    scopes = tuple(dict.fromkeys(each.target.scope for each in release.measurements))
-    tables = dict(zip(scopes, release.model.marginals(scopes), strict=True)) if scopes else {}
-    for each in release.measurements:
-        ratio = _distance(each, each.target.of_table(tables[each.target.scope]))
+    for each, answers in zip(release.measurements, _answers(release), strict=True):
+        ratio = _distance(each, answers)
         yield _Look(each.target.text, each.target.size, each.noise.value.capitalize(), each.scale, ratio)
 
 
-def _distance(measurement: Measurement, answers: np.ndarray) -> float:
+def _answers(release: Release) -> list[Floats]:
+    """The model's answers to what was measured; a condition on many attributes needs no table of them."""
+    targets = [each.target for each in release.measurements]
+    conditions = [each for each in targets if isinstance(each, Conjunction)]
+    sums = iter(release.model.conjunctions(conditions) if conditions else ())
+    scopes = tuple(dict.fromkeys(each.scope for each in targets if not isinstance(each, Conjunction)))
+    tables = dict(zip(scopes, release.model.marginals(scopes), strict=True)) if scopes else {}
+    return [
+        np.array([next(sums)]) if isinstance(each, Conjunction) else each.of_table(tables[each.scope])
+        for each in targets
+    ]
+
+
+def _distance(measurement: Measurement, answers: Floats) -> float:
     """Root mean square difference over the standard deviation of the noise."""
     return float(np.sqrt(np.mean(np.square(measurement.values - answers)))) / measurement.std
 

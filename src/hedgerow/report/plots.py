@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_BARS = 24
+MOST_STEPS = 120
 LONGEST_LABEL = 26
 _WIDTH = 4.5
 _WIDE = 5.4
@@ -72,31 +73,32 @@ def marginal_plot(release: Release, attribute: Attribute, counts: Floats, confid
         counts: The model's counts, shape ``(attribute.size,)``.
         confidence: Of each interval.
     """
-    answers = [
-        release.bound(Conjunction.where(release.domain, {attribute.name: [code]}), float(count), confidence)
-        for code, count in enumerate(counts)
-    ]
+
+    def answer(codes: range) -> Answer:
+        query = Conjunction.where(release.domain, {attribute.name: codes})
+        return release.bound(query, float(counts[codes.start : codes.stop].sum()), confidence)
+
     with drawing_style(f"marginal {attribute.name}"):
         if attribute.size > MOST_BARS and isinstance(attribute, Binned | IntegerRange):
-            axes = _ordered(attribute, counts, answers)
+            axes = _ordered(attribute, counts, answer)
         else:
-            axes = _bars(attribute, counts, answers)
+            axes = _bars(attribute, counts, answer)
         return svg_of(axes, f"synthetic counts of {attribute.name}")
 
 
-def _bars(attribute: Attribute, counts: Floats, answers: Sequence[Answer]) -> Axes:
+def _bars(attribute: Attribute, counts: Floats, answer: Callable[[range], Answer]) -> Axes:
     kept = np.arange(len(counts))
     if len(counts) > MOST_BARS:
         kept = np.sort(np.argsort(-counts, kind="stable")[:MOST_BARS])
     axes = _axes(_WIDTH, 0.55 + 0.2 * len(kept))
     places = np.arange(len(kept))[::-1]
     axes.barh(places, counts[kept], height=0.72, color=BAR)
-    for place, code in zip(places, kept, strict=True):
-        found = answers[int(code)]
+    for place, code in zip(places, kept.tolist(), strict=True):
+        found = answer(range(code, code + 1))
         if found.low is not None and found.high is not None:
             axes.plot([found.low, found.high], [place, place], color=PAPER, linewidth=3.4, solid_capstyle="butt")
             axes.plot([found.low, found.high], [place, place], color=NOISE, linewidth=1.6, marker="|", markersize=7)
-    axes.set_yticks(places, [shortened(attribute.label(int(code))) for code in kept])
+    axes.set_yticks(places, [shortened(attribute.label(code)) for code in kept.tolist()])
     axes.set_ylim(-0.6, len(kept) - 0.4)
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
@@ -107,21 +109,29 @@ def _bars(attribute: Attribute, counts: Floats, answers: Sequence[Answer]) -> Ax
     return axes
 
 
-def _ordered(attribute: Binned | IntegerRange, counts: Floats, answers: Sequence[Answer]) -> Axes:
-    """Ordinary codes as steps over their values; missing and other are told beside."""
-    codes = np.arange(attribute.ordinary)
-    if isinstance(attribute, IntegerRange):
-        edges = attribute.minimum - 0.5 + np.arange(attribute.ordinary + 1)
-    else:
-        edges = np.array(attribute.edges)
+def _ordered(attribute: Binned | IntegerRange, counts: Floats, answer: Callable[[range], Answer]) -> Axes:
+    """Ordinary codes as steps over their values, several to a step where there are many; the others told beside."""
+    size = -(-attribute.ordinary // MOST_STEPS)
+    starts = np.arange(0, attribute.ordinary, size)
+    bounds = np.append(starts, attribute.ordinary)
+    edges = (
+        bounds + attribute.minimum - 0.5 if isinstance(attribute, IntegerRange) else np.array(attribute.edges)[bounds]
+    )
     axes = _axes(_WIDTH, 2.3)
-    axes.stairs(counts[codes], edges, fill=True, color=BAR, alpha=0.85)
-    if all(found.low is not None for found in answers):
-        lows = np.array([found.low for found in answers], dtype=np.float64)[codes]
-        highs = np.array([found.high for found in answers], dtype=np.float64)[codes]
-        axes.vlines((edges[:-1] + edges[1:]) / 2.0, lows, highs, color=NOISE, linewidth=1.0)
+    axes.stairs(np.add.reduceat(counts[: attribute.ordinary], starts), edges, fill=True, color=BAR, alpha=0.85)
+    for start, stop, middle in zip(
+        bounds[:-1].tolist(), bounds[1:].tolist(), (edges[:-1] + edges[1:]) / 2, strict=True
+    ):
+        found = answer(range(start, stop))
+        if found.low is not None and found.high is not None:
+            axes.plot([middle, middle], [found.low, found.high], color=NOISE, linewidth=1.0)
     beside = [f"{attribute.label(code)}: {counts[code]:,.0f}" for code in range(attribute.ordinary, attribute.size)]
-    axes.set(xlabel=shortened("; ".join([attribute.name, *beside]), 60), ylabel="records per value", ylim=(0, None))
+    each = "value" if isinstance(attribute, IntegerRange) else "bin"
+    axes.set(
+        xlabel=shortened("; ".join([attribute.name, *beside]), 60),
+        ylabel=f"records per {each}" if size == 1 else f"records per {size:,} {each}s",
+        ylim=(0, None),
+    )
     return axes
 
 
