@@ -42,7 +42,8 @@ def _table(name: str, rows: list[Row]) -> Table:
         table.add_column(column, justify="right")
     table.add_column("note")
     for row in rows:
-        table.add_row(row.name, f"{row.ours_seconds:.4g} s", f"{row.reference_seconds:.4g} s", f"{row.ratio:.1f}", row.note)
+        ours, reference = (f"{number:.4g} {row.unit}" for number in (row.ours_seconds, row.reference_seconds))
+        table.add_row(row.name, ours, reference, f"{row.ratio:.1f}", row.note)
     return table
 
 

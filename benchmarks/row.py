@@ -16,12 +16,14 @@ class Row:
         ours_seconds: CPU seconds of our code.
         reference_seconds: CPU seconds of the reference, extrapolated where the note says so.
         note: How the reference works.
+        unit: Of both numbers, where they are not seconds.
     """
 
     name: str
     ours_seconds: float
     reference_seconds: float
     note: str = ""
+    unit: str = "s"
 
     @property
     def ratio(self) -> float:
