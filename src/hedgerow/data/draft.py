@@ -85,7 +85,7 @@ def draft_domain(
             raise ColumnError(problem, file=reader.file, column=column, remedy="correct the name of the column")
     summaries = {column: _Summary() for column in wanted}
     n_rows = 0
-    for batch in reader.batches(wanted):
+    for batch in reader.batches(wanted, wanted):
         n_rows += batch.num_rows
         for column, summary in summaries.items():
             summary.add(batch.column(column))

@@ -1,7 +1,7 @@
 """Columns of data to codes, from the public attribute alone.
 
-A column is first reduced to its distinct values; only these are looked at one by one, so the cost follows the
-variety of a column and not its length.
+A column of categories is first reduced to its distinct values, which are then looked at one by one; numbers are
+looked at all at once.
 
 How a cell finds its code, in this order:
 
@@ -38,6 +38,7 @@ Found = NDArray[np.int64]
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _INTEGER = r"^[+-]?[0-9]{1,18}$"
+_SHORT_RANGE = 1 << 12
 _INT64_MAX = 2**63 - 1
 _SPELLINGS = {"true": ("true", "True", "TRUE"), "false": ("false", "False", "FALSE")}
 
@@ -90,11 +91,19 @@ def encoder(attribute: Attribute) -> Encoder:
 class Encoder(ABC):
     """Turns Arrow columns of one attribute into codes."""
 
+    _by_value = True
+    """Whether numbers are looked at one by one."""
+
     def __init__(self, attribute: Attribute) -> None:
         """Remember the codes of the declared values."""
         self.attribute = attribute
         self.dtype = smallest_unsigned(attribute.size)
         self._empty = Fault.MISSING if attribute.missing_code is None else attribute.missing_code
+
+    @property
+    def prefers_dictionary(self) -> bool:
+        """Whether texts are best handed over as an Arrow dictionary: where they are expected to repeat often."""
+        return self._by_value
 
     def codes(self, column: pa.Array[Any]) -> Found:
         """Codes of a column.
@@ -108,17 +117,18 @@ class Encoder(ABC):
         Raises:
             UnsupportedTypeError: The column holds something else.
         """
-        kind = column.type
-        if pa.types.is_null(kind):
-            return np.full(len(column), self._empty, dtype=np.int64)
-        distinct: Any = column if pa.types.is_dictionary(kind) else plain(column).dictionary_encode()
+        values = plain(column)
+        text = pa.types.is_string(values.type)
+        if not pa.types.is_dictionary(values.type) and not (self.prefers_dictionary if text else self._by_value):
+            return self._codes_of(values)
+        distinct: Any = column if pa.types.is_dictionary(values.type) else values.dictionary_encode()
         mapping = self._codes_of(plain(distinct.dictionary))
         indices = distinct.indices.cast(pa.int64()).fill_null(len(mapping)).to_numpy(zero_copy_only=False)
         found: Found = np.append(mapping, np.int64(self._empty))[indices]
         return found
 
     def _codes_of(self, values: pa.Array[Any]) -> Found:
-        """Codes of distinct values: of numbers, or of texts."""
+        """Codes of values: of numbers, or of texts."""
         kind = values.type
         if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
             return self._of_texts(values)
@@ -186,6 +196,8 @@ class CategoricalEncoder(Encoder):
 class NumericEncoder(Encoder):
     """Turns texts into numbers; the subclasses turn numbers into codes."""
 
+    _by_value = False
+
     @abstractmethod
     def _ordinary(self, numbers: NDArray[Any]) -> Found:
         """Codes of numbers that are not the missing or the other value, or a fault that "other" may take."""
@@ -201,18 +213,23 @@ class NumericEncoder(Encoder):
         return codes
 
     def _of_texts(self, texts: pa.Array[Any]) -> Found:
-        codes = np.full(len(texts), self._or_other(Fault.NOT_A_NUMBER), dtype=np.int64)
+        codes = np.empty(len(texts), dtype=np.int64)
         whole = _matching(texts, _INTEGER)
         other = _matching(texts, _NUMBER) & ~whole
         for chosen, kind in ((whole, pa.int64()), (other, pa.float64())):
             if chosen.any():
                 unsigned = pc.replace_substring_regex(texts.filter(pa.array(chosen)), r"^\+", "")
                 codes[chosen] = self._of_numbers(unsigned.cast(kind).to_numpy(zero_copy_only=False))
-        for position in np.flatnonzero(~(whole | other)):
-            declared = self._declared(texts[int(position)].as_py() or None)
-            if declared is not None:
-                codes[position] = declared
+        rest = ~(whole | other)
+        if rest.any():
+            words: Any = texts.filter(pa.array(rest)).dictionary_encode()
+            of_word = [self._of_word(word) for word in words.dictionary.to_pylist()]
+            codes[rest] = np.array([*of_word, self._empty])[words.indices.fill_null(len(of_word)).to_numpy()]
         return codes
+
+    def _of_word(self, word: str) -> int:
+        declared = self._declared(word or None)
+        return self._or_other(Fault.NOT_A_NUMBER) if declared is None else declared
 
 
 @final
@@ -220,6 +237,11 @@ class IntegerEncoder(NumericEncoder):
     """Subtracts the smallest number."""
 
     attribute: IntegerRange
+
+    @property
+    def prefers_dictionary(self) -> bool:
+        """For short ranges."""
+        return self.attribute.size <= _SHORT_RANGE
 
     def _ordinary(self, numbers: NDArray[Any]) -> Found:
         low, high = self.attribute.minimum, self.attribute.maximum

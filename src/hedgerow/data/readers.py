@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -43,12 +43,13 @@ class Reader:
     Attributes:
         file: What messages call it: the path, or what kind of object it is.
         names: Names of its columns, in order; a name may come twice.
-        batches: Reads the named columns.
+        batches: Reads the named columns; of those that are also in the second argument, texts are best read as
+            dictionaries.
     """
 
     file: str
     names: tuple[str, ...]
-    batches: Callable[[Sequence[str]], Batches]
+    batches: Callable[[Sequence[str], Collection[str]], Batches]
 
 
 def open_table(source: object) -> Reader:
@@ -102,7 +103,7 @@ def _unreadable(path: Path, error: OSError) -> UnreadableTableError:
 
 
 def _from_arrow(file: str, schema: pa.Schema, stream: Callable[[], Iterator[pa.RecordBatch]]) -> Reader:
-    def batches(names: Sequence[str]) -> Batches:
+    def batches(names: Sequence[str], _: Collection[str]) -> Batches:
         for batch in stream():
             yield batch.select(list(names))
 
@@ -126,7 +127,7 @@ def _from_pandas(frame: Any) -> Reader:
                 remedy=f"make it one type, for example frame[{name!r}].astype(str)",
             ) from None  # Arrow's own message shows a value
 
-    def batches(wanted: Sequence[str]) -> Batches:
+    def batches(wanted: Sequence[str], _: Collection[str]) -> Batches:
         for start in range(0, len(frame), BATCH_ROWS):
             yield pa.RecordBatch.from_arrays([column(name, start) for name in wanted], names=list(wanted))
 
@@ -139,8 +140,8 @@ def _from_parquet(path: Path) -> Reader:
     except pa.ArrowException as error:
         _refuse_parquet(path, error)
 
-    def batches(names: Sequence[str]) -> Batches:
-        texts = [name for name in names if schema.field(name).type in (pa.string(), pa.large_string())]
+    def batches(names: Sequence[str], repetitive: Collection[str]) -> Batches:
+        texts = [name for name in repetitive if schema.field(name).type in (pa.string(), pa.large_string())]
         try:
             with pa.parquet.ParquetFile(path, read_dictionary=texts) as file:
                 yield from file.iter_batches(BATCH_ROWS, columns=list(names))
@@ -169,10 +170,12 @@ def _from_csv(path: Path) -> Reader:
         raise UnreadableTableError("a column name that is not UTF-8", file=str(path), remedy="save the file as UTF-8")
     names = tuple(header)
 
-    def batches(wanted: Sequence[str]) -> Batches:
+    def batches(wanted: Sequence[str], repetitive: Collection[str]) -> Batches:
         broken: list[int] = []
+        words = pa.dictionary(pa.int32(), pa.string())
+        types = {name: words if name in repetitive else pa.string() for name in wanted}
         try:
-            with _csv_stream(path, names, wanted, broken) as stream:
+            with _csv_stream(path, names, types, broken) as stream:
                 yield from stream
         except pa.ArrowInvalid:
             broken.append(0)
@@ -191,13 +194,12 @@ def _text(path: Path) -> Any:
 
 
 def _csv_stream(
-    path: Path, names: Sequence[str], wanted: Sequence[str], broken: list[int]
+    path: Path, names: Sequence[str], types: Mapping[str, pa.DataType], broken: list[int]
 ) -> pa.csv.CSVStreamingReader:
     def note(row: pa.csv.InvalidRow) -> Literal["skip"]:
         broken.append(row.actual_columns)
         return "skip"
 
-    text = pa.dictionary(pa.int32(), pa.string())
     file: Any = pa.input_stream(path, compression="detect")
     return pa.csv.open_csv(
         file,
@@ -206,7 +208,7 @@ def _csv_stream(
             newlines_in_values=True, ignore_empty_lines=len(names) > 1, invalid_row_handler=note
         ),
         convert_options=pa.csv.ConvertOptions(
-            column_types=dict.fromkeys(wanted, text), include_columns=list(wanted), strings_can_be_null=False
+            column_types=types, include_columns=list(types), strings_can_be_null=False
         ),
     )
 

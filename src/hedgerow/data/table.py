@@ -165,7 +165,8 @@ def _encode(reader: Reader, domain: Domain, weights: Weights | None, *, coded: b
     parts: dict[str, list[Codes]] = {name: [] for name in encoders}
     count_column = [] if weights is None else [weights.column]
     row = 1
-    for batch in reader.batches([*encoders, *count_column]):
+    repetitive = [name for name, column_encoder in encoders.items() if column_encoder.prefers_dictionary]
+    for batch in reader.batches([*encoders, *count_column], repetitive):
         for name, column_encoder in encoders.items():
             column = batch.column(name)
             try:
