@@ -132,6 +132,7 @@ def _ordered(attribute: Binned | IntegerRange, counts: Floats, answer: Callable[
         ylabel=f"records per {each}" if size == 1 else f"records per {size:,} {each}s",
         ylim=(0, None),
     )
+    _few_ticks(axes)
     return axes
 
 
@@ -142,10 +143,12 @@ def _axes(width: float, height: float) -> Axes:
 
 
 def _few_ticks(axes: Axes) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
     def with_separators(value: float, _: Any) -> str:
         return f"{value:,.6g}"
 
-    axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
-    axes.xaxis.set_major_formatter(FuncFormatter(with_separators))
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    for axis in (axes.xaxis, axes.yaxis):
+        if not isinstance(axis.get_major_locator(), FixedLocator):  # names stay names
+            axis.set_major_formatter(FuncFormatter(with_separators))
