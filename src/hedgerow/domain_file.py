@@ -108,6 +108,14 @@ def write_domain(domain: Domain, path: str | os.PathLike[str]) -> None:
 
     Raises:
         DomainError: The ending is another one.
+
+    Example:
+        >>> import tempfile
+        >>> domain = Domain([Categorical("smokes", ("no", "yes"))])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_domain(domain, Path(folder, "d.yaml"))
+        ...     read_domain(Path(folder, "d.yaml")) == domain
+        True
     """
     ending = Path(path).suffix.lower()
     if ending not in (".json", ".yaml", ".yml"):
@@ -121,7 +129,14 @@ def write_domain(domain: Domain, path: str | os.PathLike[str]) -> None:
 
 
 def yaml_text(content: Mapping[str, Any]) -> str:
-    """YAML of a mapping, its texts quoted, so that every YAML reader takes them for texts."""
+    """YAML of a mapping, its texts quoted, so that every YAML reader takes them for texts.
+
+    Example:
+        >>> print(yaml_text({"smokes": ["no", "yes"]}), end="")
+        "smokes":
+        - "no"
+        - "yes"
+    """
     return yaml.dump(content, Dumper=_Dumper, default_flow_style=None, sort_keys=False, allow_unicode=True, width=110)
 
 

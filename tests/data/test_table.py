@@ -102,6 +102,14 @@ def test_commas_quotes_and_line_ends_inside_values(tmp_path: Path) -> None:
     assert read_table(path, Domain([Categorical("v", values)])).columns[0].tolist() == [0, 1, 2, 3]
 
 
+def test_line_ends_inside_values_at_the_border_of_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hedgerow.data.readers._BLOCK_BYTES", 100)
+    path = tmp_path / "t.csv"
+    path.write_text("v,w\n" + '"one\ntwo\nthree",0\n' * 1000)
+    domain = Domain([Categorical("v", ("one\ntwo\nthree", "x")), IntegerRange("w", 0, 1)])
+    assert read_table(path, domain).total() == 1000
+
+
 def test_blank_lines_are_no_records_but_empty_cells_are(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b\n0,1\n\n1,0\n\n")

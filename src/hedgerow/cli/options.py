@@ -117,6 +117,10 @@ def budget_of(epsilon: float | None, delta: float | None, rho: float | None, nei
     Raises:
         typer.BadParameter: They describe none, or two.
         ConfigError: An amount is out of its range.
+
+    Example:
+        >>> budget_of(1.0, None, None, Neighbours.REPLACE)
+        PureDP(epsilon=1.0, neighbours=<Neighbours.REPLACE: 'replace'>)
     """
     from hedgerow.privacy.budget import ZCDP, ApproxDP, PureDP
 
@@ -134,6 +138,10 @@ def algorithm_of(mechanism: Mechanism, rounds: str) -> MWEM:
 
     Raises:
         typer.BadParameter: The rounds are neither a number nor a known word.
+
+    Example:
+        >>> algorithm_of(Mechanism.MWEM, "12").rounds
+        12
     """
     from hedgerow.algorithms.mwem import MWEM
 

@@ -21,6 +21,13 @@ def check_outputs(paths: Mapping[str, Path | None], *, inputs: Iterable[Path], f
 
     Raises:
         ConfigError: A folder is missing or cannot be written to, a file exists, or two paths are the same.
+
+    Example:
+        >>> check_outputs({"--report": Path("none/report.html")}, inputs=[], force=False)
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: --report: the folder none does not exist
+          Remedy: make it, or name another file
     """
     given = {option: path for option, path in paths.items() if path is not None}
     for option, path in given.items():
@@ -48,6 +55,9 @@ def check_records_ending(option: str, path: Path) -> None:
 
     Raises:
         ConfigError: The ending is neither ``.csv`` nor ``.parquet`` (or ``.pq``).
+
+    Example:
+        >>> check_records_ending("--output", Path("synthetic.parquet"))
     """
     if path.suffix.lower() not in RECORD_ENDINGS:
         raise ConfigError(

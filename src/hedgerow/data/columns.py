@@ -37,6 +37,12 @@ def select_columns(
     Raises:
         ColumnError: A column is missing, there twice, or neither declared nor to be ignored.
         DomainError: A wanted column is not in the domain.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)])
+        >>> select_columns("t.csv", ["b", "c"], domain, count_column=None, columns=["b"], extra_columns="error").names
+        ('b',)
     """
     wanted = domain if columns is None else domain.project([columns] if isinstance(columns, str) else columns)
     needed = [*wanted.names] if count_column is None else [*wanted.names, count_column]

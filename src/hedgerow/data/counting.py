@@ -82,6 +82,14 @@ def count_marginals(
 
     Raises:
         MarginalTooLargeError: A table does not fit into memory.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)])
+        >>> columns = [np.array([0, 1, 1], dtype=np.uint8), np.array([2, 0, 0], dtype=np.uint8)]
+        >>> count_marginals(domain, columns, None, [("a", "b")])
+        [array([[0., 0., 1.],
+               [2., 0., 0.]])]
     """
     records = _Records(columns, np.empty(0, dtype=np.int64) if weights is None else weights)
     # Few records: the sums over cells cost more than the passes over the records, so the blocks are smaller.
@@ -114,6 +122,13 @@ def count_conjunctions(
 
     Returns:
         Shape ``(len(queries),)``, in counts.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain([IntegerRange("a", 0, 9)])
+        >>> column = np.array([1, 5, 9], dtype=np.uint8)
+        >>> count_conjunctions(domain, [column], None, [Conjunction.where(domain, {"a": range(5, 10)})])
+        array([2.])
     """
     answers = np.zeros(len(queries))
     by_scope: dict[Clique, list[int]] = {}

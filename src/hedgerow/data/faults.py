@@ -28,7 +28,18 @@ class _Faulty:
 
 
 class FaultLog:
-    """Faults by column and kind, in the order in which they were met."""
+    """Faults by column and kind, in the order in which they were met.
+
+    Example:
+        >>> from hedgerow.data.encoding import encoder
+        >>> age = IntegerRange("age", 0, 99)
+        >>> column, codes = pa.array([20, 120]), encoder(age).codes
+        >>> log = FaultLog("t.csv", show_values=False)
+        >>> log.check("age", codes(column), column, 1, codes)
+        >>> log.raise_any({"age": age})
+        Traceback (most recent call last):
+        hedgerow.errors.OutOfRangeError: t.csv, column 'age', 1 row (first: 2): a number outside the declared range ...
+    """
 
     def __init__(self, file: str, *, show_values: bool) -> None:
         """Start empty.

@@ -62,6 +62,11 @@ def open_table(source: object) -> Reader:
     Raises:
         UnreadableTableError: It is not there, empty, truncated, or of an unknown kind.
         ColumnError: A column of a pandas data frame mixes types.
+
+    Example:
+        >>> reader = open_table(pa.table({"a": ["x", "y"], "b": [1, 2]}))
+        >>> reader.file, reader.names, [batch.num_rows for batch in reader.batches(["a"], ["a"])]
+        ('the Arrow table', ('a', 'b'), [2])
     """
     if isinstance(source, str | os.PathLike):
         return _open_file(Path(source))
@@ -208,7 +213,7 @@ def _csv_stream(
             newlines_in_values=True, ignore_empty_lines=len(names) > 1, invalid_row_handler=note
         ),
         convert_options=pa.csv.ConvertOptions(
-            column_types=types, include_columns=list(types), strings_can_be_null=False
+            column_types=dict(types), include_columns=list(types), strings_can_be_null=False
         ),
     )
 

@@ -79,6 +79,10 @@ class Total:
         value: The mass of the model, in counts.
         public: Whether the number of records is public, and is ``value``.
         evidence: Where it is private, the noisy number and its noise; None if it was never measured.
+
+    Example:
+        >>> Total(100.0, public=True).slack(0.05), Total(100.0, public=False).slack(0.05)
+        (0.0, inf)
     """
 
     value: float
@@ -133,6 +137,14 @@ def intersect(query: LinearQuery, value: float, pieces: Sequence[Evidence], tota
 
     Returns:
         The answer; its ``covers`` names the piece that is narrowest.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> query = Conjunction.where(Domain((IntegerRange("a", 0, 1),)), {"a": [1]})
+        >>> piece = Evidence(40.0, lambda risk: 5.4, "a measurement")
+        >>> found = intersect(query, 50.0, [piece], Total(100.0, public=True), 0.95)
+        >>> found.value, found.low, found.high
+        (45.0, 35.0, 45.0)
     """
     risk = check_confidence(confidence)
     kept = risk if total.public else (1.0 - TOTAL_SHARE) * risk

@@ -122,6 +122,14 @@ class Container:
         path: The file.
         content: What was written as JSON.
         table: Size and checksum of every array, by name.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_container(f"{folder}/a.release", {"note": "hello"}, {"numbers": np.arange(3)})
+        ...     opened = Container.open(f"{folder}/a.release")
+        ...     opened.content["note"], opened.array("numbers").tolist()
+        ('hello', [0, 1, 2])
     """
 
     path: Path

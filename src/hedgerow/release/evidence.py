@@ -24,6 +24,10 @@ class Evidence:
         centre: Middle of the interval, in counts.
         radius: Half its width, in counts, as a function of the probability that the interval may miss.
         source: Where it comes from, in words.
+
+    Example:
+        >>> Evidence(40.0, lambda risk: 2.0 / risk, "a guess").radius(0.1)
+        20.0
     """
 
     centre: float

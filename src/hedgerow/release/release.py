@@ -54,6 +54,19 @@ class Release:
         error: The noisy estimate of the workload's error, if a share of the budget was given to it.
         total: Number of records, noisy under add-remove, in counts.
         provenance: How it came about.
+
+    Example:
+        >>> import hedgerow
+        >>> import pyarrow as pa
+        >>> domain = hedgerow.Domain((hedgerow.Categorical("sex", ("F", "M")), hedgerow.IntegerRange("age", 0, 2)))
+        >>> table = hedgerow.read_table(pa.table({"sex": ["F", "M"] * 400, "age": [0, 1, 2, 2] * 200}), domain)
+        >>> workload = hedgerow.Workload.marginals(domain, order=2)
+        >>> release = hedgerow.MWEM().run(table, workload, hedgerow.PureDP(5.0), noise=hedgerow.SeededNoise(0))
+        >>> len(release.sample(30)), release.marginal(["sex"]).column_names, release.provenance.stamp
+        (30, ['sex', 'count'], 'NOT PRIVATE: seeded')
+        >>> answer = release.answer("sex = 'M' and age = 2")
+        >>> answer.low <= 200 <= answer.high
+        True
     """
 
     model: Model

@@ -35,7 +35,13 @@ def shortened(text: str, longest: int = LONGEST_LABEL) -> str:
 
 
 def spending_plot(events: Sequence[Event], limit: float, unit: str) -> str:
-    """Sum of the charges after each event, and the limit, as SVG."""
+    """Sum of the charges after each event, and the limit, as SVG.
+
+    Example:
+        >>> event = Event("measure", "discrete Laplace", "sex", 1.0, 2.0, 0.5, "epsilon", "add-remove", 2)
+        >>> "looks at the data" in spending_plot([event], 1.0, "epsilon")
+        True
+    """
     spent = list(accumulate(event.charge for event in events))
     with drawing_style("spending"):
         axes = _axes(_WIDE, 2.2)
@@ -52,7 +58,12 @@ def spending_plot(events: Sequence[Event], limit: float, unit: str) -> str:
 
 
 def fit_plot(ratios: Sequence[float]) -> str:
-    """Distance of the model from each measurement, in standard deviations of its noise, as SVG."""
+    """Distance of the model from each measurement, in standard deviations of its noise, as SVG.
+
+    Example:
+        >>> fit_plot([0.9, 1.1]).startswith("<svg")
+        True
+    """
     with drawing_style("fit"):
         axes = _axes(_WIDE, 1.9)
         numbers = np.arange(1, len(ratios) + 1)

@@ -58,6 +58,12 @@ def svg_of(axes: Axes, description: str) -> str:
     Args:
         axes: Made inside ``drawing_style``.
         description: What it shows, for people who do not see it; plain text.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> with drawing_style("example"):
+        ...     svg_of(Figure().add_subplot(), "an empty plot")[:40]
+        '<svg role="img" aria-label="an empty plo'
     """
     from html import escape
 
