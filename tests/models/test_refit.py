@@ -9,7 +9,8 @@ import pytest
 
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
-from hedgerow.models import refit as refit_module
+from hedgerow.models import grouping, layout
+from hedgerow.models import steps as steps_module
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.parts import components
 from hedgerow.models.refit import Proximal, Refit, Sweeps, refit
@@ -152,6 +153,34 @@ def test_parts_equal_the_whole(rule: Refit, monkeypatch: pytest.MonkeyPatch) -> 
         np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_groups_equal_steps_on_the_whole(rule: Refit, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In their order, the steps of groups give the same hypothesis as steps on all cells."""
+    monkeypatch.setattr(Histogram, "parts", lambda self, scopes: [])
+    monkeypatch.setattr(layout, "ROW_CELLS", 16)
+    monkeypatch.setattr(layout, "BLOCK_CELLS", 64)
+    domain = domain_of(3, 2, 4, 2, 7, 2)
+    total = 400.0
+    real = truth(domain, total, seed=7)
+    known = [measured(target, answers(real, target) - 2.0) for target in targets_of(domain, kind)]
+    whole, split = (Histogram(domain, total) for _ in range(2))
+    monkeypatch.setattr(grouping, "LARGE_CELLS", 2)
+    cut = grouping.grouped(split, known, ordered=False)
+    assert sorted(i for group in cut for i in group.members) == list(range(len(known)))
+    assert len(cut) < len(known)
+    assert any(group.scope for group in cut)
+    order = list(range(len(known))) if isinstance(rule, Sweeps) else [i for group in cut for i in group.members]
+    refit(split, known, rule)
+    monkeypatch.setattr(grouping, "LARGE_CELLS", 2**30)
+    refit(whole, [known[i] for i in order], rule)
+    np.testing.assert_allclose(
+        split.marginals([domain.names])[0], whole.marginals([domain.names])[0], rtol=1e-7, atol=1e-9
+    )
+    loaded = Histogram.from_potentials(domain, total, split.potentials())
+    np.testing.assert_allclose(loaded.marginals([domain.names])[0], split.marginals([domain.names])[0], rtol=1e-8)
+
+
 def test_parts_with_vanished_cells_are_rebuilt_in_log_space() -> None:
     domain = domain_of(2, 2, 3, 4)
     models = [Histogram(domain, 10.0) for _ in range(2)]
@@ -257,7 +286,7 @@ def test_models_without_their_own_sweeps_are_fitted_step_by_step(monkeypatch: py
     for rule in (Sweeps(5), Proximal()):
         for plain in (False, True):
             if plain:
-                monkeypatch.setattr(refit_module, "SweepsConjunctions", Plain)
+                monkeypatch.setattr(steps_module, "SweepsConjunctions", Plain)
             model = Histogram(domain, 40.0)
             refit(model, known, rule)
             fitted.append(model.marginals([domain.names])[0])

@@ -186,8 +186,8 @@ class Cells:
             tables: For each clique its log-factors.
             steps: Slices and their log-factors.
         """
-        if base is None and not tables and not steps:
-            self.clear()
+        if not tables and not steps:
+            self._start(base)
             return
         layout = self.layout
         rows = [
@@ -209,6 +209,18 @@ class Cells:
             return math.fsum(_exponentiate(block, highest) for block in self.weights[start:stop])
 
         self.mass = math.fsum(self._in_parts(exponentiate))
+        self.moved = 0.0
+        self._error = 0.0
+
+    def _start(self, base: Floats | None) -> None:
+        if base is None:
+            self.clear()
+            return
+        scale = 1.0 / float(base.max())
+        scale = scale if math.isfinite(scale) else 1.0
+        np.multiply(base, scale, out=self.weights)
+        self.weights[self.weights < math.exp(LOG_FLUSH)] = 0.0
+        self.mass = float(self.weights.sum())
         self.moved = 0.0
         self._error = 0.0
 

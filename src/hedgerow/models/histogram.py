@@ -133,6 +133,11 @@ class Histogram:
         self._terms = Terms()
         self._rebuild()
 
+    def restart(self, base: Floats) -> None:
+        """Undo all updates and start from another base, shape ``domain.shape``; it is copied."""
+        self._base = _checked(np.asarray(base), self._cells.layout)
+        self.reset()
+
     def copy(self) -> Histogram:
         """An independent model in the same state."""
         check_fits(self.domain, copies=1)
@@ -220,6 +225,27 @@ class Histogram:
             self._flush()
         self._terms.add_table(clique, table)
         self._pending = (clique, table if self._pending is None else self._pending[1] + table)
+
+    def reweigh_all(self, factors: Potentials) -> None:
+        """Multiply by many tables and steps at once, in one pass, and scale back to the total.
+
+        Args:
+            factors: Log-factors over scopes that a small table together can hold; their base is not used.
+        """
+        scopes = [*factors.tables, *(query.scope for query in factors.steps)]
+        clique = self.domain.clique(name for scope in scopes for name in scope)
+        self._flush()
+        self._terms.add(factors)
+        table = np.zeros(self.domain.shape_of(clique))
+        for scope, part in factors.tables.items():
+            table += _spread(part, scope, clique)
+        for query, step in factors.steps.items():
+            table += _spread(step * query.values(), query.scope, clique)
+        self._pending = (clique, table)
+
+    def table_cells(self, clique: Clique) -> int:
+        """Size of the table of a clique, spread over rows as the passes use it."""
+        return self._cells.layout.spread_cells(clique)
 
     def sweep(
         self, queries: Sequence[Conjunction], targets: Floats, rates: Floats, sweeps: int, *, implicit: bool
@@ -358,6 +384,11 @@ class Histogram:
         self._pending = None
         steps = [(self._slice(query), step) for query, step in self._terms.steps()]
         self._cells.rebuild(self._base, self._terms.tables, steps)
+
+
+def _spread(table: Floats, scope: Clique, clique: Clique) -> Floats:
+    """A table with an axis of size 1 for each attribute of the clique that is not in its scope."""
+    return np.expand_dims(table, tuple(i for i, name in enumerate(clique) if name not in scope))
 
 
 def _log_range(weights: Floats) -> float:

@@ -158,6 +158,12 @@ class Layout:
         full = np.broadcast_to(shaped, (frame.rows, *self.shape[self._first_inner :]))
         return np.ascontiguousarray(full).reshape(frame.rows, self.rows_shape[2])
 
+    def spread_cells(self, clique: Clique) -> int:
+        """Size of a table of a clique as ``spread`` makes it."""
+        axes = self.axes(clique)
+        rows = math.prod(self.shape[axis] for axis in axes if axis < self._first_inner)
+        return rows * (self.rows_shape[2] if any(axis >= self._first_inner for axis in axes) else 1)
+
     def empty_sums(self, frame: Frame) -> Floats:
         """Zeros to add rows into."""
         return np.zeros((frame.rows, 1 if frame.narrow else self.rows_shape[2]))

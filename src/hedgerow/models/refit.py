@@ -7,18 +7,20 @@ Everything here is a function of noisy answers, so it costs no privacy. Step siz
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, final
 
 import numpy as np
 
 from hedgerow.errors import ConfigError
+from hedgerow.models.grouping import grouped
 from hedgerow.models.histogram import Histogram
-from hedgerow.models.implicit import marginal_step, query_step
-from hedgerow.models.model import Model, SweepsConjunctions
+from hedgerow.models.model import Model
+from hedgerow.models.steps import Run, explicit, implicit, runs, stable
 from hedgerow.queries.measurement import Measurement
-from hedgerow.queries.query import Conjunction, Floats, LinearQuery
+from hedgerow.queries.query import Floats, LinearQuery
 
 _FIRST_STEP = 4.0
 _LONGEST = 1e12
@@ -56,13 +58,16 @@ class Sweeps:
         """Take the steps, in the order of the measurements."""
         targets = [self._target(measured, model.total) for measured in measurements]
         rates = [self._rate(measured) for measured in measurements]
-        groups = _groups(model, measurements)
-        if len(groups) == 1:
-            _explicit(model, measurements, targets, rates, self.sweeps)
+        plan = [
+            (group, runs(measurements, targets, rates, group.members))
+            for group in grouped(model, measurements, ordered=True)
+        ]
+        if len(plan) == 1 and len(plan[0][1]) == 1:
+            plan[0][0].run(model, lambda marginal: explicit(marginal, plan[0][1][0], self.sweeps))
             return
         for _ in range(self.sweeps):
-            for group in groups:
-                _explicit(model, measurements[group], targets[group], rates[group], 1)
+            for group, steps in plan:
+                group.run(model, partial(_each, explicit, steps))
 
     def _target(self, measured: Measurement, total: float) -> Floats:
         fractions = measured.values / total
@@ -114,13 +119,16 @@ class Proximal:
         model.reset()
         targets = [measured.values / model.total for measured in measurements]
         lengths = [self._length(measured, model.total) for measured in measurements]
-        groups = _groups(model, measurements)
+        groups = grouped(model, measurements, ordered=False)
         for share in self._shares(max(lengths)):
+            rates = [share * length for length in lengths]
             for group in groups:
-                _implicit(model, measurements[group], targets[group], [share * t for t in lengths[group]])
+                group.run(model, partial(_each, implicit, runs(measurements, targets, rates, group.members)))
+        near = [np.clip(t, *measured.target.bounds) for t, measured in zip(targets, measurements, strict=True)]
+        rates = [_polish_rate(measured, length) for measured, length in zip(measurements, lengths, strict=True)]
         for _ in range(self.polish):
             for group in groups:
-                _polish(model, measurements[group], targets[group], lengths[group])
+                group.run(model, partial(_each, stable, runs(measurements, near, rates, group.members)))
 
     def _length(self, measured: Measurement, total: float) -> float:
         sigma = measured.std / total
@@ -175,81 +183,12 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Refit) -> Non
         rule.fit(model, list(measurements))
 
 
-def _groups(model: Model, measurements: Sequence[Measurement]) -> list[slice]:
-    """Runs of conjunctions that the model can sweep in one go; other measurements one by one."""
-    sweepable = [
-        isinstance(model, SweepsConjunctions) and isinstance(measured.target, Conjunction) for measured in measurements
-    ]
-    groups: list[slice] = []
-    for i, joins in enumerate(sweepable):
-        if joins and i > 0 and sweepable[i - 1]:
-            groups[-1] = slice(groups[-1].start, i + 1)
-        else:
-            groups.append(slice(i, i + 1))
-    return groups
+def _each(step: Callable[[Model, Run], None], steps: Sequence[Run], model: Model) -> None:
+    for run in steps:
+        step(model, run)
 
 
-def _answer(model: Model, measured: Measurement) -> Floats:
-    """In fractions."""
-    table = model.marginals([measured.target.scope])[0]
-    return measured.target.of_table(table) / model.total
-
-
-def _move(model: Model, measured: Measurement, steps: Floats) -> None:
-    target = measured.target
-    if isinstance(target, LinearQuery):
-        model.update(target, float(steps[0]))
-    else:
-        model.reweigh(target.scope, steps.reshape(model.domain.shape_of(target.scope)))
-
-
-def _swept(
-    model: Model, group: Sequence[Measurement], targets: Sequence[Floats], rates: Sequence[float], sweeps: int, *,
-    implicit: bool,
-) -> bool:  # fmt: skip
-    """Sweep a group of conjunctions in one go, if it is one."""
-    queries = [measured.target for measured in group if isinstance(measured.target, Conjunction)]
-    if not isinstance(model, SweepsConjunctions) or len(queries) < len(group):
-        return False
-    model.sweep(queries, np.concatenate(targets), np.array(rates), sweeps, implicit=implicit)
-    return True
-
-
-def _explicit(
-    model: Model, group: Sequence[Measurement], targets: Sequence[Floats], rates: Sequence[float], sweeps: int
-) -> None:
-    if _swept(model, group, targets, rates, sweeps, implicit=False):
-        return
-    for _ in range(sweeps):
-        for measured, target, rate in zip(group, targets, rates, strict=True):
-            _move(model, measured, rate * (target - _answer(model, measured)))
-
-
-def _implicit(model: Model, group: Sequence[Measurement], targets: Sequence[Floats], lengths: Sequence[float]) -> None:
-    if _swept(model, group, targets, lengths, 1, implicit=True):
-        return
-    for measured, target, dt in zip(group, targets, lengths, strict=True):
-        mu = model.marginals([measured.target.scope])[0].reshape(-1) / model.total
-        if isinstance(measured.target, LinearQuery):
-            _move(model, measured, np.array([_query_step(measured.target, mu, float(target[0]), dt)]))
-        else:
-            _move(model, measured, marginal_step(mu, target, dt))
-
-
-def _query_step(query: LinearQuery, mu: Floats, target: float, dt: float) -> float:
-    values, which = np.unique(query.values(), return_inverse=True)
-    masses = np.asarray(np.bincount(which.reshape(-1), weights=mu), dtype=np.float64)
-    return query_step(values, masses, target, dt)
-
-
-def _polish(model: Model, group: Sequence[Measurement], targets: Sequence[Floats], lengths: Sequence[float]) -> None:
-    """Explicit steps, no longer than is stable, nor than the measurement is allowed in all."""
-    bounds = [measured.target.bounds for measured in group]
-    near = [np.clip(target, *bound) for target, bound in zip(targets, bounds, strict=True)]
-    rates = [min(_POLISH_STEP / max(high - low, 1e-6) ** 2, t) for (low, high), t in zip(bounds, lengths, strict=True)]
-    if _swept(model, group, near, rates, 1, implicit=False):
-        return
-    for measured, target, rate in zip(group, near, rates, strict=True):
-        answer = _answer(model, measured)
-        largest = 1.0 if isinstance(measured.target, LinearQuery) else max(float(answer.max()), float(target.max()))
-        _move(model, measured, min(rate, 1.0 / largest if largest < 1.0 else rate) * (target - answer))
+def _polish_rate(measured: Measurement, length: float) -> float:
+    """Small, and never longer than what the noise allows in all."""
+    low, high = measured.target.bounds
+    return min(_POLISH_STEP / max(high - low, 1e-6) ** 2, length)

@@ -1,0 +1,113 @@
+"""Multiplicative-weights steps of a model towards noisy answers, explicit and implicit.
+
+Everything is in fractions of the total. The step of a query multiplies by ``exp(s q)``, the step of a marginal by one
+factor per cell. Consecutive conjunctions are stepped in one compiled sweep where the model can do that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from hedgerow.models.implicit import marginal_step, query_step
+from hedgerow.models.model import Model, SweepsConjunctions
+from hedgerow.queries.measurement import Measurement
+from hedgerow.queries.query import Conjunction, Floats, LinearQuery, Measurable
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Steps to take one after the other.
+
+    Attributes:
+        targets: What was measured.
+        values: The noisy answers as fractions.
+        rates: ``eta / r`` of explicit steps, the length dt of implicit ones.
+    """
+
+    targets: list[Measurable]
+    values: list[Floats]
+    rates: list[float]
+
+    @property
+    def conjunctions(self) -> list[Conjunction]:
+        """The targets, if all are conjunctions; else none."""
+        found = [target for target in self.targets if isinstance(target, Conjunction)]
+        return found if len(found) == len(self.targets) else []
+
+
+def runs(
+    measurements: Sequence[Measurement], values: Sequence[Floats], rates: Sequence[float], members: Iterable[int]
+) -> list[Run]:
+    """Steps of some measurements, in order: conjunctions that follow each other together, others one by one."""
+    made: list[Run] = []
+    for i in members:
+        target = measurements[i].target
+        if not (made and made[-1].conjunctions and isinstance(target, Conjunction)):
+            made.append(Run([], [], []))
+        made[-1].targets.append(target)
+        made[-1].values.append(values[i])
+        made[-1].rates.append(rates[i])
+    return made
+
+
+def explicit(model: Model, run: Run, sweeps: int = 1) -> None:
+    """Take steps ``rate * (value - answer)``."""
+    if _swept(model, run, sweeps, implicit=False):
+        return
+    for _ in range(sweeps):
+        for target, value, rate in zip(run.targets, run.values, run.rates, strict=True):
+            _move(model, target, rate * (value - _answer(model, target)))
+
+
+def stable(model: Model, run: Run) -> None:
+    """Explicit steps; those of marginals no longer than is stable however the cells are correlated."""
+    if _swept(model, run, 1, implicit=False):
+        return
+    for target, value, rate in zip(run.targets, run.values, run.rates, strict=True):
+        answer = _answer(model, target)
+        if not isinstance(target, LinearQuery):
+            rate = min(rate, 1.0 / max(float(answer.max()), float(value.max())))  # noqa: PLW2901
+        _move(model, target, rate * (value - answer))
+
+
+def implicit(model: Model, run: Run) -> None:
+    """Take steps ``rate * (value - answer after the step)``."""
+    if _swept(model, run, 1, implicit=True):
+        return
+    for target, value, dt in zip(run.targets, run.values, run.rates, strict=True):
+        mu = model.marginals([target.scope])[0].reshape(-1) / model.total
+        if isinstance(target, LinearQuery):
+            _move(model, target, np.array([_query_step(target, mu, float(value[0]), dt)]))
+        else:
+            _move(model, target, marginal_step(mu, value, dt))
+
+
+def _swept(model: Model, run: Run, sweeps: int, *, implicit: bool) -> bool:
+    """Step conjunctions in one go, if the model can."""
+    queries = run.conjunctions
+    if not queries or not isinstance(model, SweepsConjunctions):
+        return False
+    model.sweep(queries, np.concatenate(run.values), np.array(run.rates), sweeps, implicit=implicit)
+    return True
+
+
+def _answer(model: Model, target: Measurable) -> Floats:
+    return target.of_table(model.marginals([target.scope])[0]) / model.total
+
+
+def _move(model: Model, target: Measurable, steps: Floats) -> None:
+    if isinstance(target, LinearQuery):
+        model.update(target, float(steps[0]))
+    else:
+        model.reweigh(target.scope, steps.reshape(model.domain.shape_of(target.scope)))
+
+
+def _query_step(query: LinearQuery, mu: Floats, target: float, dt: float) -> float:
+    values, which = np.unique(query.values(), return_inverse=True)
+    masses = np.asarray(np.bincount(which.reshape(-1), weights=mu), dtype=np.float64)
+    return query_step(values, masses, target, dt)
