@@ -106,6 +106,13 @@ def test_an_attribute_may_be_called_attributes(tmp_path: Path) -> None:
     assert read(tmp_path, "attributes: {min: 0, max: 1}\nx: 2").names == ("attributes", "x")
 
 
+def test_attributes_may_be_called_like_options(tmp_path: Path) -> None:
+    assert read(tmp_path, "attributes: {min: [a, b], max: {values: [a, b]}}").names == ("min", "max")
+    assert read(tmp_path, "attributes: {values: {values: [a, b]}}").names == ("values",)
+    assert read(tmp_path, "attributes: {other: [a, b]}").names == ("other",)
+    assert read(tmp_path, "min: [a, b]\nmissing: 2").names == ("min", "missing")
+
+
 def test_json_with_tabs_and_a_byte_order_mark(tmp_path: Path) -> None:
     assert read(tmp_path, '\ufeff{\n\t"a":\t["x", "y"]\n}', "d.json").shape == (2,)
 
@@ -202,7 +209,7 @@ declared = st.sampled_from([{}, {"missing": "?"}, {"other": "no"}, {"missing": "
 
 @st.composite
 def attributes(draw: st.DrawFn) -> Attribute:
-    name = draw(names)
+    name = draw(st.one_of(names, st.sampled_from(["attributes", "values", "min", "max", "edges", "missing", "other"])))
     options: dict[str, Any] = draw(declared)
     kind = draw(st.integers(0, 2))
     if kind == 0:

@@ -81,7 +81,7 @@ def domain_from_mapping(mapping: Mapping[str, Any]) -> Domain:
         raise DomainError("it does not map attributes to their values", remedy="write 'name: [value, ...]' per column")
     entries: Mapping[str, Any] = mapping
     nested = mapping.get("attributes")
-    if isinstance(nested, Mapping) and not set(nested) & set(_OPTIONS):
+    if isinstance(nested, Mapping) and not _are_options(nested):
         entries = nested
         if len(mapping) > 1:
             extra = next(str(key) for key in mapping if key != "attributes")
@@ -205,6 +205,16 @@ def _from_options(name: str, options: Mapping[str, Any]) -> Attribute:
     return Binned.equal_width(name, low, high, bins, whole=whole, missing=missing, other=other)
 
 
+def _are_options(entry: Mapping[str, Any]) -> bool:
+    """Whether a mapping describes one attribute, and not attributes that happen to be called like options."""
+    described = any(isinstance(value, Mapping) for value in entry.values())
+    return not described and set(entry) <= set(_OPTIONS) and _form(entry) in _FORMS
+
+
+def _form(options: Mapping[str, Any]) -> set[str]:
+    return set(options) - {"whole", "missing", "other"}
+
+
 def _check_options(name: str, options: Mapping[str, Any]) -> None:
     for option in options:
         if option not in _OPTIONS:
@@ -213,7 +223,7 @@ def _check_options(name: str, options: Mapping[str, Any]) -> None:
             raise DomainError(
                 f"attribute {name!r} has an unknown option {option!r}", remedy=f"{hint}options: {', '.join(_OPTIONS)}"
             )
-    form = set(options) - {"whole", "missing", "other"}
+    form = _form(options)
     if form not in _FORMS:
         found = ", ".join(sorted(form)) or "none of them"
         raise DomainError(f"attribute {name!r} is not fully described (found: {found})", remedy=_REMEDY)
