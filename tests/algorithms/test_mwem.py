@@ -354,9 +354,16 @@ def test_a_plan_says_what_a_run_then_does(name: str, budget: Budget) -> None:
 
 
 def test_caveats_name_what_the_theorem_does_not_cover() -> None:
-    assert caveats(replace(PAPER, rounds=3), PureDP(1.0, REPLACE), adaptive=False) == ()
-    found = caveats(MWEM(initial="one-way", clip=False, law="permute-and-flip"), PureDP(1.0), adaptive=True)
-    assert len(found) == 9
+    assert caveats(replace(PAPER, rounds=3), adaptive=False) == ()
+    found = caveats(MWEM(initial="one-way", clip=False, law="permute-and-flip"), adaptive=True)
+    assert len(found) == 8
+
+
+def test_the_bound_of_a_plan_counts_the_noisy_number_of_records() -> None:
+    noisy, public = (PAPER.plan(CELLS, PureDP(1.0, relation), 2000).bound for relation in (ADD_REMOVE, REPLACE))
+    assert public.total == 0.0
+    assert noisy.total == pytest.approx(2 * math.log(1 / 0.005) / 0.02, rel=0.02)
+    assert noisy.failure == public.failure == 0.05
 
 
 def test_the_parameters_of_a_release_are_plain() -> None:

@@ -5,19 +5,31 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
-from hedgerow.algorithms.bounds import Bound
+from hedgerow.algorithms.bounds import BETA, Bound
 from hedgerow.algorithms.rounds import first_rounds, planned_rounds
-from hedgerow.algorithms.schedule import Charges, RoundCharge, bound_of, expected_noise, round_charge, task_of
+from hedgerow.algorithms.schedule import (
+    Charges,
+    RoundCharge,
+    bound_of,
+    expected_noise,
+    round_charge,
+    task_of,
+    total_error,
+)
 from hedgerow.algorithms.session import copies_of
 from hedgerow.memory import available_bytes
 from hedgerow.models.histogram import required_bytes
 from hedgerow.models.memory import SHARE
 from hedgerow.models.refit import Proximal, Sweeps
 from hedgerow.privacy.budget import Budget
+from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.mwem import MWEM
+
+_BETA_TOTAL = 0.1 * BETA
+"""Part of the failure probability that goes to the noisy number of records."""
 
 _PASS_SECONDS = 1.2e-9
 """One pass over the hypothesis, per cell: measured on one core, between a multiply and a sum (memory-bound)."""
@@ -97,6 +109,7 @@ def make_plan(config: MWEM, workload: Workload, budget: Budget, total: float) ->
     planned = planned_rounds(config, workload, budget, charges.rounds, total)
     rounds = first_rounds(workload) if planned is None else planned
     each = round_charge(config, workload, charges.rounds, rounds)
+    beta_total = _BETA_TOTAL if budget.neighbours is Neighbours.ADD_REMOVE else 0.0
     bound = bound_of(
         task_of(workload, total, budget.neighbours),
         budget.regime,
@@ -105,6 +118,7 @@ def make_plan(config: MWEM, workload: Workload, budget: Budget, total: float) ->
         rounds,
         share=config.selection_share,
         step=config.step,
+        beta=BETA - beta_total,
     )
     return Plan(
         rounds=rounds,
@@ -118,18 +132,22 @@ def make_plan(config: MWEM, workload: Workload, budget: Budget, total: float) ->
         required_bytes=required_bytes(workload.domain, copies_of(config)),
         available_bytes=int(SHARE * available_bytes()),
         seconds=_seconds(config, workload, rounds, lazy=each.selection == 0.0),
-        bound=replace(bound, caveats=caveats(config, budget, adaptive=planned is None)),
+        bound=replace(
+            bound,
+            total=total_error(budget, charges.total, beta_total),
+            failure=BETA,
+            caveats=caveats(config, adaptive=planned is None),
+        ),
     )
 
 
-def caveats(config: MWEM, budget: Budget, *, adaptive: bool) -> tuple[str, ...]:
+def caveats(config: MWEM, *, adaptive: bool) -> tuple[str, ...]:
     """Why theorem 2.3 does not cover a configuration (theory.md section 10); empty where it does.
 
     Example:
         >>> from hedgerow.algorithms.mwem import MWEM
-        >>> from hedgerow.privacy.budget import PureDP
         >>> covered = MWEM(rounds=4, refit=None, output="average", offsets=False, repeats=True)
-        >>> caveats(covered, PureDP(1.0, "replace"), adaptive=False)
+        >>> caveats(covered, adaptive=False)
         ()
     """
     found = {
@@ -141,7 +159,6 @@ def caveats(config: MWEM, budget: Budget, *, adaptive: bool) -> tuple[str, ...]:
         "the hypothesis does not start uniform": config.initial != "uniform",
         "selection is by permute-and-flip": config.law != "exponential",
         "the charge of a round depends on noisy answers": adaptive,
-        "twice the error of the noisy number of records comes on top": budget.neighbours == "add-remove",
     }
     return tuple(text for text, applies in found.items() if applies)
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from hedgerow.algorithms.bounds import Bound, Step, Task, pure_bound, zcdp_bound
+from hedgerow.algorithms.bounds import BETA, Bound, Step, Task, pure_bound, zcdp_bound
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.privacy.lattice import step_of
 from hedgerow.privacy.mechanism import AdditiveNoise, GaussianNoise, LaplaceNoise
 from hedgerow.queries.measurement import NoiseKind
 from hedgerow.queries.query import Floats, Measurable
-from hedgerow.queries.sensitivity import Neighbours, of_marginal
+from hedgerow.queries.sensitivity import Neighbours, Sensitivity, of_marginal
 from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
@@ -96,7 +96,15 @@ def task_of(workload: Workload, total: float, neighbours: Neighbours) -> Task:
 
 
 def bound_of(
-    task: Task, regime: Regime, neighbours: Neighbours, amount: float, rounds: int, *, share: float, step: Step
+    task: Task,
+    regime: Regime,
+    neighbours: Neighbours,
+    amount: float,
+    rounds: int,
+    *,
+    share: float,
+    step: Step,
+    beta: float = BETA,
 ) -> Bound:
     """Theorem 2.3 (pure) or corollary 2.6 (zCDP) for ``rounds`` rounds that spend ``amount`` together.
 
@@ -106,9 +114,9 @@ def bound_of(
         24027.6
     """
     if regime is Regime.PURE:
-        return pure_bound(task, amount, rounds, share=share, step=step)
+        return pure_bound(task, amount, rounds, share=share, step=step, beta=beta)
     l2 = of_marginal(neighbours).l2 if task.size > 1 else None
-    return zcdp_bound(task, amount, rounds, share=share, step=step, l2=l2)
+    return zcdp_bound(task, amount, rounds, share=share, step=step, beta=beta, l2=l2)
 
 
 def round_charge(config: MWEM, workload: Workload, amount: float, rounds: int) -> RoundCharge:
@@ -138,11 +146,29 @@ def noise_of(target: Measurable, budget: Budget, charge: float, kind: NoiseKind 
         >>> round(noise_of(target, PureDP(1.0), 0.5, None).scale, 6)
         2.0
     """
-    sensitivity, step = target.sensitivity(budget.neighbours), step_of(target)
-    default = NoiseKind.LAPLACE if budget.regime is Regime.PURE else NoiseKind.GAUSSIAN
+    return _noise(budget.regime, target.sensitivity(budget.neighbours), step_of(target), charge, kind)
+
+
+def total_error(budget: Budget, charge: float, beta: float) -> float:
+    """What a noisy number of records adds to the bounds: ``2 |n-hat - n|``, passed with probability ``beta`` at most.
+
+    Example:
+        >>> from hedgerow.privacy.budget import PureDP
+        >>> total_error(PureDP(1.0), 0.02, 0.005), total_error(PureDP(1.0, "replace"), 0.02, 0.005)
+        (530.0, 0.0)
+    """
+    if budget.neighbours is Neighbours.REPLACE:
+        return 0.0
+    return 2.0 * _noise(budget.regime, Sensitivity(1.0, 1.0), 1.0, charge, None).quantile(1.0 - beta)
+
+
+def _noise(
+    regime: Regime, sensitivity: Sensitivity, step: float, charge: float, kind: NoiseKind | None
+) -> AdditiveNoise:
+    default = NoiseKind.LAPLACE if regime is Regime.PURE else NoiseKind.GAUSSIAN
     if (kind or default) is NoiseKind.LAPLACE:
-        return LaplaceNoise.for_charge(budget.regime, charge, sensitivity.l1, step)
-    return GaussianNoise.for_charge(budget.regime, charge, sensitivity.l2, step)
+        return LaplaceNoise.for_charge(regime, charge, sensitivity.l1, step)
+    return GaussianNoise.for_charge(regime, charge, sensitivity.l2, step)
 
 
 def expected_noise(workload: Workload, budget: Budget, charge: float, kind: NoiseKind | None) -> Floats:

@@ -8,6 +8,9 @@ from hedgerow.memory import available_bytes
 SHARE = 0.85
 """Part of the available memory that one hypothesis may fill; the rest is for the table and the records."""
 
+_ALWAYS_FITS = 2**20
+"""Bytes below which the system is not asked: that takes milliseconds, and small hypotheses are made often."""
+
 
 def check(cells: int, required: int) -> None:
     """Refuse what would not fit, before it is allocated.
@@ -22,6 +25,8 @@ def check(cells: int, required: int) -> None:
     Example:
         >>> check(cells=8, required=64)
     """
+    if required <= _ALWAYS_FITS:
+        return
     usable = int(SHARE * available_bytes())
     if required > usable:
         raise ModelTooLargeError(cells=cells, required_bytes=required, available_bytes=usable)
