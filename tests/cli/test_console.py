@@ -6,6 +6,7 @@ import errno
 import io
 import signal
 import sys
+import time
 
 import pytest
 from rich.console import Console
@@ -94,6 +95,24 @@ def test_interrupts_are_raised_once_and_silence_finalizers(sent: signal.Signals)
             signal.raise_signal(sent)
         assert signal.getsignal(sent) == before
         assert sys.unraisablehook is not hook
+    finally:
+        sys.unraisablehook = hook
+
+
+def test_an_interrupt_that_falls_into_a_finalizer_is_not_lost() -> None:
+    class Falls:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(0.001)
+
+    def fall_and_wait() -> None:
+        Falls()
+        time.sleep(10)
+
+    hook = sys.unraisablehook
+    try:
+        with pytest.raises(KeyboardInterrupt), quiet_interrupts():
+            fall_and_wait()
     finally:
         sys.unraisablehook = hook
 

@@ -70,7 +70,8 @@ def _all_marginals(release: Release) -> bool:
 
 def _things_of(release: Release) -> str:
     count = release.workload.n_candidates
-    return f"the {count:,} {'marginals' if _all_marginals(release) else 'candidates'} of the workload"
+    thing = "marginal" if _all_marginals(release) else "candidate"
+    return f"the {thing} of the workload" if count == 1 else f"the {count:,} {thing}s of the workload"
 
 
 def _unit_of(release: Release) -> str:
