@@ -268,6 +268,10 @@ def test_objects_that_are_no_tables() -> None:
         read_table({"city": ["Bath"]}, COUNTED)  # type: ignore[arg-type]
     with pytest.raises(UnreadableTableError, match="collect"):
         read_table(pl.LazyFrame({"city": ["Bath"]}), COUNTED)  # type: ignore[arg-type]
+    column = ["Bath"]
+    for source in (pd.Series(column), pl.Series(column), pa.chunked_array([column])):
+        with pytest.raises(UnreadableTableError, match="single column"):
+            read_table(source, COUNTED)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("row", [f"{SECRET},20,1.5", f"{SECRET},20,1,1,4", SECRET], ids=["short", "long", "one"])
@@ -304,12 +308,12 @@ def test_a_compressed_file_that_is_cut(tmp_path: Path) -> None:
 
 
 def test_columns_that_hold_neither_texts_nor_numbers() -> None:
-    for values in (pa.array([["Bath"]]), pa.array([b"Bath"]), pa.array([{"a": 1}])):
+    for values in (pa.array([["Bath"]]), pa.array([b"Bath"]), pa.array([{"a": 1}]), pa.array([1], pa.duration("s"))):
         assert refused(ColumnError, pa.table({"city": values}), COUNTED).column == "city"
 
 
 def test_a_pandas_column_of_mixed_types() -> None:
-    for values in (["Bath", 1, 2], [1, 2, SECRET]):
+    for values in (["Bath", 1, 2], [1, 2, SECRET], [1, 2**70]):
         frame = pd.DataFrame({"city": pd.Series(values, dtype=object)})
         error = refused(ColumnError, frame, COUNTED)
         assert error.column == "city"

@@ -169,4 +169,6 @@ def test_blocks_are_few() -> None:
     domain = domain_of([2] * 15)
     triples = list(itertools.combinations(domain.names, 3))
     assert len(covering_blocks(domain, triples, 2**15)) == 1
-    assert len(covering_blocks(domain, triples, 2**10)) <= 20
+    blocks = covering_blocks(domain, triples, 2**10)
+    assert len(blocks) <= 20
+    assert max(block.cells for block in blocks) == 2**10

@@ -285,7 +285,8 @@ def plain(values: pa.Array[Any]) -> pa.Array[Any]:
         spelled: pa.Array[Any] = pc.if_else(values, "True", "False")
         return spelled
     text = pa.types.is_large_string(kind) or kind == pa.string_view()
-    if text or pa.types.is_temporal(kind) or pa.types.is_null(kind):
+    dated = pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind)
+    if text or dated or pa.types.is_null(kind):
         return values.cast(pa.string())
     raise UnsupportedTypeError(str(kind))
 

@@ -76,10 +76,14 @@ def open_table(source: object) -> Reader:
         return _from_arrow("the Arrow batch", source.schema, lambda: iter([source]))
     if isinstance(source, pa.RecordBatchReader):
         return _from_arrow("the Arrow reader", source.schema, lambda: iter(source))
-    if type(source).__module__.partition(".")[0] == "pandas":
+    if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):
         return _from_pandas(source)
     if hasattr(source, "__arrow_c_stream__"):
-        reader = pa.RecordBatchReader.from_stream(source)
+        try:
+            reader = pa.RecordBatchReader.from_stream(source)
+        except pa.ArrowInvalid as error:
+            message = f"a {type(source).__name__} is a single column"
+            raise UnreadableTableError(message, remedy="make it a table with a named column") from error
         name = f"the {type(source).__module__.partition('.')[0]} {type(source).__name__}"
         return _from_arrow(name, reader.schema, lambda: iter(reader))
     hint = "call its collect() first" if hasattr(source, "collect") else "give a path or a data frame"
@@ -124,7 +128,7 @@ def _from_pandas(frame: Any) -> Reader:
             part = frame.iloc[start : start + BATCH_ROWS, position[name]]
             found: Any = pa.Array.from_pandas(part)  # of several chunks where the data frame holds Arrow texts
             return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
             raise ColumnError(
                 "its cells are of different or unknown types",
                 file="the pandas DataFrame",
