@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import grouping, layout
 from hedgerow.models import steps as steps_module
-from hedgerow.models.histogram import Histogram
+from hedgerow.models.histogram import Histogram, required_bytes
 from hedgerow.models.parts import components
 from hedgerow.models.refit import Proximal, Refit, Sweeps, refit
 from hedgerow.queries.measurement import Measurement, NoiseKind
@@ -179,6 +180,29 @@ def test_groups_equal_steps_on_the_whole(rule: Refit, kind: str, monkeypatch: py
     )
     loaded = Histogram.from_potentials(domain, total, split.potentials())
     np.testing.assert_allclose(loaded.marginals([domain.names])[0], split.marginals([domain.names])[0], rtol=1e-8)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_a_fit_needs_little_more_memory_than_the_hypothesis(rule: Refit) -> None:
+    """At most 4 times the hypothesis, whatever is measured, and the samples drawn after it."""
+    domain = domain_of(4, 5, 6, 7, 8, 10, 16, 8)
+    pairs = list(itertools.combinations(domain.names, 2))[::2]
+    known = [measured(Marginal(domain, pair), np.full(np.prod(domain.shape_of(pair)), 3.0)) for pair in pairs]
+    known += [measured(Conjunction.where(domain, {name: range(2)}), np.array([20.0])) for name in domain.names]
+    refit(Histogram(domain_of(2, 2), 1.0), [measured(Marginal(domain_of(2, 2), ("x0",)), np.ones(2))], rule)
+    tracemalloc.start()
+    model = Histogram(domain, 1000.0)
+    refit(model, known[:2], replace_sweeps(rule))
+    refit(model, known, replace_sweeps(rule))
+    model.marginals(pairs)
+    model.sample(1000, 1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= required_bytes(domain, copies=4)
+
+
+def replace_sweeps(rule: Refit) -> Refit:
+    return Sweeps(1, rule.step) if isinstance(rule, Sweeps) else rule
 
 
 def test_parts_with_vanished_cells_are_rebuilt_in_log_space() -> None:

@@ -53,6 +53,11 @@ def check_fits(domain: Domain, copies: int = RUN_COPIES) -> None:
     memory.check(domain.size, required_bytes(domain, copies))
 
 
+# Slices that are quick to pass over are kept: making one takes about as long.
+_SLICE_KEPT = 2**10
+_SLICES_KEPT = 2**14
+
+
 @final
 class Histogram:
     """Weights of all cells, scaled to a total.
@@ -364,7 +369,9 @@ class Histogram:
         key = (query.scope, query.codes)
         found = self._slices.get(key)
         if found is None:
-            found = self._slices[key] = self._cells.layout.slice_of(query)
+            found = self._cells.layout.slice_of(query)
+            if found.outer.size <= _SLICE_KEPT and len(self._slices) < _SLICES_KEPT:
+                self._slices[key] = found
         return found
 
     def _flush(self, wanted: Clique = ()) -> Floats | None:
