@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +15,9 @@ from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy.budget import ZCDP, Budget, PureDP
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Explicit, Marginal
-from hedgerow.release import Answer, Release
+from hedgerow.release import Answer, Release, evidence
 from hedgerow.release.answer import FIRST_SHARE, TOTAL_SHARE, shares
+from hedgerow.release.noise_bounds import sum_bound
 from tests.release.made import BUDGETS, DOMAIN, TABLE, make_release, truth
 
 RUNS = 200
@@ -92,6 +94,19 @@ def test_more_evidence_narrows_where_it_is_better() -> None:
     wide = make_release(PureDP(1.0), 1, [("sex", "age", "job", "income")], error=False)
     narrow = make_release(PureDP(1.0), 1, [("sex", "age", "job", "income"), ("sex",)], error=False)
     assert widths(narrow, "sex = 'Male'") < 0.8 * widths(wide, "sex = 'Male'")
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_intervals_of_half_the_width_would_be_caught(budget: Budget, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The power of the tests above: half as wide, an interval of 80% confidence misses about 40 times in 100."""
+
+    def half(*arguments: Any, **options: Any) -> float:
+        return 0.5 * sum_bound(*arguments, **options)
+
+    monkeypatch.setattr(evidence, "sum_bound", half)
+    text = "sex = 'Male'"
+    many = misses(lambda seed: make_release(budget, seed, [("sex",)], error=False).answer(text, 0.8), truth(text))
+    assert many > most_misses(0.8)
 
 
 def test_a_public_number_of_records_is_exact() -> None:
