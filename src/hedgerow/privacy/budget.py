@@ -45,7 +45,7 @@ _RELATION = {
 
 def _positive(name: str, value: float) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
-        raise ConfigError(f"{name} must be a positive finite number, not {value!r}", remedy=f"give a {name} above 0")
+        raise ConfigError(f"{name} must be a positive finite number, not {value!r}", remedy="give a number above 0")
 
 
 def _relation(value: Neighbours | str) -> Neighbours:
