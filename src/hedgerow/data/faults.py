@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.data.encoding import Fault, Found
-from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain import Attribute
 from hedgerow.errors import DataError, MissingValueError, OutOfRangeError, UnknownValueError
 
 SHOWN_ROWS = 5
@@ -32,6 +32,7 @@ class FaultLog:
 
     Example:
         >>> from hedgerow.data.encoding import encoder
+        >>> from hedgerow.domain import IntegerRange
         >>> age = IntegerRange("age", 0, 99)
         >>> column, codes = pa.array([20, 120]), encoder(age).codes
         >>> log = FaultLog("t.csv", show_values=False)
@@ -130,15 +131,6 @@ def _words(attribute: Attribute, fault: Fault) -> tuple[type[DataError], str, st
     if fault is Fault.NOT_WHOLE:
         remedy = "round the column, or declare 'edges' without 'whole' for it in the domain file"
         return OutOfRangeError, "a number with a fraction where the domain declares whole numbers", remedy
-    span = _span(attribute)
-    return OutOfRangeError, f"a number outside {span}", f"widen the range in the domain file, or {declare}"
-
-
-def _span(attribute: Attribute) -> str:
-    if isinstance(attribute, IntegerRange):
-        return f"the declared range {attribute.minimum} to {attribute.maximum}"
-    if isinstance(attribute, Binned):
-        return f"the declared edges {attribute.edges[0]:.12g} to {attribute.edges[-1]:.12g}"
-    if isinstance(attribute, Categorical):
-        return "the listed values"
-    return "the domain"
+    span = f"{attribute.ordinary_label(0)} to {attribute.ordinary_label(attribute.ordinary - 1)}"
+    remedy = f"widen the range in the domain file, or {declare}"
+    return OutOfRangeError, f"a number outside the declared range {span}", remedy
