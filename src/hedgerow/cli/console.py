@@ -32,6 +32,15 @@ class Output:
         quiet: Nothing is printed but errors and warnings, and the result of ``--json``.
         as_json: The result is one JSON object on standard output, and nothing else goes there.
         facts: What a failed command adds to its JSON object, such as what was spent.
+
+    Example:
+        >>> output = Output(as_json=True)
+        >>> output.say("for people")
+        >>> output.result({"answer": 42, "bound": float("inf")})
+        {
+         "answer": 42,
+         "bound": null
+        }
     """
 
     quiet: bool = False

@@ -47,6 +47,23 @@ def from_workload_error(
 
     Returns:
         The evidence with the smallest public factors, or None.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.privacy.mechanism import LaplaceNoise
+        >>> from hedgerow.queries.query import Conjunction
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
+        >>> noise = LaplaceNoise(2.0)
+        >>> found = from_workload_error(
+        ...     Conjunction.where(domain, {"a": [1]}),
+        ...     50.0,
+        ...     workload=Workload.marginals(domain, 2),
+        ...     error=WorkloadError(20.0, 20.0, noise, noise, n_candidates=1, unit=1.0),
+        ...     neighbours=Neighbours.REPLACE,
+        ...     total_slack=0.0,
+        ... )
+        >>> found.centre, round(found.radius(0.05))
+        (50.0, 25)
     """
     reaches = [reach for reach in _reaches(query, workload, neighbours, total_slack) if math.isfinite(reach[1])]
     if not reaches:

@@ -36,7 +36,16 @@ class Evidence:
 
 
 def measured(query: LinearQuery, measurements: Sequence[Measurement]) -> Iterator[Evidence]:
-    """Evidence from the measurements that determine the query, in the order in which they were made."""
+    """Evidence from the measurements that determine the query, in the order in which they were made.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.queries.measurement import NoiseKind
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
+        >>> noisy = Measurement(Marginal(domain, ("a", "b")), np.array([1.0, 2, 30, 40]), NoiseKind.LAPLACE, 5.0)
+        >>> [piece.centre for piece in measured(Conjunction.where(domain, {"a": [1]}), [noisy])]
+        [70.0]
+    """
     for measurement in measurements:
         target = measurement.target
         if isinstance(target, Marginal) and set(query.scope) <= set(target.scope):

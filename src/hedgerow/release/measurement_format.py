@@ -45,10 +45,17 @@ def measurements_to_list(measurements: Sequence[Measurement]) -> tuple[list[dict
 def measurements_from_list(
     entries: Iterable[Mapping[str, Any]], arrays: Mapping[str, NDArray[Any]], domain: Domain
 ) -> tuple[Measurement, ...]:
-    """Put measurements together again.
+    """Put measurements together again; what ``measurements_to_list`` took apart.
 
     Raises:
         KeyError, TypeError, ValueError: An entry has another shape, or an array another length.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> entries = [{"target": {"kind": "marginal", "scope": ["a"]}, "noise": "laplace", "scale": 2.0}]
+        >>> domain = Domain((IntegerRange("a", 0, 1),))
+        >>> measurements_from_list(entries, {"measured_values": np.array([3.0, 4.0])}, domain)[0].target.text
+        'a'
     """
     listed = list(entries)
     values = _Reader(arrays[VALUES] if listed else np.zeros(0))

@@ -29,7 +29,17 @@ BASE = "model_base"
 
 
 def model_to_dict(model: Model) -> tuple[dict[str, Any], Arrays]:
-    """Take the state of a model apart; all tables stand in one array, and all steps in another."""
+    """Take the state of a model apart; all tables stand in one array, and all steps in another.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.models.histogram import Histogram
+        >>> model = Histogram(Domain((IntegerRange("a", 0, 1),)), 8.0)
+        >>> model.update(Conjunction.where(model.domain, {"a": [1]}), np.log(3.0))
+        >>> entry, arrays = model_to_dict(model)
+        >>> entry["steps"], arrays["model_steps"].round(3).tolist()
+        ([{'scope': ['a'], 'codes': [[1]]}], [1.099])
+    """
     potentials = model.potentials()
     arrays: Arrays = {}
     if potentials.tables:
@@ -71,7 +81,16 @@ def _array(arrays: Mapping[str, NDArray[Any]], name: str, size: int) -> Floats:
 
 @final
 class StoredModel:
-    """A model in a file, built when it is first used; looking at a release costs nothing of that."""
+    """A model in a file, built when it is first used; looking at a release costs nothing of that.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> entry = {"tables": [["a"]], "steps": [], "base": False}
+        >>> tables = {"model_tables": np.log([1.0, 3.0])}
+        >>> model = StoredModel(Domain((IntegerRange("a", 0, 1),)), 8.0, entry, tables)
+        >>> model.is_built, model.marginals([("a",)])[0].round(9).tolist(), model.is_built
+        (False, [2.0, 6.0], True)
+    """
 
     def __init__(
         self,

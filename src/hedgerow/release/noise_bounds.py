@@ -67,6 +67,10 @@ def laplace_sum_tail(count: int, threshold: float) -> float:
     S is the difference of two waiting times for the ``count``-th event of two unit Poisson processes. When one
     of them ends, j events of the other have happened, j being negative binomial, and the rest of the waiting
     time is Gamma(count - j), because the process has no memory.
+
+    Example:
+        >>> round(laplace_sum_tail(1, math.log(20)), 6)
+        0.05
     """
     if count > _NORMAL_BEYOND:  # Edgeworth: the excess kurtosis 3 / count moves the tail by less than 1e-4 of itself
         return float(2.0 * special.ndtr(-threshold / math.sqrt(2.0 * count)))
