@@ -145,6 +145,11 @@ def test_the_hypothesis_keeps_its_mass(name: str) -> None:
     assert cells.min() > 0
 
 
+def test_a_plan_with_single_steps_is_cheaper_than_with_sweeps() -> None:
+    steps, sweeps = (MWEM(rounds=3, refit=rule).plan(CELLS, PureDP(1.0), 2000) for rule in (None, Sweeps(100)))
+    assert 0 < steps.seconds < sweeps.seconds
+
+
 def test_a_candidate_is_measured_once() -> None:
     release = MWEM(rounds=WHOLE.n_candidates - 1).run(DATA, WHOLE, PureDP(0.1), noise=SeededNoise(5))
     texts = [measured.target.text for measured in release.measurements]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -111,8 +112,8 @@ def test_worst_cases_come_near_epsilon(name: str, relation: Neighbours) -> None:
 @pytest.mark.parametrize("name", VARIANTS)
 def test_no_transcript_loses_more_than_epsilon_at_length(name: str, relation: Neighbours) -> None:
     config, workload = VARIANTS[name]
-    for epsilon in (0.1, 1.0, 8.0):
-        worst = max(abs(loss) for loss in losses(config, workload, PureDP(epsilon, relation), range(40)))
+    for epsilon in (0.1, 8.0):
+        worst = max(abs(loss) for loss in losses(config, workload, PureDP(epsilon, relation), range(8)))
         assert worst <= epsilon + 1e-9
 
 
@@ -199,7 +200,7 @@ def test_replayed_transcripts_stay_below_delta(name: str, relation: Neighbours) 
     transcripts = [record(run, source, seed) for seed in range(runs)]
     here = np.array([log_likelihood(run, source, transcript) for transcript in transcripts])
     slack = math.sqrt(math.log(1e6) / (2 * runs))
-    for neighbour in neighbours_of(source, relation):
+    for neighbour in islice(neighbours_of(source, relation), 6):
         loss = here - np.array([log_likelihood(run, neighbour, transcript) for transcript in transcripts])
         for delta in (0.2, 0.1, 0.05, 0.01):
             epsilon = epsilon_of(budget.rho, delta)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
@@ -20,7 +21,7 @@ from hedgerow.algorithms.session import copies_of
 from hedgerow.memory import available_bytes
 from hedgerow.models.histogram import required_bytes
 from hedgerow.models.memory import SHARE
-from hedgerow.models.refit import Proximal, Sweeps
+from hedgerow.models.refit import Refit, Sweeps
 from hedgerow.privacy.budget import Budget
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
@@ -175,13 +176,13 @@ def _seconds(config: MWEM, workload: Workload, rounds: int, *, lazy: bool) -> fl
     """Passes over the hypothesis: the workload's answers, and the fits."""
     looks = 1 if lazy else rounds + 1
     answers = looks * min(len(workload.scopes), 2 * len(workload.domain))
-    fits = range(rounds, rounds + 1) if lazy else range(1, rounds + 1)
-    passes = answers + sum(_passes(config, measured) for measured in fits)
+    between = 0 if lazy else sum(_passes(config.refit_between, measured) for measured in range(1, rounds))
+    passes = answers + between + _passes(config.refit, rounds)
     return passes * (_CALL_SECONDS + _PASS_SECONDS * workload.domain.size)
 
 
-def _passes(config: MWEM, measured: int) -> int:
-    """Of one fit to so many measurements."""
-    if isinstance(config.refit, Sweeps):
-        return config.refit.sweeps * measured
-    return 15 * measured if isinstance(config.refit, Proximal) else 1
+def _passes(rule: Refit | None, measured: int) -> int:
+    """Of one fit to so many measurements; proximal fits double their steps from 4 to a length of some thousands."""
+    if isinstance(rule, Sweeps):
+        return rule.sweeps * measured
+    return (1 if rule is None else rule.polish + round(10 / math.log2(rule.growth))) * measured
