@@ -56,7 +56,7 @@ class Case:
 def czech(kind: str) -> tuple[Case, list[Release]]:
     table = hedgerow.read_table(DATA / "czech.csv", DATA / "czech.domain.json", count_column="count")
     budgets = {"pure": hedgerow.PureDP(1.0), "replace": hedgerow.ApproxDP(1.0, 1e-6, "replace")}
-    case = Case(table, Workload.parse("marginals:2; cells:3", table.domain), budgets[kind], runs=60)
+    case = Case(table, Workload.parse("marginals:2; cells:3", table.domain), budgets[kind], runs=40)
     return case, case.releases()
 
 

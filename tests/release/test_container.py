@@ -53,14 +53,13 @@ def test_every_changed_byte_is_named_or_harmless(file: Path) -> None:
     """Dates and the like in zip headers carry nothing; everything else is under a checksum."""
     whole = file.read_bytes()
     for place in range(len(whole)):
-        for change in (0x01, 0x80, 0xFF):
-            damaged = bytearray(whole)
-            damaged[place] ^= change
-            file.write_bytes(damaged)
-            try:
-                read_all(file)
-            except (DamagedReleaseError, ReleaseVersionError):
-                continue
+        damaged = bytearray(whole)
+        damaged[place] ^= (0x01, 0x80, 0xFF)[place % 3]
+        file.write_bytes(damaged)
+        try:
+            read_all(file)
+        except (DamagedReleaseError, ReleaseVersionError):
+            continue
 
 
 def test_bytes_put_before_or_after_are_named_or_harmless(file: Path) -> None:
