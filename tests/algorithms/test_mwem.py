@@ -378,3 +378,29 @@ def test_the_parameters_of_a_release_are_plain() -> None:
     assert MWEM(refit=None).refit_between is None
     assert MWEM(refit=Sweeps(3)).refit_between == Sweeps(3)
     assert MWEM(quick_fits=False).refit_between == MWEM().refit
+
+
+# ---- small tables ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_an_empty_table_and_a_tiny_budget_are_no_trouble(name: str) -> None:
+    empty = DenseTables(DOMAIN, np.zeros(DOMAIN.shape))
+    for budget in (PureDP(1e-3), ZCDP(1e-6, REPLACE)):
+        release = CONFIGS[name].run(empty, CELLS, budget, noise=SeededNoise(1))
+        assert release.total >= 1.0
+        assert np.isfinite(release.model.marginals([DOMAIN.names])[0]).all()
+
+
+def test_a_workload_of_one_query_is_measured_with_the_whole_charge() -> None:
+    workload = Workload.conjunctions(DOMAIN, ["a = 1"])
+    release = MWEM().run(DATA, workload, PureDP(5.0), noise=SeededNoise(0))
+    assert len(release.measurements) == 1
+    assert release.measurements[0].scale == pytest.approx(1 / (0.95 * 5.0))
+    assert workload.answers(release.model) == pytest.approx(workload.answers(DATA), abs=10)
+
+
+def test_overlapping_families_are_all_candidates() -> None:
+    workload = Workload.marginals(DOMAIN, 2).weighted(0.5) + Workload.prefixes(DOMAIN, "c") + CELLS
+    release = MWEM(rounds=8).run(DATA, workload, PureDP(5.0), noise=SeededNoise(0))
+    assert len({measured.target.text for measured in release.measurements}) == 8
