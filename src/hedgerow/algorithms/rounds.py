@@ -123,8 +123,8 @@ def automatic_rounds(config: MWEM, workload: Workload, budget: Budget, amount: f
     Measured on public tables (docs/design.md), the mean total variation distance after T rounds is about
     ``0.44 noise(T) x**-0.15 + 0.0145 x**-1.75`` (``x**-2.75`` below 1), with x = T / (number of attributes) for whole
     marginals, x = T / (3 bits of a record) for single queries, and noise(T) the expected noise of one measurement as
-    total variation distance. The first summand grows with T; the second falls, and is 0 once every candidate is
-    measured (which also saves the selection).
+    total variation distance. The first summand grows with T; the second falls, and is 0 once every whole
+    marginal is measured (which also saves the selection).
 
     Args:
         config: The configuration.
@@ -149,23 +149,26 @@ def automatic_rounds(config: MWEM, workload: Workload, budget: Budget, amount: f
         charge = round_charge(config, workload, amount, rounds)
         noise = float(np.mean(spread * expected_noise(workload, budget, charge.measurement, config.noise)))
         x = rounds / unit
-        unseen = 0.0 if charge.selection == 0.0 else _UNSEEN * x ** (-1.75 if x > 1.0 else -2.75)
+        unseen = 0.0 if whole and charge.selection == 0.0 else _UNSEEN * x ** (-1.75 if x > 1.0 else -2.75)
         return float(_NOISE * noise * max(1.0, x) ** -0.15 + unseen)
 
     most = min(_MOST, workload.n_candidates)
     if any(isinstance(family, Parities | ExplicitMatrix) for family in workload.families):
-        most = min(most, math.ceil(4 * unit))  # fits to many signed queries converge slowly
+        most = min(most, math.ceil(3 * unit))  # fits to many signed queries converge slowly
     few: list[int] = np.unique(np.geomspace(1, most, 64).astype(int)).tolist()
     everything = [workload.n_candidates] if whole and workload.n_candidates <= SCAN else []
     return min([*few, *everything], key=predicted)
 
 
 def _spread(workload: Workload) -> Floats:
-    """Total variation distance of a marginal per L1 noise of measuring it (or a query of its scope), per candidate."""
+    """Total variation distance of a marginal per L1 noise of measuring it (or a query of its scope), per candidate.
+
+    Ranges, conditions and parities overlap more, and selection follows their noise sooner: 4 is from measurements.
+    """
 
     def of_family(family: Family) -> Floats:
         if not isinstance(family, Cells):
-            return np.full(family.n_candidates, 0.5 if isinstance(family, Marginals) else 1.0)
+            return np.full(family.n_candidates, 0.5 if isinstance(family, Marginals) else 4.0)
         sizes = [math.prod(family.domain.shape_of(scope)) for scope in family.scopes]
         return np.repeat(0.5 * np.array(sizes, dtype=np.float64), sizes)
 

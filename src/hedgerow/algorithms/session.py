@@ -135,7 +135,7 @@ class Session:
         while left > 0.0:
             spend = left if left < 2.0 * amount else amount
             charge = RoundCharge.split(spend, self.config.selection_share)
-            if spend < left and not self._fresh(charge).any():
+            if spend < left and not (self.config.repeats or self._fresh(charge).any()):
                 amount *= 2.0
                 continue
             progressed = self._round(charge)
