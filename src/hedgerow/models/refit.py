@@ -115,7 +115,7 @@ class Proximal:
         return replace(self, growth=max(self.growth, 4.0), polish=min(self.polish, 2))
 
     def fit(self, model: Model, measurements: Sequence[Measurement]) -> None:
-        """Reset the model and take the steps, in the order of the measurements."""
+        """Reset the model and take the steps; measurements of the same attributes are stepped one after the other."""
         model.reset()
         targets = [measured.values / model.total for measured in measurements]
         lengths = [self._length(measured, model.total) for measured in measurements]
@@ -150,8 +150,8 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Refit) -> Non
 
     Args:
         model: The hypothesis.
-        measurements: What is known, over the domain of the model; all are used, in their order.
-        rule: How. ``Sweeps`` goes on from the model as it is, ``Proximal`` resets it first.
+        measurements: What is known, over the domain of the model; all are used.
+        rule: How. ``Sweeps`` goes on from the model as it is and keeps the order, ``Proximal`` resets it first.
 
     Raises:
         ConfigError: A measured value is not finite, or its noise has a negative scale.
