@@ -271,6 +271,18 @@ def test_noisy_targets_are_fitted_the_less_closely_the_noisier_they_are(kind: st
     assert all(finer < 0.6 * noisier for finer, noisier in itertools.pairwise(left))
 
 
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_a_part_that_was_updated_but_not_measured(rule: Refit) -> None:
+    """Sweeps keep its updates, a proximal fit undoes them."""
+    domain = domain_of(2, 3, 2, 5)
+    model = Histogram(domain, 12.0)
+    model.reweigh(("x0",), np.array([0.0, np.log(3.0)]))
+    refit(model, [measured(Marginal(domain, ("x1",)), np.array([8.0, 2.0, 2.0]))], rule)
+    expected = [3.0, 9.0] if isinstance(rule, Sweeps) else [6.0, 6.0]
+    np.testing.assert_allclose(model.marginals([("x0",)])[0], expected, rtol=1e-12)
+    assert model.marginals([("x1",)])[0][0] > 4.5
+
+
 def test_a_base_is_respected() -> None:
     domain = domain_of(2, 30)
     base = np.exp(np.random.default_rng(1).normal(0, 1, domain.shape))

@@ -120,7 +120,7 @@ class Proximal:
         targets = [measured.values / model.total for measured in measurements]
         lengths = [self._length(measured, model.total) for measured in measurements]
         groups = grouped(model, measurements, ordered=False)
-        for share in self._shares(max(lengths)):
+        for share in self._shares(max(lengths, default=0.0)):
             rates = [share * length for length in lengths]
             for group in groups:
                 group.run(model, partial(_each, implicit, runs(measurements, targets, rates, group.members)))
