@@ -31,7 +31,7 @@ from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.plan import Plan
-    from hedgerow.privacy.curator import Curator
+    from hedgerow.privacy.curator import Counts, Curator
     from hedgerow.privacy.noise import NoiseSource
     from hedgerow.release import Release
 
@@ -180,7 +180,7 @@ class MWEM:
 
     def run(
         self,
-        source: Any,
+        source: Counts,
         workload: Workload,
         budget: Budget,
         *,
