@@ -1,0 +1,454 @@
+"""Deliberate privacy bugs, and the check that each must fail.
+
+A mutant is a patch and a check. The check passes on the code as it is, and raises AssertionError once the patch is
+in: so the suite would notice that bug. `killed` runs both halves. Checks are plain functions over the public
+behaviour of the code, so that one check serves several mutants, and they take what is *charged* from the ledger: a
+mutant that draws less noise than it charges is caught whatever it claims.
+
+For mutants of another room: make a list of `Mutant`, parametrise a test over it, and call `killed(mutant,
+monkeypatch)`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+import hedgerow.privacy.curator as curator_module
+import hedgerow.privacy.mechanism as mechanism_module
+import hedgerow.queries.family as family_module
+import hedgerow.queries.marginal as marginal_module
+import hedgerow.queries.query as query_module
+from hedgerow.errors import BudgetExceededError, ConfigError
+from hedgerow.privacy.budget import ZCDP, PureDP, Regime
+from hedgerow.privacy.curator import Curator
+from hedgerow.privacy.ledger import Ledger
+from hedgerow.privacy.mechanism import ExponentialMechanism, GaussianNoise, LaplaceNoise, PermuteAndFlip, Selection
+from hedgerow.privacy.noise import Floats, Integers, NoiseSource, SeededNoise
+from hedgerow.queries.measurement import Measurement
+from hedgerow.queries.sensitivity import Neighbours, Sensitivity
+from hedgerow.queries.workload import Workload
+from tests.privacy.laws import exponential_log_law, laplace_log_pmf
+from tests.privacy.replay import ExplodingNoise, ReplayNoise, log_likelihood, record
+from tests.privacy.tables import DenseCounts, binary, neighbours_of
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+Check = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A bug to plant, and the check that must notice it."""
+
+    name: str
+    patch: Patch
+    check: Check
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Assert that the check passes without the bug and fails with it."""
+    mutant.check()
+    with monkeypatch.context() as patched:
+        mutant.patch(patched)
+        try:
+            mutant.check()
+        except AssertionError:
+            return
+    pytest.fail(f"the mutant survives: {mutant.name}")
+
+
+# ---- what the checks run on ------------------------------------------------------------------------------------------
+
+DOMAIN = binary(2)
+PARITIES = Workload.parities(DOMAIN, 2)
+MARGINALS = Workload.marginals(DOMAIN, 1)
+TABLES = ([0, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 1], [2, 1, 0, 1])
+
+
+class LawNoise(SeededNoise):
+    """Seeded noise that also writes down the law of every choice, and how often it was asked for one."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.laws: list[Floats] = []
+
+    def choose(self, scores: Floats, scale: float) -> int:
+        self.laws.append(exponential_log_law(scores, scale))
+        return super().choose(scores, scale)
+
+
+def pairs(relation: Neighbours) -> Iterator[tuple[DenseCounts, DenseCounts]]:
+    for histogram in TABLES:
+        source = DenseCounts(DOMAIN, histogram)
+        yield from ((source, neighbour) for neighbour in neighbours_of(source, relation))
+
+
+def selection_loses_at_most_its_charge(workload: Workload, relation: Neighbours) -> None:
+    """All log-ratios of the law of selection, over all neighbours, against the epsilon in the ledger."""
+    for signs in ([1.0], [-1.0], [1.0, -1.0, -1.0, 1.0]):
+        answers = 40.0 * np.resize(signs, workload.n_queries)
+        for pair in pairs(relation):
+            laws = []
+            for source in pair:
+                noise = LawNoise()
+                curator = Curator(source, PureDP(1.0, relation), noise=noise)
+                curator.select(workload, answers, 0.5)
+                laws.append(noise.laws[0])
+            assert np.abs(laws[0] - laws[1]).max() <= curator.ledger.spent + 1e-9
+
+
+def measurement_loses_at_most_its_charge(workload: Workload, relation: Neighbours) -> None:
+    """Exact privacy loss of transcripts, over all neighbours, against the epsilon in the ledger."""
+
+    def run(source: DenseCounts, noise: NoiseSource) -> float:
+        curator = Curator(source, PureDP(1.0, relation), noise=noise)
+        curator.measure(workload.candidate(0), 0.5)
+        return curator.ledger.spent
+
+    for seed, (source, neighbour) in enumerate(pairs(relation)):
+        for one, other in ((source, neighbour), (neighbour, source)):
+            transcript = record(run, one, seed)
+            loss = log_likelihood(run, one, transcript) - log_likelihood(run, other, transcript)
+            assert abs(loss) <= run(one, SeededNoise(0)) + 1e-9
+
+
+def totals_of_neighbours_are_hidden() -> None:
+    """Replayed under add-remove, the total on a neighbour is the recorded one, and at most epsilon was lost."""
+
+    def run(source: DenseCounts, noise: NoiseSource) -> float:
+        return Curator(source, PureDP(1.0), noise=noise).total(0.5)
+
+    for source, neighbour in pairs(Neighbours.ADD_REMOVE):
+        transcript = record(run, source)
+        replayed = [ReplayNoise(transcript), ReplayNoise(transcript)]
+        totals = [run(table, noise) for table, noise in zip((source, neighbour), replayed, strict=True)]
+        assert totals[0] == totals[1]
+        assert abs(replayed[0].log_probability - replayed[1].log_probability) <= 0.5 + 1e-9
+
+
+def laplace_divergence_is_at_most_its_rho() -> None:
+    """Renyi divergence of discrete Laplace noise at unit shift, near order 1 and above, against the charge in zCDP."""
+    noise = LaplaceNoise.for_charge(Regime.ZCDP, 0.2)
+    support = np.arange(-2000, 2001)
+    first, second = laplace_log_pmf(support, noise.scale), laplace_log_pmf(support - 1, noise.scale)
+    for order in (1.001, 1.5, 2.0, 8.0):
+        divergence = float(logsumexp(order * first - (order - 1) * second)) / (order - 1)
+        assert divergence <= order * noise.charge(Regime.ZCDP) + 1e-9
+
+
+def gaussian_divergence_is_at_most_its_rho() -> None:
+    """Squared distance of neighbouring marginals over two variances, against the rho in the ledger."""
+    curator = Curator(DenseCounts(DOMAIN, TABLES[-1]), ZCDP(1.0, Neighbours.REPLACE), noise=SeededNoise(0))
+    scale = curator.measure(MARGINALS.candidate(0), 0.1).scale
+    distance = max(
+        float(((x.marginals([("a",)])[0] - y.marginals([("a",)])[0]) ** 2).sum()) for x, y in pairs(Neighbours.REPLACE)
+    )
+    assert distance / (2 * scale**2) <= curator.ledger.spent + 1e-12
+
+
+def permute_and_flip_is_refused_in_zcdp() -> None:
+    """It has no bounded range, so epsilon^2 / 8 is not its rho."""
+    curator = Curator(DenseCounts(DOMAIN, TABLES[-1]), ZCDP(1.0), noise=SeededNoise(0))
+    refused = False
+    with suppress(ConfigError):
+        refused = True
+        curator.select(PARITIES, np.zeros(3), 0.1, law="permute-and-flip")
+        refused = False
+    assert refused
+
+
+def refusals_come_before_noise() -> None:
+    """With a spent budget nothing is read or drawn, whatever is asked."""
+    source = DenseCounts(DOMAIN, TABLES[-1])
+    curator = Curator(source, PureDP(0.25), noise=ExplodingNoise())
+    refused = 0
+    for call in _calls(curator, 0.5):
+        try:
+            call()
+        except BudgetExceededError:
+            refused += 1
+        except RuntimeError:
+            pass
+    assert refused == 4
+    assert source.reads == 0
+
+
+def failures_keep_the_charge() -> None:
+    """Noise that explodes leaves the charge in the ledger."""
+    for index in range(4):
+        curator = Curator(DenseCounts(DOMAIN, TABLES[-1]), PureDP(1.0), noise=ExplodingNoise())
+        with suppress(RuntimeError):
+            _calls(curator, 0.5)[index]()
+        assert curator.ledger.spent > 0.499
+
+
+def _calls(curator: Curator, charge: float) -> list[Callable[[], object]]:
+    return [
+        lambda: curator.total(charge),
+        lambda: curator.measure(PARITIES.candidate(0), charge),
+        lambda: curator.select(PARITIES, np.zeros(3), charge),
+        lambda: curator.workload_error(PARITIES, np.zeros(3), charge),
+    ]
+
+
+def masking_takes_one_draw_from_the_renormalised_law() -> None:
+    """Of five candidates the likeliest is masked: one draw, from the law of the others alone."""
+    workload = PARITIES + Workload.prefixes(DOMAIN, "a")
+    source, answers = DenseCounts(DOMAIN, TABLES[-1]), np.array([60.0, 0.0, 0.0, 0.0, 0.0])
+    mask = np.array([False, True, True, True, True])
+    full, masked = LawNoise(), LawNoise()
+    Curator(source, PureDP(1.0), noise=full).select(workload, answers, 0.5)
+    chosen = Curator(source, PureDP(1.0), noise=masked).select(workload, answers, 0.5, eligible=mask)
+    assert mask[chosen]
+    assert len(masked.laws) == 1
+    rest = full.laws[0][mask]
+    assert masked.laws[0].shape == rest.shape
+    assert np.allclose(masked.laws[0], rest - logsumexp(rest), atol=1e-12)
+
+
+def ledgers_never_pass_their_limit() -> None:
+    """Seven equal parts fit, an eighth is refused, and the sum is exact."""
+    curator = Curator(DenseCounts(DOMAIN, TABLES[-1]), PureDP(0.7), noise=SeededNoise(0))
+    refused = 0
+    for _ in range(8):
+        try:
+            curator.measure(PARITIES.candidate(0), 0.1)
+        except BudgetExceededError:
+            refused += 1
+    assert refused == 1
+    assert math.fsum(event.charge for event in curator.ledger.events) <= 0.7
+
+
+# ---- the bugs --------------------------------------------------------------------------------------------------------
+
+
+def exponent_without_the_half(patch: pytest.MonkeyPatch) -> None:
+    """Pr proportional to exp(epsilon score / Delta)."""
+    patch.setattr(Selection, "epsilon", property(lambda self: self.sensitivity / self.scale))
+    patch.setattr(
+        ExponentialMechanism,
+        "for_charge",
+        classmethod(lambda cls, regime, amount, sensitivity=1.0: cls(sensitivity / amount, sensitivity)),
+    )
+
+
+def laplace_scale_off_by_two(patch: pytest.MonkeyPatch) -> None:
+    """Scale T / epsilon instead of 2T / epsilon: half the noise that the charge pays for."""
+    patch.setattr(LaplaceNoise, "epsilon", property(lambda self: self.l1 / self.scale / 2.0))
+    patch.setattr(
+        LaplaceNoise,
+        "for_charge",
+        classmethod(lambda cls, regime, amount, l1=1.0, step=1.0: cls(l1 / amount / 2.0, l1, step)),
+    )
+
+
+def _magnitude_under_replace(low: float, high: float, neighbours: Neighbours) -> Sensitivity:
+    bound = max(abs(low), abs(high))
+    return Sensitivity(bound, bound)
+
+
+def delta_1_for_parities_under_replace(patch: pytest.MonkeyPatch) -> None:
+    """The sensitivity of add-remove, used under replace."""
+    patch.setattr(query_module, "of_query", _magnitude_under_replace)
+    patch.setattr(family_module, "of_query", _magnitude_under_replace)
+
+
+def delta_1_for_marginals_under_replace(patch: pytest.MonkeyPatch) -> None:
+    """A replaced record moves two cells, not one."""
+    patch.setattr(query_module, "of_marginal", lambda neighbours: Sensitivity(1.0, 1.0))
+    patch.setattr(marginal_module, "of_marginal", lambda neighbours: Sensitivity(1.0, 1.0))
+
+
+def exact_total_under_add_remove(patch: pytest.MonkeyPatch) -> None:
+    """The number of records as it is, which is private there."""
+
+    def total(self: Any, charge: float) -> float:
+        return float(max(1, self._Curator__source.total()))
+
+    patch.setattr(Curator, "total", total)
+
+
+def bounded_range_rho_for_laplace(patch: pytest.MonkeyPatch) -> None:
+    """The epsilon^2 / 8 of the exponential mechanism, charged to Laplace noise."""
+    patch.setattr(mechanism_module, "pure_rho", mechanism_module.bounded_range_rho)
+
+
+def continuous_rho_for_discrete_laplace(patch: pytest.MonkeyPatch) -> None:
+    """The epsilon + exp(-epsilon) - 1 of continuous noise."""
+    patch.setattr(mechanism_module, "pure_rho", lambda epsilon: epsilon + math.expm1(-epsilon))
+
+
+def rho_without_the_two(patch: pytest.MonkeyPatch) -> None:
+    """Sigma = l2 / (2 sqrt(rho)), charged as rho."""
+    patch.setattr(GaussianNoise, "charge", lambda self, regime: self.l2**2 / (4.0 * self.sigma**2))
+    patch.setattr(
+        GaussianNoise,
+        "for_charge",
+        classmethod(lambda cls, regime, amount, l2=1.0, step=1.0: cls(l2 / math.sqrt(4.0 * amount), l2, step)),
+    )
+
+
+def permute_and_flip_charged_as_exponential(patch: pytest.MonkeyPatch) -> None:
+    """Permute-and-flip in zCDP at epsilon^2 / 8."""
+    patch.setattr(PermuteAndFlip, "charge", ExponentialMechanism.charge)
+    patch.setattr(
+        PermuteAndFlip,
+        "for_charge",
+        classmethod(
+            lambda cls, regime, amount, sensitivity=1.0: cls(sensitivity / math.sqrt(2.0 * amount), sensitivity)
+        ),
+    )
+
+
+def charge_after_noise(patch: pytest.MonkeyPatch) -> None:
+    """Measure first, pay later."""
+
+    def measure(self: Any, target: Any, charge: float, **_: object) -> Measurement:
+        noise = self.noise_for(target, charge)
+        values = self._perturb(curator_module.exact_units(target, self._Curator__source), noise)
+        self._Curator__ledger.charge(self._event("measure", target.text, noise))
+        return Measurement(target, values, noise.kind, noise.scale)
+
+    patch.setattr(Curator, "measure", measure)
+
+
+def refund_on_failure(patch: pytest.MonkeyPatch) -> None:
+    """Take the charge back when the noise could not be drawn."""
+    perturb: Callable[[Any, Integers, Any], Floats] = Curator._perturb
+
+    def refunding(self: Any, units: Integers, noise: Any) -> Floats:
+        try:
+            return perturb(self, units, noise)
+        except RuntimeError:
+            self._Curator__ledger._events.pop()
+            raise
+
+    patch.setattr(Curator, "_perturb", refunding)
+
+
+def unchecked_ledger(patch: pytest.MonkeyPatch) -> None:
+    """Record without comparing with the limit."""
+    patch.setattr(Ledger, "charge", lambda self, *events: self._events.extend(events))
+
+
+def tolerant_ledger(patch: pytest.MonkeyPatch) -> None:
+    """Let every charge through that starts below the limit."""
+
+    def charge(self: Any, *events: Any) -> None:
+        if self.spent >= self._limit:
+            raise BudgetExceededError(requested=0.0, spent=self.spent, limit=self._limit, unit=self._unit)
+        self._events.extend(events)
+
+    patch.setattr(Ledger, "charge", charge)
+
+
+def masking_by_retry(patch: pytest.MonkeyPatch) -> None:
+    """Draw among all until an eligible candidate comes up: the time tells how likely the others were."""
+    select = Curator.select
+
+    def retrying(self: Any, workload: Any, answers: Any, charge: float, *, eligible: Any = None, **rest: Any) -> int:
+        budget = self._Curator__ledger
+        self._Curator__ledger = Ledger(1e9, budget.unit)
+        try:
+            for _ in range(100):
+                chosen = select(self, workload, answers, charge, **rest)
+                if eligible is None or eligible[chosen]:
+                    break
+            return chosen
+        finally:
+            budget.charge(self._Curator__ledger.events[-1])
+            self._Curator__ledger = budget
+
+    patch.setattr(Curator, "select", retrying)
+
+
+def masking_by_score_0(patch: pytest.MonkeyPatch) -> None:
+    """Set masked scores to 0 instead of leaving them out: another law, and it can choose them."""
+    places = curator_module._places
+    errors = curator_module.grid_errors
+    masks: list[np.ndarray] = []
+
+    def all_places(workload: Workload, eligible: Any) -> np.ndarray:
+        masks.append(places(workload, eligible))
+        return places(workload, None)
+
+    def zeroed(workload: Workload, exact: Floats, answers: Floats) -> Floats:
+        kept = np.zeros(workload.n_candidates)
+        kept[masks[-1]] = 1.0
+        return errors(workload, exact, answers) * kept
+
+    patch.setattr(curator_module, "_places", all_places)
+    patch.setattr(curator_module, "grid_errors", zeroed)
+
+
+REPLACE = Neighbours.REPLACE
+MUTANTS = (
+    Mutant(
+        "exponential mechanism without the 1/2",
+        exponent_without_the_half,
+        lambda: selection_loses_at_most_its_charge(PARITIES, REPLACE),
+    ),
+    Mutant(
+        "Laplace scale T / epsilon",
+        laplace_scale_off_by_two,
+        lambda: measurement_loses_at_most_its_charge(PARITIES, REPLACE),
+    ),
+    Mutant(
+        "Delta 1 for values in [-1, 1] under replace, selected",
+        delta_1_for_parities_under_replace,
+        lambda: selection_loses_at_most_its_charge(PARITIES, REPLACE),
+    ),
+    Mutant(
+        "Delta 1 for values in [-1, 1] under replace, measured",
+        delta_1_for_parities_under_replace,
+        lambda: measurement_loses_at_most_its_charge(PARITIES, REPLACE),
+    ),
+    Mutant(
+        "Delta 1 for marginals under replace, selected",
+        delta_1_for_marginals_under_replace,
+        lambda: selection_loses_at_most_its_charge(MARGINALS, REPLACE),
+    ),
+    Mutant(
+        "Delta 1 for marginals under replace, measured",
+        delta_1_for_marginals_under_replace,
+        lambda: measurement_loses_at_most_its_charge(MARGINALS, REPLACE),
+    ),
+    Mutant(
+        "Delta 1 for marginals under replace, with Gaussian noise",
+        delta_1_for_marginals_under_replace,
+        gaussian_divergence_is_at_most_its_rho,
+    ),
+    Mutant("exact n under add-remove", exact_total_under_add_remove, totals_of_neighbours_are_hidden),
+    Mutant(
+        "epsilon^2 / 8 charged to Laplace noise", bounded_range_rho_for_laplace, laplace_divergence_is_at_most_its_rho
+    ),
+    Mutant(
+        "continuous rho charged to discrete Laplace noise",
+        continuous_rho_for_discrete_laplace,
+        laplace_divergence_is_at_most_its_rho,
+    ),
+    Mutant("rho without the 2", rho_without_the_two, gaussian_divergence_is_at_most_its_rho),
+    Mutant(
+        "permute-and-flip charged as exponential",
+        permute_and_flip_charged_as_exponential,
+        permute_and_flip_is_refused_in_zcdp,
+    ),
+    Mutant("charge after noise: a refusal comes too late", charge_after_noise, refusals_come_before_noise),
+    Mutant("charge after noise: a failure is free", charge_after_noise, failures_keep_the_charge),
+    Mutant("refund on failure", refund_on_failure, failures_keep_the_charge),
+    Mutant("a ledger that does not refuse", unchecked_ledger, refusals_come_before_noise),
+    Mutant("a ledger that lets the last charge pass the limit", tolerant_ledger, refusals_come_before_noise),
+    Mutant("mask by retry", masking_by_retry, masking_takes_one_draw_from_the_renormalised_law),
+    Mutant("mask by score 0", masking_by_score_0, masking_takes_one_draw_from_the_renormalised_law),
+    Mutant("a ledger that never refuses an eighth part", unchecked_ledger, ledgers_never_pass_their_limit),
+)
