@@ -31,7 +31,7 @@ from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.plan import Plan
-    from hedgerow.privacy.curator import Counts, Curator
+    from hedgerow.privacy.curator import Curator
     from hedgerow.privacy.noise import NoiseSource
     from hedgerow.release import Release
 
@@ -180,7 +180,7 @@ class MWEM:
 
     def run(
         self,
-        source: Counts,
+        source: Any,  # a CountSource; that name lives in data/, which algorithms do not import
         workload: Workload,
         budget: Budget,
         *,
