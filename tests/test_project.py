@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -63,6 +64,11 @@ def test_public_names_are_pinned() -> None:
     }
     for name in hedgerow.__all__:
         assert getattr(hedgerow, name) is not None
+
+
+@pytest.mark.parametrize("name", sorted(set(hedgerow.__all__) - {"__version__", "errors"}))
+def test_every_public_name_has_an_example(name: str) -> None:
+    assert ">>>" in (inspect.getdoc(getattr(hedgerow, name)) or "")
 
 
 def test_an_unknown_public_name_is_an_attribute_error() -> None:

@@ -16,6 +16,10 @@ class Neighbours(StrEnum):
 
     ``ADD_REMOVE``: one has one record more (the number of records is private). ``REPLACE``: they differ in one
     record (the number of records is public).
+
+    Example:
+        >>> Neighbours("replace") is Neighbours.REPLACE
+        True
     """
 
     ADD_REMOVE = "add-remove"
