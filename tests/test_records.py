@@ -64,9 +64,33 @@ def test_csv_shows_declared_texts(tmp_path: Path) -> None:
     lines = (tmp_path / "r.csv").read_text().splitlines()
     assert lines[0] == "city,vip,grade,dose,mixed,age,pay,size"
     assert lines[1].startswith("Bath,false,1,0.5,a,17,")
-    assert lines[2].startswith("else,?,2,1,True,-1,")
-    assert lines[2].endswith(",?")
+    assert lines[2].startswith("else,,2,1,True,-1,")
+    assert lines[2].endswith(",")
     assert lines[3].startswith("?,true,2,0.5,1,far,")
+
+
+def test_csv_columns_of_numbers_stay_columns_of_numbers(tmp_path: Path) -> None:
+    domain = Domain([Categorical("job", ("x, y", "z"), missing="?"), Binned("pay", (0, 5000, 9000), missing="?")])
+    codes = np.array([[0, 0], [1, 1], [2, 2], [1, 0]])
+    Records(codes, domain, seed=1).write(tmp_path / "r.csv")
+    frame = pd.read_csv(tmp_path / "r.csv")
+    assert frame["pay"].dtype == np.float64
+    assert frame["pay"].isna().tolist() == [False, False, True, False]
+    assert frame["job"].tolist() == ["x, y", "z", "?", "z"]
+    assert '"' not in (tmp_path / "r.csv").read_text().splitlines()[2].split(",")[-1]
+
+
+def test_an_only_column_has_no_empty_lines(tmp_path: Path) -> None:
+    domain = Domain([IntegerRange("age", 0, 9, missing="?")])
+    Records([[3], [10], [4]], domain).write(tmp_path / "r.csv")
+    assert (tmp_path / "r.csv").read_text().split() == ["age", "3", "?", "4"]
+
+
+def test_drawn_numbers_have_few_digits() -> None:
+    domain = Domain([Binned("pay", (0, 5000, 10000)), Binned("share", (0, 0.1, 1))])
+    pay, share = Records(np.repeat([[0, 0], [1, 1]], 500, axis=0), domain, seed=1).to_arrow().to_pydict().values()
+    assert max(len(repr(value).split(".")[1]) for value in pay) == 3
+    assert all("e" in repr(value) or len(repr(value).split(".")[1]) <= 7 for value in share)
 
 
 def test_csv_quotes_what_needs_quotes(tmp_path: Path) -> None:

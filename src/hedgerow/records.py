@@ -7,9 +7,12 @@ code                    Arrow, Parquet, pandas, polars           CSV
 ======================  =======================================  ==================================
 listed value            the value, in its type                   its text
 whole number            int64                                    its digits
-bin                     a number drawn inside it: float64, or    its digits
-                        int64 where the column is whole
-missing value           null                                     its declared text
+bin                     a number drawn inside it, to a millionth its digits
+                        of its width: float64, or int64 where
+                        the column is whole
+missing value           null                                     its declared text; in a column of numbers
+                                                                 or booleans an empty cell, unless its text
+                                                                 is a number or it is the only column
 other value             its declared text in a text column,      its declared text
                         null in a column of numbers
 ======================  =======================================  ==================================
@@ -25,6 +28,7 @@ import csv
 import io
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
@@ -144,7 +148,8 @@ class Records:
         Args:
             as_text: Write missing and other values as their texts, as CSV does.
         """
-        decode = _texts if as_text else _values
+        # A line without any text would be no record to most readers, so an only column has no empty cells.
+        decode = partial(_texts, empties=len(self.domain) > 1) if as_text else _values
         schema = arrow_schema(self.domain)
         for start in range(0, len(self), CHUNK_ROWS):
             rng = generator(self._seed + start // CHUNK_ROWS)
@@ -218,17 +223,27 @@ def _values(attribute: Attribute, codes: Ints, rng: np.random.Generator) -> pa.A
     return pa.array(numbers, type=kind, mask=beyond)
 
 
-def _texts(attribute: Attribute, codes: Ints, rng: np.random.Generator) -> pa.Array[Any]:
-    """Values of a column as CSV shows them; the missing and the other value as their texts."""
+def _texts(attribute: Attribute, codes: Ints, rng: np.random.Generator, *, empties: bool) -> pa.Array[Any]:
+    """Values of a column as CSV shows them: the other value as its text, the missing one too where empties are not."""
     values = _values(attribute, codes, rng)
-    if attribute.size == attribute.ordinary:
+    shown = [(attribute.missing_code, attribute.missing), (attribute.other_code, attribute.other)]
+    if empties and values.type != pa.string() and not _is_number(attribute.missing):
+        del shown[0]  # "?" would make every reader take the numbers for texts
+    if all(code is None for code, _ in shown):
         return values
     texts: Any = values.cast(pa.string())
-    for code, text in ((attribute.missing_code, attribute.missing), (attribute.other_code, attribute.other)):
+    for code, text in shown:
         if code is not None:
             texts = pa.compute.if_else(pa.array(codes == code), text, texts)
     found: pa.Array[Any] = texts
     return found
+
+
+def _is_number(text: str | None) -> bool:
+    try:
+        return text is not None and np.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _inside_bins(attribute: Binned, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
@@ -238,7 +253,11 @@ def _inside_bins(attribute: Binned, codes: NDArray[np.int64], rng: np.random.Gen
         return np.asarray(rng.integers(low[codes], high[codes], endpoint=True))
     edges = np.array(attribute.edges)
     low, high = edges[codes], edges[codes + 1]
-    return np.asarray(np.minimum(low + rng.random(len(codes)) * (high - low), np.nextafter(high, low)))
+    drawn = low + rng.random(len(codes)) * (high - low)
+    decimals = max(0, 6 - int(np.floor(np.log10(np.diff(edges).min()))))
+    if decimals <= 12:  # digits beyond a millionth of a bin say nothing
+        drawn = np.floor(drawn * 10.0**decimals) / 10.0**decimals
+    return np.asarray(np.clip(drawn, low, np.nextafter(high, low)))
 
 
 def _write_csv(records: Records, path: Path) -> None:
