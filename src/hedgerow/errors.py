@@ -87,6 +87,16 @@ class ColumnError(DataError):
     """A column is missing, is there twice, or is not in the domain."""
 
 
+class UndeclaredColumnError(ColumnError):
+    """The table has columns that the domain does not declare.
+
+    Attributes:
+        looks_like_counts: Whether the column is named like one that says how many records a row stands for.
+    """
+
+    looks_like_counts: bool = False
+
+
 class CountColumnError(DataError):
     """The column of weights holds something other than whole non-negative numbers."""
 

@@ -36,6 +36,14 @@ def test_progress_shows_rounds_spending_and_what_was_chosen() -> None:
     assert "race" in shown
 
 
+def test_progress_says_that_the_last_fit_goes_on() -> None:
+    output, stream = terminal()
+    with showing_progress(output) as advance:
+        assert advance is not None
+        advance(RoundReport(10, 10, 0.75, 1.0, "epsilon", "job", 12.0))
+    assert "last fit" in stream.getvalue()
+
+
 def test_progress_is_a_plain_line_elsewhere_and_nothing_if_quiet(capsys: pytest.CaptureFixture[str]) -> None:
     for quiet, expected in ((False, "running\nreading\n"), (True, "")):
         output = Output(quiet=quiet)

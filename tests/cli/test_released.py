@@ -124,6 +124,18 @@ def test_plan_spends_and_writes_nothing(place: Place) -> None:
     assert place.names() == ["people.csv", "people.yaml"]
 
 
+def test_plan_says_when_the_theorem_bounds_nothing(place: Place) -> None:
+    call = ("plan", "--domain", place / "people.yaml", "--total", 10**9, "--epsilon")
+    assert "bound    none" in place.call(*call, 1e-9).stdout
+    assert "bound    no error above" in place.call(*call, 10, "--workload", "cells:2").stdout
+
+
+def test_the_bad_one_of_several_conditions_is_named(place: Place, release: Path) -> None:
+    result = place.call("answer", release, "sex = 'F'", "job = 'astronaut'")
+    assert result.exit_code == 1
+    assert """condition 2, "job = 'astronaut'":""" in result.stderr
+
+
 def test_json_has_null_where_there_is_no_finite_number(capsys: pytest.CaptureFixture[str]) -> None:
     Output(as_json=True).result({"a": [float("inf"), 1.5], "b": (float("nan"),)})
     assert json.loads(capsys.readouterr().out) == {"a": [None, 1.5], "b": [None]}

@@ -111,7 +111,7 @@ def test_nothing_is_overwritten_without_force(place: Place) -> None:
         (("--release", "{}/out.csv"), "is also --output"),
         (("--release", "{}/people.csv", "--force"), "is also an input file"),
         (("--columns", "sex,height"), "no attribute 'height'"),
-        (("--columns", "sex"), "marginals of 2 attributes"),
+        (("--columns", "sex", "--workload", "marginals:2"), "marginals of 2 attributes"),
         (("--workload", "marginal:2"), "marginal"),
         (("--count-column", "n"), "'n'"),
     ],
@@ -219,3 +219,39 @@ def test_an_interrupted_run_leaves_no_file_and_says_what_was_spent(
     assert "interrupted" in result.stderr
     assert "stays spent" in result.stderr
     assert place.names() == ["people.csv", "people.yaml"]
+
+
+def test_undeclared_columns_are_explained_in_options(place: Place) -> None:
+    text = (place / "people.csv").read_text().splitlines()
+    wider = [f"{text[0]},shoe size,n", *(f"{line},40,1" for line in text[1:])]
+    (place / "people.csv").write_text("\n".join(wider) + "\n")
+    result = place.synth()
+    assert result.exit_code == 1
+    assert "--columns sex,age,job" in result.stderr
+    assert "extra_columns" not in result.stderr
+    (place / "people.csv").write_text("\n".join([f"{text[0]},n", *(f"{line},1" for line in text[1:])]) + "\n")
+    assert "--count-column n; else declare it" in place.synth().stderr
+    planned = place.call("plan", place / "people.csv", "--domain", place / "people.yaml", "--epsilon", 1)
+    assert "--count-column n; else declare it" in planned.stderr
+
+
+def test_a_single_column_has_its_own_default_workload(place: Place) -> None:
+    result = place.synth("--columns", "age")
+    assert result.exit_code == 0, result.output
+    assert Release.load(place / "out.release").workload.spec == "marginals:1"
+    refused = place.synth("--columns", "age", "--workload", "marginals:2", "--force")
+    assert "give 1" in refused.stderr
+
+
+def test_a_report_needs_the_ending_of_a_page(place: Place) -> None:
+    result = place.synth("--report", place / "r.pdf")
+    assert result.exit_code == 1
+    assert ".html" in result.stderr
+    assert place.names() == ["people.csv", "people.yaml"]
+
+
+def test_a_loose_delta_is_warned_about(place: Place) -> None:
+    assert "far smaller delta" in place.synth("--delta", 0.1).stderr
+    call = ("plan", "--domain", place / "people.yaml", "--epsilon", 1, "--total", 400, "--delta")
+    assert "far smaller delta" in place.call(*call, 0.1).stderr
+    assert "delta" not in place.call(*call, 1e-9).stderr

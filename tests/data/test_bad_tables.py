@@ -25,6 +25,7 @@ from hedgerow.errors import (
     MarginalTooLargeError,
     MissingValueError,
     OutOfRangeError,
+    UndeclaredColumnError,
     UnknownValueError,
     UnreadableTableError,
 )
@@ -152,7 +153,7 @@ def test_another_separator(tmp_path: Path) -> None:
 
 def test_an_extra_column(tmp_path: Path) -> None:
     path = written(tmp_path, f"{GOOD},1,2", header="city,age,pay,size,shoe,hat")
-    error = refused(ColumnError, path)
+    error = refused(UndeclaredColumnError, path)
     assert error.column == "shoe"
     assert "'hat'" in error.message
     assert "extra_columns='ignore'" in error.remedy
@@ -160,9 +161,17 @@ def test_an_extra_column(tmp_path: Path) -> None:
     assert read_table(path, DOMAIN, columns=["age"]).domain.names == ("age",)
 
 
+def test_wrong_arguments(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD)
+    with pytest.raises(ConfigError, match="'error' or 'ignore'"):
+        read_table(path, DOMAIN, extra_columns="ignored")  # type: ignore[arg-type]
+    with pytest.raises(DomainError, match="path of a domain file"):
+        read_table(path, None)  # type: ignore[arg-type]
+
+
 def test_an_undeclared_column_of_counts_is_suspected(tmp_path: Path) -> None:
     path = written(tmp_path, "Bath,3", header="city,count")
-    assert "count_column='count'" in refused(ColumnError, path, COUNTED).remedy
+    assert "count_column='count'" in refused(UndeclaredColumnError, path, COUNTED).remedy
 
 
 def test_a_column_that_is_there_twice(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
@@ -9,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 
 from hedgerow.cli.console import Output
+from hedgerow.errors import UndeclaredColumnError
 from hedgerow.queries.sensitivity import Neighbours
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.mwem import MWEM
     from hedgerow.privacy.budget import Budget
+    from hedgerow.queries.workload import Workload
 
 
 class Mechanism(StrEnum):
@@ -72,12 +77,13 @@ NeighboursOption = Annotated[
     ),
 ]
 WorkloadText = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--workload",
         metavar="SPEC",
         help="What should come out right: marginals:2, cells:2, parities:3, prefixes:age, ranges:age,hours:2000:7, "
         "marginals:age*sex,race*sex; several joined by ;",
+        show_default="marginals:2; marginals:1 for one column",
         rich_help_panel=ALGORITHM,
     ),
 ]
@@ -92,6 +98,26 @@ Rounds = Annotated[
         rich_help_panel=ALGORITHM,
     ),
 ]
+
+
+def workload_of(domain_file: Path, columns: Sequence[str] | None, text: str | None) -> Workload:
+    """The workload that the options describe, over the columns that they select.
+
+    Args:
+        domain_file: Path of the domain file.
+        columns: What ``--columns`` selects; None for all.
+        text: The workload; None for all pairs of columns, or the only column.
+
+    Raises:
+        DomainError: The domain file is wrong, or does not declare a column.
+        QueryError: The text is wrong, or does not fit the domain.
+    """
+    from hedgerow.domain_file import read_domain
+    from hedgerow.queries.workload import Workload
+
+    declared = read_domain(domain_file)
+    domain = declared if columns is None else declared.project(columns)
+    return Workload.parse(f"marginals:{min(2, len(domain))}" if text is None else text, domain)
 
 
 def prepare(ctx: typer.Context, *, quiet: bool = False, as_json: bool = False) -> Output:
@@ -109,6 +135,34 @@ def split_names(text: str | None) -> list[str] | None:
         ['age', 'sex']
     """
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+@contextmanager
+def naming_options(names: Sequence[str]) -> Iterator[None]:
+    """Let an error about undeclared columns name options in place of Python arguments.
+
+    Args:
+        names: What the domain declares.
+
+    Example:
+        >>> with naming_options(["age", "birth region"]):
+        ...     raise UndeclaredColumnError("the domain does not declare it", column="n")
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.UndeclaredColumnError: column 'n': the domain does not declare it
+          Remedy: declare it in the domain file, or read the declared columns only: --columns 'age,birth region'
+    """
+    try:
+        yield
+    except UndeclaredColumnError as error:
+        remedy = "declare it in the domain file, or read the declared columns only: "
+        remedy += f"--columns {shlex.quote(','.join(names))}"
+        if error.looks_like_counts:
+            option = f"--count-column {shlex.quote(error.column or '')}"
+            remedy = f"if it says how many records a row stands for, add {option}; else {remedy}"
+        error.remedy = remedy
+        error.args = (f"{error.message}\n  Remedy: {remedy}",)
+        raise
 
 
 def budget_of(epsilon: float | None, delta: float | None, rho: float | None, neighbours: Neighbours) -> Budget:
@@ -131,6 +185,26 @@ def budget_of(epsilon: float | None, delta: float | None, rho: float | None, nei
     if epsilon is None:
         raise typer.BadParameter("a budget is needed: --epsilon, --epsilon with --delta, or --rho")
     return PureDP(epsilon, neighbours) if delta is None else ApproxDP(epsilon, delta, neighbours)
+
+
+def warn_of_delta(output: Output, budget: Budget, total: float) -> None:
+    """Warn if delta is so large that the guarantee would allow whole records to be published.
+
+    Args:
+        output: Where to warn.
+        budget: What is spent.
+        total: Number of records that is known in public: a guess, or a noisy value.
+
+    Example:
+        >>> warn_of_delta(Output(), budget_of(1.0, 1e-9, None, Neighbours.REPLACE), 1000.0)
+    """
+    from hedgerow.privacy.budget import ApproxDP
+
+    if isinstance(budget, ApproxDP) and budget.delta * total >= 1.0:
+        output.warn(
+            f"delta = {budget.delta:g} is not below 1 / (number of records), about {1.0 / max(total, 1.0):.1g}: such a "
+            "guarantee allows some people's records to be published as they are. Give a far smaller delta."
+        )
 
 
 def algorithm_of(mechanism: Mechanism, rounds: str) -> MWEM:

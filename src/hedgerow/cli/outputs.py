@@ -64,3 +64,23 @@ def check_records_ending(option: str, path: Path) -> None:
             f"{option}: {path} ends in {path.suffix or 'nothing'!r}",
             remedy="let it end in .csv or .parquet; the ending says how the records are written",
         )
+
+
+def check_report_ending(option: str, path: Path) -> None:
+    """Check that a browser will know a report by its name.
+
+    Raises:
+        ConfigError: The ending is neither ``.html`` nor ``.htm``.
+
+    Example:
+        >>> check_report_ending("--report", Path("report.pdf"))
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: --report: report.pdf ends in '.pdf'
+          Remedy: let it end in .html; print the page to make another kind of file
+    """
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ConfigError(
+            f"{option}: {path} ends in {path.suffix or 'nothing'!r}",
+            remedy="let it end in .html; print the page to make another kind of file",
+        )

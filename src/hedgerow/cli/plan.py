@@ -26,8 +26,11 @@ from hedgerow.cli.options import (
     WorkloadText,
     algorithm_of,
     budget_of,
+    naming_options,
     prepare,
     split_names,
+    warn_of_delta,
+    workload_of,
 )
 from hedgerow.queries.sensitivity import Neighbours
 
@@ -54,7 +57,7 @@ def plan(
     delta: Delta = None,
     rho: Rho = None,
     neighbours: NeighboursOption = Neighbours.ADD_REMOVE,
-    workload: WorkloadText = "marginals:2",
+    workload: WorkloadText = None,
     mechanism: MechanismOption = Mechanism.MWEM,
     rounds: Rounds = "auto",
     columns: Columns = None,
@@ -69,21 +72,18 @@ def plan(
       hedgerow plan --domain people.yaml --columns age,sex,income --rho 0.1 \
           --total 50000 --workload marginals:3
     """
-    from hedgerow.domain_file import read_domain
-    from hedgerow.queries.workload import Workload
-
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
     if (data is None) == (total is None):
         raise typer.BadParameter("give either --total, a public guess of the number of records, or the table DATA")
     budget = budget_of(epsilon, delta, rho, neighbours)
     algorithm = algorithm_of(mechanism, rounds)
-    declared = read_domain(domain)
     names = split_names(columns)
-    asked = Workload.parse(workload, declared if names is None else declared.project(names))
+    asked = workload_of(domain, names, workload)
     n = total if data is None else _count(shown, data, asked, columns=names, count_column=count_column)
     planned = algorithm.plan(asked, budget, float(n or 0))
     if data is not None:
         shown.warn("this plan uses the exact number of records of the table: keep it to yourself")
+    warn_of_delta(shown, budget, float(n or 0))
     _tell(shown, planned, budget, float(n or 0))
     shown.result({**asdict(planned), "fits": planned.fits, "guarantee": budget.statement(), "total": n})
 
@@ -94,7 +94,7 @@ def _count(
     from hedgerow.data.table import read_table
 
     extra: Literal["error", "ignore"] = "error" if columns is None else "ignore"
-    with shown.busy(f"reading {data}"):
+    with shown.busy(f"reading {data}"), naming_options(workload.domain.names):
         return read_table(data, workload.domain, count_column=count_column, extra_columns=extra).total()
 
 
@@ -122,12 +122,15 @@ def _tell(shown: Output, plan: Plan, budget: Budget, n: float) -> None:
 
 
 def _tell_bound(shown: Output, bound: Bound, n: float) -> None:
-    vacuous = "; more than the records, so it says nothing here" if bound.error > n else ""
+    if bound.error >= n:
+        shown.say(
+            "bound    none: theorem 2.3 allows errors as large as the number of records here; the release estimates "
+            "its own error"
+        )
+        return
     shown.say(
-        f"bound    no error above {bound.error:,.4g} counts, except with probability {bound.failure:.3g} "
-        f"(theorem 2.3{vacuous})"
+        f"bound    no error above {bound.error:,.0f} counts, except with probability {bound.failure:.3g} (theorem 2.3)"
     )
-    for caveat in bound.caveats:
-        shown.say(f"         but: {caveat}")
     if bound.caveats:
-        shown.say("         so this is the textbook algorithm's bound, as a guide; the release measures its own error")
+        shown.say(f"         a guide only, for this run is not the theorem's: {'; '.join(bound.caveats)}")
+        shown.say("         the release estimates its own error")

@@ -35,6 +35,7 @@ def showing_progress(output: Output) -> Iterator[ProgressCallback | None]:
 
         def advance(report: RoundReport) -> None:
             spent = f"{report.spent:.4g} of {report.limit:.4g} {report.unit}"
-            bar.update(task, completed=report.round, total=report.rounds, spent=spent, chosen=report.chosen[:40])
+            chosen = "last fit" if report.round == report.rounds else report.chosen[:40]
+            bar.update(task, completed=report.round, total=report.rounds, spent=spent, chosen=chosen)
 
         yield advance

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hedgerow.cli.options import OUTPUT, AsJson, Force, Quiet, prepare
-from hedgerow.cli.outputs import check_outputs, check_records_ending
+from hedgerow.cli.outputs import check_outputs, check_records_ending, check_report_ending
+from hedgerow.errors import DomainError, QueryError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -79,7 +82,10 @@ def answer(
     """
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
     loaded = _load(release)
-    answers = [(text, loaded.answer(text, confidence)) for text in conditions]
+    answers = []
+    for number, text in enumerate(conditions, start=1):
+        with _naming(number, text) if len(conditions) > 1 else nullcontext():
+            answers.append((text, loaded.answer(text, confidence)))
     for text, found in answers:
         interval = "no interval" if found.low is None else f"{_count(found.low)} to {_count(found.high or 0.0)}"
         shown.say(f"{text}\n  {_count(found.value)}   ({interval})\n  covers {found.covers}")
@@ -87,6 +93,15 @@ def answer(
         shown.warn(loaded.provenance.stamp)
     listed = [{"condition": text, **asdict(found)} for text, found in answers]
     shown.result({"confidence": confidence, "private": loaded.provenance.secure, "answers": listed})
+
+
+@contextmanager
+def _naming(number: int, condition: str) -> Iterator[None]:
+    """Say which of several conditions is wrong."""
+    try:
+        yield
+    except (QueryError, DomainError) as error:
+        raise QueryError(f"condition {number}, {condition!r}: {error.message}", remedy=error.remedy) from error
 
 
 def show(ctx: typer.Context, *, release: ReleaseFile, quiet: Quiet = False, as_json: AsJson = False) -> None:
@@ -134,6 +149,7 @@ def report(
     from hedgerow.report import require_extra, write_report
 
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
+    check_report_ending("--output", output)
     check_outputs({"--output": output}, inputs=[release], force=force)
     require_extra()
     loaded = _load(release)

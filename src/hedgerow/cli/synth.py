@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,10 +32,13 @@ from hedgerow.cli.options import (
     WorkloadText,
     algorithm_of,
     budget_of,
+    naming_options,
     prepare,
     split_names,
+    warn_of_delta,
+    workload_of,
 )
-from hedgerow.cli.outputs import check_outputs, check_records_ending
+from hedgerow.cli.outputs import check_outputs, check_records_ending, check_report_ending
 from hedgerow.cli.progress import showing_progress
 from hedgerow.cli.spending import accounted
 from hedgerow.errors import HedgerowError
@@ -64,6 +67,7 @@ class _Files:
         outputs = {"--output": self.records, "--release": self.release, "--report": self.report}
         check_outputs(outputs, inputs=(self.data, self.domain), force=force)
         if self.report is not None:
+            check_report_ending("--report", self.report)
             from hedgerow.report import require_extra
 
             require_extra()
@@ -84,7 +88,7 @@ def synth(
     delta: Delta = None,
     rho: Rho = None,
     neighbours: NeighboursOption = Neighbours.ADD_REMOVE,
-    workload: WorkloadText = "marginals:2",
+    workload: WorkloadText = None,
     mechanism: MechanismOption = Mechanism.MWEM,
     rounds: Rounds = "auto",
     columns: Columns = None,
@@ -157,7 +161,7 @@ def synth(
     algorithm = algorithm_of(mechanism, rounds)
     files.check(force=force)
     names = split_names(columns)
-    asked = _workload(files.domain, names, workload)
+    asked = workload_of(files.domain, names, workload)
     _check_run(algorithm, asked, budget)  # before a large table is read for nothing
     extra: Literal["error", "ignore"] = "error" if names is None else "ignore"
     with shown.busy(f"reading {data}"):
@@ -166,14 +170,6 @@ def synth(
     _save(shown, made, files.release)
     with _keeping(shown, files.release):
         _write(shown, files, made, records, _exact_errors(table, made) if evaluate else None)
-
-
-def _workload(domain_file: Path, columns: Sequence[str] | None, text: str) -> Workload:
-    from hedgerow.domain_file import read_domain
-    from hedgerow.queries.workload import Workload
-
-    declared = read_domain(domain_file)
-    return Workload.parse(text, declared if columns is None else declared.project(columns))
 
 
 def _check_run(algorithm: MWEM, workload: Workload, budget: Budget) -> None:
@@ -186,7 +182,8 @@ def _check_run(algorithm: MWEM, workload: Workload, budget: Budget) -> None:
 def _read(data: Path, workload: Workload, **options: Any) -> Table:
     from hedgerow.data.table import read_table
 
-    return read_table(data, workload.domain, **options)
+    with naming_options(workload.domain.names):
+        return read_table(data, workload.domain, **options)
 
 
 def _run(
@@ -242,6 +239,7 @@ def _tell(output: Output, files: _Files, release: Release, n_records: int, exact
     summary = summary_of(release)
     if release.error is not None:
         output.say(error_sentence(release))
+    warn_of_delta(output, release.budget, release.total)
     if not release.provenance.secure:
         output.warn(f"{release.provenance.stamp}: whoever knows the seed can subtract the noise")
     if exact is not None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from typing import Literal, NoReturn
+from typing import Literal, NoReturn, get_args
 
 from hedgerow.domain import Domain
-from hedgerow.errors import ColumnError
+from hedgerow.errors import ColumnError, ConfigError, UndeclaredColumnError
 
 ExtraColumns = Literal["error", "ignore"]
 
@@ -37,6 +37,7 @@ def select_columns(
     Raises:
         ColumnError: A column is missing, there twice, or neither declared nor to be ignored.
         DomainError: A wanted column is not in the domain.
+        ConfigError: ``extra_columns`` is neither of its values.
 
     Example:
         >>> from hedgerow.domain import IntegerRange
@@ -44,6 +45,8 @@ def select_columns(
         >>> select_columns("t.csv", ["b", "c"], domain, count_column=None, columns=["b"], extra_columns="error").names
         ('b',)
     """
+    if extra_columns not in get_args(ExtraColumns):
+        raise ConfigError(f"extra_columns is {extra_columns!r}", remedy="give 'error' or 'ignore'")
     wanted = domain if columns is None else domain.project([columns] if isinstance(columns, str) else columns)
     needed = [*wanted.names] if count_column is None else [*wanted.names, count_column]
     if count_column is not None and count_column in wanted:
@@ -81,6 +84,9 @@ def _refuse_extra(file: str, extra: Sequence[str], count_column: str | None) -> 
     if len(extra) > 1:
         message += f" (nor {', '.join(map(repr, extra[1:]))})"
     remedy = "declare it, select the columns to read, or pass extra_columns='ignore'"
-    if count_column is None and extra[0].lower() in COUNT_NAMES:
+    counts = count_column is None and extra[0].lower() in COUNT_NAMES
+    if counts:
         remedy = f"if it says how often each row counts, pass count_column={extra[0]!r}; else {remedy}"
-    raise ColumnError(message, file=file, column=extra[0], remedy=remedy)
+    error = UndeclaredColumnError(message, file=file, column=extra[0], remedy=remedy)
+    error.looks_like_counts = counts
+    raise error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from hedgerow.data.readers import ArrowStream, Reader, open_table
 from hedgerow.data.weights import LARGEST_TOTAL, Weights
 from hedgerow.domain import Attribute, Clique, Domain, IntegerRange
 from hedgerow.domain_file import read_domain
-from hedgerow.errors import ColumnError, ConfigError, UnreadableTableError
+from hedgerow.errors import ColumnError, ConfigError, DomainError, UnreadableTableError
 from hedgerow.queries.query import Conjunction, Floats
 
 if TYPE_CHECKING:
@@ -132,7 +132,8 @@ def read_table(
         OutOfRangeError: A number is out of range, or not whole where whole numbers are declared.
         MissingValueError: A cell is empty, and its attribute declares no missing value.
         CountColumnError: A count is not a whole number of at least 0.
-        DomainError: The domain file is wrong.
+        DomainError: The domain file is wrong, or the domain is of another type.
+        ConfigError: ``extra_columns`` is neither of its values.
 
     Example:
         >>> from hedgerow.domain import Categorical
@@ -140,7 +141,7 @@ def read_table(
         >>> read_table(table, Domain([Categorical("sex", ("F", "M"))]), columns=["sex"]).marginals([("sex",)])
         [array([2., 1.])]
     """
-    declared = domain if isinstance(domain, Domain) else read_domain(domain)
+    declared = domain if isinstance(domain, Domain) else _read_domain(domain)
     reader = open_table(source)
     wanted = select_columns(
         reader.file,
@@ -153,6 +154,13 @@ def read_table(
     weights = None if count_column is None else Weights(reader.file, count_column)
     codes = _encode(reader, wanted, weights, coded=coded, show_values=show_values)
     return Table(wanted, codes, None if weights is None else weights.finish())
+
+
+def _read_domain(path: Any) -> Domain:
+    if not isinstance(path, str | os.PathLike):
+        remedy = "give a hedgerow.Domain, or the path of a domain file"
+        raise DomainError(f"a {type(path).__name__} is no domain", remedy=remedy)
+    return read_domain(path)
 
 
 def _encode(reader: Reader, domain: Domain, weights: Weights | None, *, coded: bool, show_values: bool) -> list[Codes]:

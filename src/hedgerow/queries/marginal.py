@@ -37,7 +37,7 @@ def cliques_of_order(domain: Domain, order: int) -> tuple[Clique, ...]:
     if not 1 <= order <= len(domain):
         raise QueryError(
             f"there are no marginals of {order} attributes: the domain has {len(domain)}",
-            remedy=f"give a number from 1 to {len(domain)}",
+            remedy=f"give a number from 1 to {len(domain)}" if len(domain) > 1 else "give 1",
         )
     if math.comb(len(domain), order) > MAX_QUERIES:
         raise QueryError(f"there are {math.comb(len(domain), order):,} cliques of {order} attributes", remedy=_FEWER)
@@ -72,7 +72,10 @@ class _CliqueFamily(Family):
         object.__setattr__(self, "domain", domain)
         object.__setattr__(self, "cells_of", distinct_cliques(domain, cliques))
         if self.n_queries > MAX_QUERIES:
-            raise QueryError(f"the marginals have {self.n_queries:,} cells together", remedy=_FEWER)
+            wide = sorted(domain, key=lambda attribute: -attribute.size)[:3]
+            sizes = ", ".join(f"{attribute.name!r} ({attribute.size:,})" for attribute in wide)
+            remedy = f"{_FEWER}; or put the values of wide attributes into bins (widest: {sizes})"
+            raise QueryError(f"the marginals have {self.n_queries:,} cells together", remedy=remedy)
 
     @cached_property
     def n_queries(self) -> int:
