@@ -404,3 +404,19 @@ def test_overlapping_families_are_all_candidates() -> None:
     workload = Workload.marginals(DOMAIN, 2).weighted(0.5) + Workload.prefixes(DOMAIN, "c") + CELLS
     release = MWEM(rounds=8).run(DATA, workload, PureDP(5.0), noise=SeededNoise(0))
     assert len({measured.target.text for measured in release.measurements}) == 8
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"source": {"age": [1]}}, "hedgerow.read_table"),
+        ({"workload": "marginals:1"}, "hedgerow.Workload.parse"),
+        ({"budget": 1.0}, "hedgerow.PureDP"),
+    ],
+)
+def test_what_is_no_table_workload_or_budget_is_refused_with_what_to_pass(wrong: dict[str, Any], message: str) -> None:
+    domain = Domain([IntegerRange("age", 0, 3)])
+    source = DenseTables(domain, np.ones(4))
+    right = {"source": source, "workload": Workload.marginals(domain, order=1), "budget": PureDP(1.0)}
+    with pytest.raises(ConfigError, match=message):
+        MWEM().run(**{**right, **wrong})

@@ -42,6 +42,7 @@ def test_bad_samples_are_named(n: int, method: str) -> None:
 
 def test_marginal_tables_have_labels_and_counts() -> None:
     release = make_release(PureDP(1.0), 0)
+    assert release.marginal("sex") == release.marginal(["sex"])
     table = release.marginal(["job", "sex"])
     assert table.column_names == ["sex", "job", "count"]
     assert table.num_rows == 8

@@ -205,6 +205,7 @@ class MWEM:
         """
         from hedgerow.privacy.curator import Curator
 
+        _check_arguments(source, workload, budget)
         return self.run_with(Curator(source, budget, noise=noise), workload, progress)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
@@ -230,6 +231,19 @@ class MWEM:
         from hedgerow.algorithms.plan import make_plan
 
         return make_plan(self, workload, budget, total)
+
+
+def _check_arguments(source: Any, workload: Any, budget: Any) -> None:
+    """Refuse what is often passed in place of a table, a workload and a budget, before anything is read."""
+    if not callable(getattr(source, "total", None)):
+        remedy = "read it with hedgerow.read_table(source, domain)"
+        raise ConfigError(f"a {type(source).__name__} is no table that was read", remedy=remedy)
+    if not isinstance(workload, Workload):
+        remedy = "make one with hedgerow.Workload.parse(text, table.domain)"
+        raise ConfigError(f"a {type(workload).__name__} is no workload", remedy=remedy)
+    if not isinstance(budget, Budget):
+        remedy = "give hedgerow.PureDP(epsilon), hedgerow.ApproxDP(epsilon, delta) or hedgerow.ZCDP(rho)"
+        raise ConfigError(f"a {type(budget).__name__} is no budget", remedy=remedy)
 
 
 def _plain(value: Any) -> Any:

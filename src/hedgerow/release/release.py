@@ -119,11 +119,11 @@ class Release:
         drawing = generator(seed)
         return Records(self.model.sample(wanted, drawing, method), self.domain, seed=drawing)
 
-    def marginal(self, names: Iterable[str]) -> pa.Table:
+    def marginal(self, names: str | Iterable[str]) -> pa.Table:
         """A synthetic marginal as an Arrow table.
 
         Args:
-            names: Attributes, any order.
+            names: Attributes, any order. A text is one name.
 
         Returns:
             One column of labels per attribute, in domain order, and ``count``: the model's counts, one row per cell.
@@ -134,7 +134,7 @@ class Release:
         """
         import pyarrow as pa
 
-        clique = Marginal(self.domain, tuple(names)).scope
+        clique = Marginal(self.domain, (names,) if isinstance(names, str) else tuple(names)).scope
         table = self.model.marginals([clique])[0]
         codes = np.unravel_index(np.arange(table.size), table.shape)
         columns = {
