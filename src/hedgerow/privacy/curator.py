@@ -239,7 +239,7 @@ class Curator:
         units = EqualUnits.of(workload, self.neighbours, weighted=False)
         public = public_answers(workload, answers)
         noise = self._noise(1.0 + GRID, 1.0 + GRID, GRID, charge / 2.0, None)
-        candidates = f"{workload.n_candidates:,} candidates"
+        candidates = f"{workload.n_candidates:,} candidate{'s' if workload.n_candidates != 1 else ''}"
         self.__ledger.charge(
             *(self._event(label, f"{name} error of {candidates}", noise) for name in ("mean", "largest"))
         )

@@ -56,12 +56,22 @@ def error_sentence(release: Release, confidence: float = 0.95) -> str:
     low, high = (scale * bound for bound in error.mean_interval(confidence))
     largest = scale * error.maximum_bound(confidence)
     unit = _unit_of(release)
-    share = f" ({100.0 * low / release.total:.2g}% to {100.0 * high / release.total:.2g}% of the records)"
+    share = f" ({_percent(low / release.total)} to {_percent(high / release.total)} of the records)"
     return (
         f"Estimated from noisy values alone: over {_things_of(release)}, the mean error of the released model lies "
-        f"between {low:,.4g} and {high:,.4g} {unit}{share}, with {100.0 * confidence:.4g}% confidence; with the same "
-        f"confidence no error is larger than {largest:,.4g}."
+        f"between {_amount(low)} and {_amount(high)} {unit}{share}, with {100.0 * confidence:.4g}% confidence; with "
+        f"the same confidence no error is larger than {_amount(largest)}."
     )
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000.0 else f"{value:.4g}"
+
+
+def _percent(share: float) -> str:
+    if share > 1.0:
+        return "over 100%"
+    return f"{100.0 * share:.2g}%" if share < 0.1 else f"{100.0 * share:.0f}%"
 
 
 def _all_marginals(release: Release) -> bool:

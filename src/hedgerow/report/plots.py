@@ -53,7 +53,7 @@ def spending_plot(events: Sequence[Event], limit: float, unit: str) -> str:
         axes.set(
             xlabel="looks at the data", ylabel=f"{unit} spent", xlim=(0.5, max(1.5, edges[-1])), ylim=(0, 1.08 * limit)
         )
-        _few_ticks(axes)
+        _few_ticks(axes, whole=True)
         return svg_of(axes, f"{unit} spent after each of {len(events)} looks at the data, limit {limit:.4g}")
 
 
@@ -71,7 +71,7 @@ def fit_plot(ratios: Sequence[float]) -> str:
         axes.axhline(1.0, color=NOISE, linewidth=1.2, linestyle=(0, (5, 3)))
         axes.set_title("dashed: noise alone", loc="right", fontsize=9, color=NOISE)
         axes.set(xlabel="measurement", ylabel="distance / noise", xlim=(0.5, len(ratios) + 0.5), ylim=(0, None))
-        _few_ticks(axes)
+        _few_ticks(axes, whole=True)
         return svg_of(axes, "distance of the model from each measurement in standard deviations of its noise")
 
 
@@ -153,13 +153,13 @@ def _axes(width: float, height: float) -> Axes:
     return Figure(figsize=(width, height), layout="constrained").add_subplot()
 
 
-def _few_ticks(axes: Axes) -> None:
+def _few_ticks(axes: Axes, *, whole: bool = False) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
     def with_separators(value: float, _: Any) -> str:
         return f"{value:,.6g}"
 
-    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=whole))
     for axis in (axes.xaxis, axes.yaxis):
         if not isinstance(axis.get_major_locator(), FixedLocator):  # names stay names
             axis.set_major_formatter(FuncFormatter(with_separators))
