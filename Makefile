@@ -44,7 +44,7 @@ lint: .venv/.tools  ## Format, lint, types, import rules, lock files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 	@! grep -nE 'https?://|index-url|find-links' requirements.lock requirements-dev.lock || \
 	    (echo "a lock file holds an address"; exit 1)
 
