@@ -73,11 +73,22 @@ def test_columns(tmp_path: Path) -> None:
     assert 'The texts "NA" look missing too' in text.replace("\n  # ", " ")
     domain = drafted(tmp_path, frame)
     assert domain.names == ("flag", "rare", "many", "share", "n")
-    assert domain["flag"] == Categorical("flag", ("False", "True"), missing="?")
+    assert domain["flag"] == Categorical("flag", (False, True), missing="?")
     assert domain["many"] == Categorical("many", ("u", "v"), missing="?", other="other")
     assert isinstance(domain["share"], Binned)
     assert domain["share"].edges == tuple(float(f"{0.05 * i:.12g}") for i in range(21))
     assert read_table(frame, domain, extra_columns="ignore").total() == 60
+
+
+def test_what_is_no_attribute_is_left_out_with_the_reason(tmp_path: Path) -> None:
+    days = [f"2020-{month:02}-{day:02}" for month in (1, 2, 3) for day in range(1, 21)]
+    frame = pa.table({"": range(60), "__index_level_0__": range(60), "day": days, "id": range(100, 60100, 1000)})
+    text = draft_domain(frame, name="t")
+    assert '  # "": looks like the row index of pandas; left out.' in text.splitlines()
+    assert '"__index_level_0__": looks like the row index' in text
+    assert '"day": holds dates; leave it out' in text
+    assert "if this is an identifier, leave it out" in text.replace("\n  # ", " ")
+    assert drafted(tmp_path, frame).names == ("id",)
 
 
 def test_options(tmp_path: Path) -> None:

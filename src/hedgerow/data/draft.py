@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -35,6 +36,9 @@ HEADER = """\
 
 MISSING_TEXTS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-")
 """Texts that are taken for the missing value; where several occur, the first, and the others are listed."""
+
+_INDEX = re.compile(r"|__index_level_\d+__|Unnamed: 0")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 _LONGEST_RANGE = 100
 """Whole numbers that span no more than this get one code each."""
@@ -176,7 +180,7 @@ def _number(text: str) -> float:
 def _entry(name: str, summary: _Summary, max_values: int) -> list[str]:
     """The comment and the entry of a column."""
     distinct = _TRACKED + 1 if summary.counts is None else len(summary.counts)
-    options, comment = _options(summary, distinct, max_values)
+    options, comment = _options(name, summary, distinct, max_values)
     missing = summary.missing_text
     if missing is not None:
         others = sorted(summary.missing - {missing})
@@ -192,19 +196,17 @@ def _entry(name: str, summary: _Summary, max_values: int) -> list[str]:
     return _wrapped(f"{_quoted(name)}: {comment[1:].lstrip()}")
 
 
-def _options(summary: _Summary, distinct: int, max_values: int) -> tuple[dict[str, Any], str]:
+def _options(name: str, summary: _Summary, distinct: int, max_values: int) -> tuple[dict[str, Any], str]:
     """Options of the entry and the comment above it; a comment that starts with "-" takes the entry's place."""
-    if not summary.supported:
-        return {}, "- holds neither texts nor numbers; left out."
-    if not distinct:
-        return {}, "- has no values; left out."
-    if distinct + (summary.missing_text is not None) < 2:
-        return {}, "- has a single value; leave it out, or list all values that could occur."
+    useless = _why_useless(name, summary, distinct)
+    if useless:
+        return {}, f"- {useless}"
     if summary.numeric and summary.high > summary.low:
         return _numeric(summary)
     if summary.counts is None or distinct > max_values:
-        many = f"{distinct:,}" if summary.counts is not None else f"more than {_TRACKED:,}"
-        return {}, f"- {many} distinct texts, perhaps an identifier; leave it out, or list values and 'other: true'."
+        return {}, f"- {_why_unlisted(summary, distinct)}"
+    if {value.lower() for value in summary.counts} == {"false", "true"}:
+        return {"values": [False, True]}, "Yes or no."
     values = sorted(summary.counts)
     comment = f"{distinct} value{'s' if distinct != 1 else ''}. Are these all values that could occur?"
     rare = [value for value in values if summary.counts[value] < _RARE]
@@ -214,6 +216,26 @@ def _options(summary: _Summary, distinct: int, max_values: int) -> tuple[dict[st
             "consider leaving such values out and declaring 'other: true'."
         )
     return {"values": values}, comment
+
+
+def _why_useless(name: str, summary: _Summary, distinct: int) -> str:
+    """Why a column can be no attribute; empty if it can."""
+    if _INDEX.fullmatch(name):
+        return "looks like the row index of pandas; left out."
+    if not summary.supported:
+        return "holds neither texts nor numbers; left out."
+    if not distinct:
+        return "has no values; left out."
+    if distinct + (summary.missing_text is not None) < 2:
+        return "has a single value; leave it out, or list all values that could occur."
+    return ""
+
+
+def _why_unlisted(summary: _Summary, distinct: int) -> str:
+    if summary.counts is not None and all(map(_DAY.match, summary.counts)):
+        return "holds dates; leave it out, or make a column of years, months or ages from it."
+    many = f"{distinct:,}" if summary.counts is not None else f"more than {_TRACKED:,}"
+    return f"{many} distinct texts, perhaps an identifier; leave it out, or list values and 'other: true'."
 
 
 def _numeric(summary: _Summary) -> tuple[dict[str, Any], str]:
@@ -232,9 +254,11 @@ def _numeric(summary: _Summary) -> tuple[dict[str, Any], str]:
     if summary.whole:
         options["whole"] = True
         kind = "Whole numbers"
+    unique = summary.counts is None or max(summary.counts.values()) == 1
+    identifier = " Many distinct values: if this is an identifier, leave it out." if summary.whole and unique else ""
     return options, (
         f"{kind}, in bins of equal width, bounds rounded outward. Which bounds are publicly known, and do these "
-        "bins suit the column? Declare 'other: true' where values beyond them could occur."
+        f"bins suit the column? Declare 'other: true' where values beyond them could occur.{identifier}"
     )
 
 
