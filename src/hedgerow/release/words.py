@@ -57,6 +57,11 @@ def error_sentence(release: Release, confidence: float = 0.95) -> str:
     largest = scale * error.maximum_bound(confidence)
     unit = _unit_of(release)
     share = f" ({_percent(low / release.total)} to {_percent(high / release.total)} of the records)"
+    if error.n_candidates == 1:  # its mean is its largest
+        return (
+            f"Estimated from noisy values alone: the error of the released model on {_things_of(release)} lies between "
+            f"{_amount(low)} and {_amount(high)} {unit}{share}, with {100.0 * confidence:.4g}% confidence."
+        )
     return (
         f"Estimated from noisy values alone: over {_things_of(release)}, the mean error of the released model lies "
         f"between {_amount(low)} and {_amount(high)} {unit}{share}, with {100.0 * confidence:.4g}% confidence; with "
