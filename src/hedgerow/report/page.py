@@ -160,7 +160,7 @@ def _described(attribute: Attribute) -> str:
         case IntegerRange():
             text = f"whole numbers from {attribute.minimum} to {attribute.maximum}"
         case Binned():
-            text = f"{attribute.ordinary} bins from {attribute.edges[0]:g} to {attribute.edges[-1]:g}"
+            text = f"{attribute.ordinary} bins from {attribute.edges[0]:.12g} to {attribute.edges[-1]:.12g}"
         case _:
             text = f"{attribute.ordinary} codes"
     extra = [f"missing as {attribute.missing!r}"] if attribute.missing is not None else []

@@ -159,7 +159,7 @@ def _few_ticks(axes: Axes, *, whole: bool = False) -> None:
     def with_separators(value: float, _: Any) -> str:
         return f"{value:,.6g}"
 
-    axes.xaxis.set_major_locator(MaxNLocator(5, integer=whole))
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=whole, min_n_ticks=1 if whole else 2))
     for axis in (axes.xaxis, axes.yaxis):
         if not isinstance(axis.get_major_locator(), FixedLocator):  # names stay names
             axis.set_major_formatter(FuncFormatter(with_separators))
