@@ -54,6 +54,16 @@ def test_progress_is_a_plain_line_elsewhere_and_nothing_if_quiet(capsys: pytest.
         assert capsys.readouterr().err == expected
 
 
+def test_a_terminal_breaks_sentences_between_words() -> None:
+    for is_terminal, lines in ((True, ["a long", "[word]"]), (False, ["a long [word]"])):
+        stream = io.StringIO()
+        out = Console(file=stream, force_terminal=is_terminal, width=8, soft_wrap=True, highlight=False)
+        Output(out=out).tell("a long [word]")
+        assert [line.strip() for line in stream.getvalue().splitlines()] == lines
+        Output(quiet=True, out=out).tell("more")
+        assert "more" not in stream.getvalue()
+
+
 def test_busy_shows_a_status_on_a_terminal() -> None:
     output, stream = terminal()
     with output.busy("reading [red]x"):

@@ -65,6 +65,11 @@ class Output:
         if not (self.quiet or self.as_json):
             self.out.print(escape(text))
 
+    def tell(self, sentences: str) -> None:
+        """Print sentences of the result for people; a terminal breaks them between words."""
+        if not (self.quiet or self.as_json):
+            self.out.print(escape(sentences), soft_wrap=not self.out.is_terminal)
+
     def table(self, table: Table) -> None:
         """Print a table for people; nothing under ``--quiet`` or ``--json``."""
         if not (self.quiet or self.as_json):

@@ -100,7 +100,7 @@ def _count(
 
 def _tell(shown: Output, plan: Plan, budget: Budget, n: float) -> None:
     unit, charges = plan.unit, plan.charges
-    shown.say(budget.statement())
+    shown.tell(budget.statement())
     shown.say()
     fits = "fits" if plan.fits else "DOES NOT FIT"
     shown.say(

@@ -115,9 +115,9 @@ def show(ctx: typer.Context, *, release: ReleaseFile, quiet: Quiet = False, as_j
 
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
     loaded = _load(release)
-    shown.say(loaded.guarantee())
+    shown.tell(loaded.guarantee())
     shown.say()
-    shown.say(error_sentence(loaded))
+    shown.tell(error_sentence(loaded))
     shown.say(f"Workload: {loaded.workload.spec}")
     names = ", ".join(f"{attribute.name} ({attribute.size})" for attribute in loaded.domain)
     shown.say(f"Domain: {loaded.domain.size:,} cells: {names}")

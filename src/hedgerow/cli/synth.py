@@ -235,10 +235,10 @@ def _tell(output: Output, files: _Files, release: Release, n_records: int, exact
             output.say(f"{name:8} {path}")
     output.say(f"drawn    {n_records:,} synthetic records")
     output.say(f"spent    {release.spent:.6g} of {release.budget.limit:.6g} {release.budget.unit}")
-    output.say(release.guarantee())
+    output.tell(release.guarantee())
     summary = summary_of(release)
     if release.error is not None:
-        output.say(error_sentence(release))
+        output.tell(error_sentence(release))
     warn_of_delta(output, release.budget, release.total)
     if not release.provenance.secure:
         output.warn(f"{release.provenance.stamp}: whoever knows the seed can subtract the noise")
