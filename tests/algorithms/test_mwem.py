@@ -420,3 +420,12 @@ def test_what_is_no_table_workload_or_budget_is_refused_with_what_to_pass(wrong:
     right = {"source": source, "workload": Workload.marginals(domain, order=1), "budget": PureDP(1.0)}
     with pytest.raises(ConfigError, match=message):
         MWEM().run(**{**right, **wrong})
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_tiny_budget_gives_a_useless_release_but_no_failure(seed: int) -> None:
+    domain = Domain([IntegerRange("age", 0, 3)])
+    workload = Workload.marginals(domain, order=1)
+    release = MWEM().run(DenseTables(domain, np.ones(4)), workload, PureDP(1e-12), noise=SeededNoise(seed))
+    assert 1.0 <= release.total < 2**31
+    assert release.sample(10).codes.shape == (10, 1)

@@ -19,6 +19,7 @@ from hedgerow.algorithms.steps import answer_of, clipped, take_step
 from hedgerow.errors import ConfigError
 from hedgerow.models.histogram import Histogram, check_fits
 from hedgerow.models.refit import Proximal, refit
+from hedgerow.privacy.lattice import LARGEST_MASS
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Floats, Marginal
 from hedgerow.queries.workload import Workload
@@ -85,7 +86,8 @@ class Session:
 
     def start(self) -> None:
         """Learn the number of records and make A_0."""
-        self.total = self.curator.total(self.charges.total)
+        # The noise of a tiny budget can pass every size that a table can have, and that errors are scored for.
+        self.total = min(self.curator.total(self.charges.total), (1.0 - 1e-6) * LARGEST_MASS)
         self.model = Histogram(self.workload.domain, self.total, base=self._histogram())
         self.averager = Averager(self.model) if self.config.output == "average" else None
         if self.config.initial == "one-way":

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.data.encoding import Fault, Found
-from hedgerow.domain import Attribute
+from hedgerow.domain import Attribute, Binned
 from hedgerow.errors import DataError, MissingValueError, OutOfRangeError, UnknownValueError
 
 SHOWN_ROWS = 5
@@ -131,6 +131,9 @@ def _words(attribute: Attribute, fault: Fault) -> tuple[type[DataError], str, st
     if fault is Fault.NOT_WHOLE:
         remedy = "round the column, or declare 'edges' without 'whole' for it in the domain file"
         return OutOfRangeError, "a number with a fraction where the domain declares whole numbers", remedy
-    span = f"{attribute.ordinary_label(0)} to {attribute.ordinary_label(attribute.ordinary - 1)}"
+    if isinstance(attribute, Binned):
+        span = f"{attribute.edges[0]:.12g} to {attribute.edges[-1]:.12g}"
+    else:
+        span = f"{attribute.ordinary_label(0)} to {attribute.ordinary_label(attribute.ordinary - 1)}"
     remedy = f"widen the range in the domain file, or {declare}"
     return OutOfRangeError, f"a number outside the declared range {span}", remedy
