@@ -255,3 +255,14 @@ def test_a_loose_delta_is_warned_about(place: Place) -> None:
     call = ("plan", "--domain", place / "people.yaml", "--epsilon", 1, "--total", 400, "--delta")
     assert "far smaller delta" in place.call(*call, 0.1).stderr
     assert "delta" not in place.call(*call, 1e-9).stderr
+
+
+def test_a_table_of_codes_is_read_as_such(place: Place) -> None:
+    (place / "codes.csv").write_text("sex,n\n0,300\n1,100\n")
+    call = ("synth", place / "codes.csv", "--domain", place / "people.yaml", "--columns", "sex", "--count-column", "n")
+    budget = ("--epsilon", 50, "-o", place / "codes.parquet")
+    assert "does not list" in place.call(*call, *budget).stderr
+    result = place.call(*call, *budget, "--coded")
+    assert result.exit_code == 0, result.output
+    sexes = pyarrow.parquet.read_table(place / "codes.parquet").column("sex").to_pylist()
+    assert sexes.count("F") > sexes.count("M") > 50

@@ -57,6 +57,14 @@ CountColumn = Annotated[
         rich_help_panel=TABLE,
     ),
 ]
+Coded = Annotated[
+    bool,
+    typer.Option(
+        "--coded",
+        help="The table holds codes 0, 1, ... (places in the domain file's lists) instead of values.",
+        rich_help_panel=TABLE,
+    ),
+]
 Epsilon = Annotated[
     float | None, typer.Option("--epsilon", help="Pure epsilon, or the epsilon of --delta.", rich_help_panel=BUDGET)
 ]

@@ -17,6 +17,7 @@ from hedgerow.cli.options import (
     OUTPUT,
     TABLE,
     AsJson,
+    Coded,
     Columns,
     CountColumn,
     Delta,
@@ -93,6 +94,7 @@ def synth(
     rounds: Rounds = "auto",
     columns: Columns = None,
     count_column: CountColumn = None,
+    coded: Coded = False,
     records: Annotated[
         int | None,
         typer.Option(
@@ -165,7 +167,7 @@ def synth(
     _check_run(algorithm, asked, budget)  # before a large table is read for nothing
     extra: Literal["error", "ignore"] = "error" if names is None else "ignore"
     with shown.busy(f"reading {data}"):
-        table = _read(data, asked, count_column=count_column, extra_columns=extra, show_values=show_values)
+        table = _read(data, asked, count_column=count_column, extra_columns=extra, coded=coded, show_values=show_values)
     made = _run(shown, algorithm, table, workload=asked, budget=budget, seed=seed)
     _save(shown, made, files.release)
     with _keeping(shown, files.release):

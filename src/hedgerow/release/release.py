@@ -162,7 +162,7 @@ class Release:
         asked = parse_predicate(query, self.domain) if isinstance(query, str) else query
         if not isinstance(asked, LinearQuery) or asked.domain != self.domain:
             raise QueryError(
-                f"{asked.text!r} is not one linear query over the domain of the release",
+                f"{getattr(asked, 'text', asked)!r} is not one linear query over the domain of the release",
                 remedy="ask for a condition, or call marginal() for all cells of a marginal",
             )
         return self.bound(asked, self._value(asked), confidence)
