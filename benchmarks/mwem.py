@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 from tests.reference.mwem_listing import Query, evaluate, multiplicative_weights
 
 from benchmarks.row import Row
 from hedgerow.algorithms.mwem import MWEM
-from hedgerow.data.table import Table
-from hedgerow.domain import Domain, IntegerRange
+from hedgerow.data.table import Table, read_table
 from hedgerow.models.refit import Sweeps
 from hedgerow.privacy.budget import ApproxDP
 from hedgerow.privacy.noise import SeededNoise
@@ -29,15 +25,8 @@ CELLS = 1 << 16
 
 
 def table(name: str) -> Table:
-    """A shipped contingency table, by codes."""
-    sizes = {column: len(values) for column, values in json.loads((DATA / f"{name}.domain.json").read_text()).items()}
-    with (DATA / f"{name}.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    counts = [int(row["count"]) for row in rows]
-    labels = {column: {value: code for code, value in enumerate(sorted({row[column] for row in rows}, key=int))}
-              for column in sizes}  # fmt: skip
-    codes = [np.repeat([labels[column][row[column]] for row in rows], counts).astype(np.uint8) for column in sizes]
-    return Table(Domain(IntegerRange(column, 0, size - 1) for column, size in sizes.items()), codes)
+    """A shipped contingency table, which holds codes."""
+    return read_table(DATA / f"{name}.csv", DATA / f"{name}.domain.json", count_column="count", coded=True)
 
 
 def our_seconds(data: Table, workload: Workload, config: MWEM) -> float:
