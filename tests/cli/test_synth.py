@@ -189,19 +189,22 @@ def test_a_failure_after_the_run_keeps_the_release(place: Place, monkeypatch: py
     assert place.call("sample", place / "out.release", "-o", place / "again.csv").exit_code == 0
 
 
-def test_a_release_that_cannot_be_saved_is_rescued(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("failure", "code"), [(ReleaseError("the disk is full"), 1), (KeyboardInterrupt(), 130)])
+def test_a_release_that_cannot_be_saved_is_rescued(
+    place: Place, monkeypatch: pytest.MonkeyPatch, failure: BaseException, code: int
+) -> None:
     from hedgerow.release import file
 
     write = file.write_container
 
     def fail_once(path: Path, *arguments: object) -> None:
         if Path(path).parent == place.folder:
-            raise ReleaseError("the disk is full")
+            raise failure
         write(path, *arguments)
 
     monkeypatch.setattr(file, "write_container", fail_once)
     result = place.synth()
-    assert result.exit_code == 1
+    assert result.exit_code == code
     found = re.search(r"saved in (\S+)", result.stderr)
     assert found
     assert Release.load(found[1]).domain.names == ("sex", "age", "job")

@@ -167,6 +167,17 @@ def permute_and_flip_is_refused_in_zcdp() -> None:
     assert refused
 
 
+def no_record_causes_a_refusal(workload: Workload) -> None:
+    """Selections go through, and lose at most their charge, on both sides of 2^31 over the largest value."""
+    laws, answers = [], np.zeros(workload.n_queries)
+    for records in (2147, 2148):
+        noise = LawNoise()
+        curator = Curator(DenseCounts(DOMAIN, [records, 0, 0, 0]), PureDP(1.0), noise=noise)
+        curator.select(workload, answers, 0.5)
+        laws.append(noise.laws[0])
+    assert np.abs(laws[0] - laws[1]).max() <= curator.ledger.spent + 1e-9
+
+
 def refusals_come_before_noise() -> None:
     """With a spent budget nothing is read or drawn, whatever is asked."""
     source = DenseCounts(DOMAIN, TABLES[-1])
@@ -391,8 +402,22 @@ def masking_by_score_0(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(curator_module, "grid_errors", zeroed)
 
 
+def refuse_by_the_exact_total(patch: pytest.MonkeyPatch) -> None:
+    """Refuse where records times the largest value pass 2^31: an error that one record can cause."""
+    answers = curator_module.exact_answers
+
+    def refusing(workload: Workload, tables: Any) -> Floats:
+        largest = max(abs(bound) for family in workload.families for bound in family.bounds)
+        assert tables.total() * largest <= 2**31
+        return answers(workload, tables)
+
+    patch.setattr(curator_module, "exact_answers", refusing)
+
+
 REPLACE = Neighbours.REPLACE
+LARGE = Workload.explicit(DOMAIN, ("a",), [[1e6, 0.0], [0.0, 1e6]])
 MUTANTS = (
+    Mutant("refuse by the exact total", refuse_by_the_exact_total, lambda: no_record_causes_a_refusal(LARGE)),
     Mutant(
         "exponential mechanism without the 1/2",
         exponent_without_the_half,

@@ -69,7 +69,7 @@ def test_rho_is_the_conservative_endpoint(epsilon: float, log_of_delta: float) -
     rho = rho_of(epsilon, delta)
     assert log_delta(rho, epsilon) <= math.log(delta)
     assert log_delta(math.nextafter(rho, math.inf), epsilon) > math.log(delta)
-    assert epsilon_of(rho, delta) <= epsilon * (1 + 1e-12)
+    assert epsilon_of(rho, delta) <= epsilon + 1e-12 * (epsilon + rho)  # the curve is flat where delta is large
     assert epsilon_of(rho * (1 + 1e-6), delta) > epsilon
 
 

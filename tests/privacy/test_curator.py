@@ -4,6 +4,7 @@ import copy
 import json
 import math
 import pickle
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from hedgerow.errors import BudgetError, BudgetExceededError, ConfigError, DataE
 from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.evaluation import exact_errors
-from hedgerow.privacy.lattice import LARGEST_MASS, exact_units, step_of
+from hedgerow.privacy.lattice import LARGEST_MASS, exact_answers, exact_units, step_of
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.privacy.mechanism import GaussianNoise, LaplaceNoise
 from hedgerow.privacy.noise import Floats, Integers, NoiseSource, OpenDPNoise, SeededNoise
@@ -328,10 +329,19 @@ def test_the_secure_source_is_the_default() -> None:
 def test_tables_beyond_exact_arithmetic_are_refused() -> None:
     with pytest.raises(DataError, match=r"2\^31"):
         curator(total=LARGEST_MASS)
-    made, _ = curator(total=2**28)
-    workload = Workload.explicit(DOMAIN, ("a",), [[16.5, 0.0]])
-    with pytest.raises(DataError, match=r"query values up to 16\.5"):
-        made.select(workload, np.zeros(1), 0.1)
+
+
+@pytest.mark.parametrize("total", [0, 2**12, 2**28, 2**30])
+def test_answers_of_explicit_queries_are_cut_and_never_refused(total: int) -> None:
+    """A refusal would tell whether there are more records than 2^31 over the largest value of a query."""
+    values = np.array([[1e6, -1e6], [0.0, 16.5], [2.0**-20, -0.25]])
+    workload = Workload.marginals(DOMAIN, 1) + Workload.explicit(DOMAIN, ("a",), values)
+    made, source = curator(total=total)
+    made.select(workload, np.zeros(workload.n_queries), 0.1)
+    counts = source.marginals([("a",)])[0].astype(int).tolist()
+    exact = [sum(Fraction(v) * c for v, c in zip(row, counts, strict=True)) for row in values.tolist()]
+    cut = [max(Fraction(-LARGEST_MASS), min(Fraction(LARGEST_MASS), each)) for each in exact]
+    assert [Fraction(each) for each in exact_answers(workload, source)[-3:].tolist()] == cut
 
 
 def test_explicit_answers_are_exact_where_floating_point_is_not() -> None:

@@ -13,7 +13,7 @@ from scipy import stats
 from hedgerow.domain import Clique, Domain, IntegerRange
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy.budget import ZCDP, Budget, PureDP
-from hedgerow.queries.measurement import Measurement
+from hedgerow.queries.measurement import Measurement, NoiseKind
 from hedgerow.queries.query import Explicit, Marginal
 from hedgerow.release import Answer, Release, evidence
 from hedgerow.release.answer import FIRST_SHARE, TOTAL_SHARE, shares
@@ -153,6 +153,23 @@ def test_explicit_queries_are_covered_through_a_marginal() -> None:
     for cliques in ([("age", "sex")], []):
         few = misses(lambda seed, made=cliques: make_release(PureDP(1.0), seed, made).answer(query, 0.8), exact)
         assert few <= most_misses(0.8)
+
+
+@pytest.mark.parametrize("risk", [0.3, 0.2, 0.1, 0.06, 0.03, 0.01])
+def test_whole_valued_explicit_measurements_have_whole_noise(risk: float) -> None:
+    """Their noise is a whole number, so the jumps of its tail count as they do for a marginal; exact."""
+    query = Explicit.of(DOMAIN, ["sex"], [0.0, 1.0])
+    for scale in (0.5, 1.0, 2.0, 4.0):
+        measurement = Measurement(query, np.array([7.0]), NoiseKind.LAPLACE, scale)
+        (piece,) = evidence.measured(query, [measurement])
+        beyond = np.floor(piece.radius(risk)) + 1.0
+        assert 2 * np.exp(-beyond / scale) / (1 + np.exp(-1 / scale)) <= risk
+
+
+def test_the_newest_number_of_records_is_the_one_of_the_run() -> None:
+    release = make_release(PureDP(1.0), 0)
+    first = dataclasses.replace(release.events[0], scale=1e-3)
+    assert dataclasses.replace(release, events=(first, *release.events)).answer("true") == release.answer("true")
 
 
 def test_bad_questions_are_named() -> None:

@@ -14,10 +14,10 @@ import numpy as np
 from hedgerow.algorithms.bounds import BETA, Bound, Step, Task, pure_bound, zcdp_bound
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.privacy.lattice import step_of
-from hedgerow.privacy.mechanism import AdditiveNoise, GaussianNoise, LaplaceNoise
+from hedgerow.privacy.mechanism import AdditiveNoise, additive_noise
 from hedgerow.queries.measurement import NoiseKind
 from hedgerow.queries.query import Floats, Measurable
-from hedgerow.queries.sensitivity import Neighbours, Sensitivity, of_marginal
+from hedgerow.queries.sensitivity import Neighbours, of_marginal
 from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
@@ -146,7 +146,8 @@ def noise_of(target: Measurable, budget: Budget, charge: float, kind: NoiseKind 
         >>> round(noise_of(target, PureDP(1.0), 0.5, None).scale, 6)
         2.0
     """
-    return _noise(budget.regime, target.sensitivity(budget.neighbours), step_of(target), charge, kind)
+    found = target.sensitivity(budget.neighbours)
+    return additive_noise(budget.regime, charge, l1=found.l1, l2=found.l2, step=step_of(target), kind=kind)
 
 
 def total_error(budget: Budget, charge: float, beta: float) -> float:
@@ -159,16 +160,8 @@ def total_error(budget: Budget, charge: float, beta: float) -> float:
     """
     if budget.neighbours is Neighbours.REPLACE:
         return 0.0
-    return 2.0 * _noise(budget.regime, Sensitivity(1.0, 1.0), 1.0, charge, None).quantile(1.0 - beta)
-
-
-def _noise(
-    regime: Regime, sensitivity: Sensitivity, step: float, charge: float, kind: NoiseKind | None
-) -> AdditiveNoise:
-    default = NoiseKind.LAPLACE if regime is Regime.PURE else NoiseKind.GAUSSIAN
-    if (kind or default) is NoiseKind.LAPLACE:
-        return LaplaceNoise.for_charge(regime, charge, sensitivity.l1, step)
-    return GaussianNoise.for_charge(regime, charge, sensitivity.l2, step)
+    noise = additive_noise(budget.regime, charge, l1=1.0, l2=1.0, step=1.0, kind=None)
+    return 2.0 * noise.quantile(1.0 - beta)
 
 
 def expected_noise(workload: Workload, budget: Budget, charge: float, kind: NoiseKind | None) -> Floats:

@@ -203,7 +203,7 @@ def _save(output: Output, release: Release, path: Path) -> None:
     """Save the release first: everything else can be made again from it, and it cannot."""
     try:
         release.save(path)
-    except (HedgerowError, OSError):
+    except (HedgerowError, OSError, KeyboardInterrupt):
         rescue = Path(tempfile.mkdtemp(prefix="hedgerow-")) / path.name
         release.save(rescue)
         output.warn(f"{path} could not be written; the release is saved in {rescue}")

@@ -18,7 +18,7 @@ from hedgerow.data.source import CountSource
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy.budget import Budget, Regime
-from hedgerow.privacy.lattice import check_mass, exact_units, step_of
+from hedgerow.privacy.lattice import check_mass, exact_answers, exact_units, step_of
 from hedgerow.privacy.ledger import Event, Ledger, LedgerView
 from hedgerow.privacy.mechanism import (
     AdditiveNoise,
@@ -27,6 +27,7 @@ from hedgerow.privacy.mechanism import (
     LaplaceNoise,
     PermuteAndFlip,
     Selection,
+    additive_noise,
 )
 from hedgerow.privacy.noise import NoiseSource, OpenDPNoise
 from hedgerow.privacy.scores import GRID, EqualUnits, grid_errors, public_answers, public_offsets
@@ -253,19 +254,14 @@ class Curator:
         for known, answers in self.__exact:
             if known is workload:
                 return answers
-        largest = max(abs(bound) for family in workload.families for bound in family.bounds)
-        check_mass(self.__source.total(), largest)
-        exact = workload.answers(self.__source)
+        exact = exact_answers(workload, self.__source)
         self.__exact.append((workload, exact))
         return exact
 
     def _noise(
         self, l1: float, l2: float, step: float, charge: float, kind: NoiseKind | None
     ) -> LaplaceNoise | GaussianNoise:
-        default = NoiseKind.LAPLACE if self.regime is Regime.PURE else NoiseKind.GAUSSIAN
-        if (kind or default) is NoiseKind.LAPLACE:
-            return LaplaceNoise.for_charge(self.regime, charge, l1, step)
-        return GaussianNoise.for_charge(self.regime, charge, l2, step)
+        return additive_noise(self.regime, charge, l1=l1, l2=l2, step=step, kind=kind)
 
     def _event(self, label: str, target: str, mechanism: AdditiveNoise | Selection, values: int = 1) -> Event:
         """What the ledger holds of one use of a mechanism."""

@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import DataError, QueryError
+from hedgerow.queries.explicit import ExplicitMatrix
 from hedgerow.queries.query import LATTICE_BITS, Conjunction, Floats, LinearQuery, Marginal, Measurable, Parity, Tables
+from hedgerow.queries.workload import Workload
 
 Integers = NDArray[np.int64]
 
 LARGEST_MASS = 2**31
-"""Records, and records times the largest value of a query, may not pass this: exact answers stay exact in 64 bits."""
+"""Records may not pass this, and answers that selections look at are cut to it: they stay exact in 64 bits."""
 
 _SATURATION = 2**62
 
@@ -80,19 +82,43 @@ def _dot(units: Integers, counts: Integers) -> int:
     return max(-_SATURATION, min(_SATURATION, total))
 
 
-def check_mass(total: int, largest_value: float = 1.0) -> None:
+def exact_answers(workload: Workload, tables: Tables) -> Floats:
+    """The exact answers of a workload in counts. Private: for the curator alone.
+
+    Answers of explicit queries are moved into ``[-2^31, 2^31]``, which brings no two answers further apart: so scores
+    stay exact, and nothing depends on whether an answer is that large. They are summed in two parts, whole numbers up
+    to a million and fractions on the lattice, both exact in floating point for up to 2^31 records; adding the parts
+    rounds beyond 2^32 only, where the answer is cut anyway.
+
+    Args:
+        workload: The workload.
+        tables: The private counts, whole numbers, ``check_mass`` passed.
+
+    Returns:
+        Shape ``(n_queries,)``.
+    """
+    answers = workload.answers(tables)
+    start = 0
+    for family in workload.families:
+        if isinstance(family, ExplicitMatrix):
+            (table,) = tables.marginals([family.scope])
+            whole, counts = np.floor(family.matrix), table.reshape(-1)
+            exact = whole @ counts + (family.matrix - whole) @ counts
+            answers[start : start + family.n_queries] = np.clip(exact, -LARGEST_MASS, LARGEST_MASS)
+        start += family.n_queries
+    return answers
+
+
+def check_mass(total: int) -> None:
     """Refuse tables so large that answers would not be exact.
 
     Whether it refuses depends on the number of records, at a size of two billion.
 
     Raises:
-        DataError: ``total * largest_value`` passes 2^31.
+        DataError: The total passes 2^31.
 
     Example:
         >>> check_mass(48_842)
     """
-    if total * max(1.0, largest_value) > LARGEST_MASS:
-        raise DataError(
-            f"so many records, with query values up to {largest_value:.6g}, pass the largest mass of 2^31",
-            remedy="sample the table first, or scale the explicit queries down",
-        )
+    if total > LARGEST_MASS:
+        raise DataError("so many records pass the largest mass of 2^31", remedy="sample the table first")

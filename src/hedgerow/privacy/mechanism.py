@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Self, final
 
@@ -289,7 +289,7 @@ class LaplaceNoise(AdditiveNoise):
 
     scale: float
     l1: float = 1.0
-    step: float = field(default=1.0)
+    step: float = 1.0
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -365,7 +365,7 @@ class GaussianNoise(AdditiveNoise):
 
     sigma: float
     l2: float = 1.0
-    step: float = field(default=1.0)
+    step: float = 1.0
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -430,6 +430,32 @@ class GaussianNoise(AdditiveNoise):
         magnitudes, mass = _gaussian_law(self.units)
         beyond = np.cumsum(mass[::-1])[::-1] - mass  # Pr(|noise| > magnitude), summed from the small end
         return self.step * float(magnitudes[int(np.argmax(beyond <= tail))])
+
+
+def additive_noise(
+    regime: Regime, charge: float, *, l1: float, l2: float, step: float, kind: NoiseKind | None
+) -> LaplaceNoise | GaussianNoise:
+    """The least noise for a charge.
+
+    Args:
+        regime: Unit of the charge.
+        charge: epsilon or rho.
+        l1: L1 sensitivity, in counts.
+        l2: L2 sensitivity, in counts.
+        step: Counts per lattice unit.
+        kind: Laplace unless given in pure budgets, Gaussian in zCDP.
+
+    Raises:
+        ConfigError: The charge is not positive, or the kind does not fit the regime.
+
+    Example:
+        >>> additive_noise(Regime.ZCDP, 0.5, l1=2.0, l2=2.0**0.5, step=1.0, kind=None).kind
+        <NoiseKind.GAUSSIAN: 'gaussian'>
+    """
+    default = NoiseKind.LAPLACE if regime is Regime.PURE else NoiseKind.GAUSSIAN
+    if (kind or default) is NoiseKind.LAPLACE:
+        return LaplaceNoise.for_charge(regime, charge, l1, step)
+    return GaussianNoise.for_charge(regime, charge, l2, step)
 
 
 def _only_zcdp(regime: Regime) -> None:

@@ -6,8 +6,8 @@ errors of all kinds of candidates are brought to the same unit, counts per unit 
 In floating point each of these operations could round differently on neighbouring tables. Here none rounds:
 
 1. The answers of the hypothesis, and the offsets, are public; they are rounded to multiples of 2^-10 first. Exact
-   answers are multiples of 1 or 2^-20 and below 2^31. Differences and sums of their absolute values are then exact in
-   53 bits.
+   answers are multiples of 1 or 2^-20 and at most 2^31 (`exact_answers`). Differences and sums of their absolute
+   values are then exact in 53 bits.
 2. ``error_k`` is rounded *down* to a multiple of 2^-10. If x <= y + d, and d is a multiple of 2^-10, then
    floor(x) <= floor(y + d) = floor(y) + d: so the sensitivity l1_k, rounded *up* to a multiple of 2^-10, still holds.
    (For whole-valued queries l1_k is 1 or 2, and errors are multiples of 2^-10 already: nothing is rounded.)

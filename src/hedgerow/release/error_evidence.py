@@ -90,9 +90,9 @@ def _reaches(
             yield 0.5 * (high - low) * unit, shift + 0.5 * (high - low) * GRID * min(sizes)
         elif isinstance(family, Cells) and containing:
             cells = _weight_of_cells(query) * min(sizes) / query.domain.project(query.scope).size
-            yield cells * unit, cells * GRID
+            yield cells * unit, 1.5 * cells * GRID  # the answers are rounded to the nearest, the error down
         elif query.scope in family.scopes and _is_candidate(query, family):
-            yield unit, GRID
+            yield unit, 1.5 * GRID
 
 
 def _weight_of_cells(query: LinearQuery) -> float:

@@ -8,8 +8,9 @@ from typing import final
 
 import numpy as np
 
+from hedgerow.privacy.lattice import step_of
 from hedgerow.queries.measurement import Measurement
-from hedgerow.queries.query import LATTICE_BITS, Conjunction, Explicit, LinearQuery, Marginal
+from hedgerow.queries.query import Conjunction, LinearQuery, Marginal
 from hedgerow.release.noise_bounds import sum_bound
 
 _COMPARED_CELLS = 1 << 20
@@ -63,7 +64,7 @@ def _from_marginal(query: LinearQuery, marginal: Marginal, measurement: Measurem
 
 
 def _from_noise(centre: float, weights: np.ndarray, copies: int, measurement: Measurement) -> Evidence:
-    step = 2.0**-LATTICE_BITS if isinstance(measurement.target, Explicit) else 1.0
+    step = step_of(measurement.target)
 
     def radius(risk: float) -> float:
         return sum_bound(measurement.noise, measurement.scale, weights, copies=copies, risk=risk, step=step)
@@ -76,7 +77,8 @@ def same_query(one: LinearQuery, other: LinearQuery) -> bool:
 
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
-        >>> from hedgerow.queries.query import Conjunction
+        >>> from hedgerow.queries.query import Conjunction, Explicit
+        >>> from hedgerow.queries.query import Explicit
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> same_query(Conjunction.where(domain, {"a": [1]}), Explicit.of(domain, ["a"], [0, 1]))
         True

@@ -207,10 +207,11 @@ class Release:
         noisy = [event for event in self.events if event.label == "total" and event.charge > 0.0]
         if not noisy:
             return Total(self.total, public=False)
-        kind = NoiseKind.GAUSSIAN if "Gaussian" in noisy[0].mechanism else NoiseKind.LAPLACE
+        newest = noisy[-1]  # the curator may have been asked before the run, too
+        kind = NoiseKind.GAUSSIAN if "Gaussian" in newest.mechanism else NoiseKind.LAPLACE
 
         def radius(risk: float) -> float:
-            return sum_bound(kind, noisy[0].scale, np.ones(1), copies=1, risk=risk)
+            return sum_bound(kind, newest.scale, np.ones(1), copies=1, risk=risk)
 
         return Total(self.total, public=False, evidence=Evidence(self.total, radius, "the noisy number of records"))
 
