@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.domain import Domain, IntegerRange
+from hedgerow.attribute import IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.errors import BudgetError, BudgetExceededError, ConfigError, DataError, QueryError
 from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, Regime
 from hedgerow.privacy.curator import Curator

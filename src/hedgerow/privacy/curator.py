@@ -54,7 +54,7 @@ class Curator:
 
     Example:
         >>> from hedgerow.data.table import Table
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> from hedgerow.privacy.budget import PureDP
         >>> from hedgerow.privacy.noise import SeededNoise
         >>> from hedgerow.queries.query import Marginal

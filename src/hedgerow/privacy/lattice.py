@@ -31,7 +31,8 @@ def step_of(target: Measurable) -> float:
             wrong.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> step_of(Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",)))
         1.0
     """
