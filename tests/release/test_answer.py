@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hedgerow.domain import Clique, Domain, IntegerRange
+from hedgerow.attribute import IntegerRange
+from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy.budget import ZCDP, Budget, PureDP
 from hedgerow.queries.measurement import Measurement, NoiseKind

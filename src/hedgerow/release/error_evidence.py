@@ -49,7 +49,8 @@ def from_workload_error(
         The evidence with the smallest public factors, or None.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> from hedgerow.privacy.mechanism import LaplaceNoise
         >>> from hedgerow.queries.query import Conjunction
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))

@@ -40,7 +40,8 @@ def measured(query: LinearQuery, measurements: Sequence[Measurement]) -> Iterato
     """Evidence from the measurements that determine the query, in the order in which they were made.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> from hedgerow.queries.measurement import NoiseKind
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
         >>> noisy = Measurement(Marginal(domain, ("a", "b")), np.array([1.0, 2, 30, 40]), NoiseKind.LAPLACE, 5.0)
@@ -76,7 +77,8 @@ def same_query(one: LinearQuery, other: LinearQuery) -> bool:
     """Whether two queries have the same values on all cells.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> from hedgerow.queries.query import Conjunction, Explicit
         >>> from hedgerow.queries.query import Explicit
         >>> domain = Domain((IntegerRange("a", 0, 1),))
