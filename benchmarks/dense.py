@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from benchmarks.row import Row, cpu_seconds
-from hedgerow.domain import Clique, Domain, IntegerRange
+from hedgerow.attribute import IntegerRange
+from hedgerow.domain import Clique, Domain
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.refit import Proximal, Sweeps, refit
 from hedgerow.queries.measurement import Measurement, NoiseKind

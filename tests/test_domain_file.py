@@ -11,7 +11,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.domain import Attribute, Binned, Categorical, Domain, IntegerRange
+from hedgerow.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.domain_file import domain_from_mapping, domain_to_mapping, read_domain, write_domain, yaml_text
 from hedgerow.errors import DomainError
 

@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import records as module
+from hedgerow.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.data.table import read_table
-from hedgerow.domain import Attribute, Binned, Categorical, Domain, IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, MissingExtraError
 from hedgerow.records import Records, arrow_schema, writer_for
 

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from hedgerow import errors
     from hedgerow.algorithms.mw import MultiplicativeWeights
     from hedgerow.algorithms.mwem import MWEM
+    from hedgerow.attribute import Binned, Categorical, IntegerRange
     from hedgerow.data.table import Table, read_table
-    from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
+    from hedgerow.domain import Domain
     from hedgerow.domain_file import read_domain, write_domain
     from hedgerow.models.histogram import Histogram
     from hedgerow.models.refit import Proximal, Sweeps
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ApproxDP": "privacy.budget",
-    "Binned": "domain",
-    "Categorical": "domain",
+    "Binned": "attribute",
+    "Categorical": "attribute",
     "Curator": "privacy.curator",
     "Domain": "domain",
     "Histogram": "models.histogram",
-    "IntegerRange": "domain",
+    "IntegerRange": "attribute",
     "MWEM": "algorithms.mwem",
     "MultiplicativeWeights": "algorithms.mw",
     "Neighbours": "queries.sensitivity",

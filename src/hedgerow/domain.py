@@ -1,330 +1,21 @@
-"""Attributes and domains: the finite, public set of records that could exist.
+"""Domains: the finite, public set of records that could exist.
 
-A domain is public knowledge and is never read off private data. Every attribute turns its values into
-codes ``0 .. size - 1``: the ordinary values in their declared order, then the "missing" value if one is
-declared, then the "other" value if one is declared. Reading and writing domain files is in
-``domain_file.py``; turning columns of data into codes is in ``data/encoding.py``.
+A domain is public knowledge and is never read off private data. Reading and writing domain files is in
+``domain_file.py``.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import final
 
+from hedgerow.attribute import Attribute
 from hedgerow.errors import DomainError
 
-Value = str | int | float | bool
 Clique = tuple[str, ...]
 """Names of attributes, in the order of their domain, without repetition."""
-
-
-def value_text(value: Value) -> str:
-    """Text by which values are told apart: that of the integer for whole numbers, however they are stored.
-
-    Example:
-        >>> [value_text(value) for value in (1, 1.0, 0.5, True, "1")]
-        ['1', '1', '0.5', 'True', '1']
-    """
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return str(int(value))
-    return str(value)
-
-
-@dataclass(frozen=True)
-class Attribute(ABC):
-    """One column of the domain.
-
-    Attributes:
-        name: Column name.
-        missing: Text of the declared "missing" value, or None. Empty cells and this text get its code.
-        other: Text of the declared "other" value, or None. Values that the attribute does not list get
-            its code.
-    """
-
-    name: str
-    missing: str | None
-    other: str | None
-
-    def _check(self) -> None:
-        if not self.name:
-            raise DomainError("an attribute needs a name", remedy="name it as its column in the data")
-        if self.missing is not None and self.missing == self.other:
-            raise DomainError(
-                f"attribute {self.name!r}: the missing and the other value are both {self.missing!r}",
-                remedy="give them different texts",
-            )
-        if self.size < 2:
-            raise DomainError(
-                f"attribute {self.name!r} has {self.size} value{'s' if self.size != 1 else ''}; at least 2 are needed",
-                remedy="leave the column out (it says nothing about a record) or list all values it could take",
-            )
-
-    def _check_texts(self, low: float, high: float) -> None:
-        """Refuse a text of the missing or the other value that is also an ordinary number."""
-        for text in (self.missing, self.other):
-            try:
-                number = float(text or "nan")
-            except ValueError:
-                continue
-            if low <= number <= high:
-                raise DomainError(
-                    f"attribute {self.name!r}: {text!r} is the text of a declared value and a number of its range",
-                    remedy="give the missing and the other value texts that are no ordinary numbers, such as '?'",
-                )
-
-    @property
-    @abstractmethod
-    def ordinary(self) -> int:
-        """Number of codes without the missing and the other value; these are in their natural order."""
-
-    @property
-    def size(self) -> int:
-        """Number of codes."""
-        return self.ordinary + (self.missing is not None) + (self.other is not None)
-
-    @property
-    def missing_code(self) -> int | None:
-        """Code of the missing value, if declared."""
-        return None if self.missing is None else self.ordinary
-
-    @property
-    def other_code(self) -> int | None:
-        """Code of the other value, if declared."""
-        return None if self.other is None else self.size - 1
-
-    @abstractmethod
-    def ordinary_label(self, code: int) -> str:
-        """Text of an ordinary code."""
-
-    def label(self, code: int) -> str:
-        """Text of a code, as shown in tables and plots.
-
-        Args:
-            code: ``0 <= code < size``.
-        """
-        if not 0 <= code < self.size:
-            raise DomainError(f"attribute {self.name!r} has no code {code}; its codes are 0 to {self.size - 1}")
-        if code == self.missing_code:
-            return str(self.missing)
-        if code == self.other_code:
-            return str(self.other)
-        return self.ordinary_label(code)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Texts of all codes, in order."""
-        return tuple(self.label(code) for code in range(self.size))
-
-
-@final
-@dataclass(frozen=True)
-class Categorical(Attribute):
-    """A column of listed values, in their declared order.
-
-    Example:
-        >>> Categorical("sex", ("Female", "Male"), missing="?").labels
-        ('Female', 'Male', '?')
-    """
-
-    values: tuple[Value, ...]
-
-    def __init__(
-        self, name: str, values: Iterable[Value], *, missing: str | None = None, other: str | None = None
-    ) -> None:
-        """Check that the values differ, also as text.
-
-        Args:
-            name: Column name.
-            values: Ordinary values: texts, whole numbers, numbers or booleans.
-            missing: Text of the missing value. If it is also among the values it is moved out of them.
-            other: Text of the other value, likewise.
-
-        Raises:
-            DomainError: A value is there twice, or fewer than two codes are left.
-        """
-        kept = tuple(value for value in values if str(value) not in (missing, other))
-        for value in kept:
-            if not isinstance(value, str | int | float | bool):
-                raise DomainError(
-                    f"attribute {name!r}: the value {value!r} is neither text nor a number",
-                    remedy="quote it in the domain file",
-                )
-            if isinstance(value, float) and not math.isfinite(value):
-                raise DomainError(f"attribute {name!r} lists {value}", remedy="declare 'missing: true' for it")
-        texts = [value_text(value) for value in kept]
-        repeated = sorted({text for text in texts if texts.count(text) > 1}) if len(set(texts)) < len(texts) else []
-        if repeated:
-            raise DomainError(f"attribute {name!r} lists {repeated[0]!r} more than once", remedy="list each value once")
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "missing", missing)
-        object.__setattr__(self, "other", other)
-        object.__setattr__(self, "values", kept)
-        self._check()
-
-    @property
-    def ordinary(self) -> int:
-        """Number of listed values."""
-        return len(self.values)
-
-    def ordinary_label(self, code: int) -> str:
-        """The value as text."""
-        return str(self.values[code])
-
-
-@final
-@dataclass(frozen=True)
-class IntegerRange(Attribute):
-    """A column of whole numbers between two public bounds, one code per number.
-
-    Example:
-        >>> IntegerRange("age", 17, 90).size
-        74
-    """
-
-    minimum: int
-    maximum: int
-
-    def __init__(
-        self, name: str, minimum: int, maximum: int, *, missing: str | None = None, other: str | None = None
-    ) -> None:
-        """Check the bounds.
-
-        Args:
-            name: Column name.
-            minimum: Smallest number, inclusive.
-            maximum: Largest number, inclusive.
-            missing: Text of the missing value.
-            other: Text of the other value: whole numbers outside the bounds and texts get its code.
-
-        Raises:
-            DomainError: The bounds are not whole numbers in order.
-        """
-        for bound in (minimum, maximum):
-            if isinstance(bound, bool) or not isinstance(bound, int):
-                raise DomainError(
-                    f"attribute {name!r}: the bound {bound!r} is not a whole number",
-                    remedy="give whole numbers, or 'edges' or 'bins' for a numeric column",
-                )
-        if minimum > maximum:
-            raise DomainError(
-                f"attribute {name!r}: min {minimum} is above max {maximum}", remedy="give the smaller bound as min"
-            )
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "missing", missing)
-        object.__setattr__(self, "other", other)
-        object.__setattr__(self, "minimum", minimum)
-        object.__setattr__(self, "maximum", maximum)
-        self._check()
-        self._check_texts(minimum, maximum)
-
-    @property
-    def ordinary(self) -> int:
-        """Number of whole numbers between the bounds."""
-        return self.maximum - self.minimum + 1
-
-    def ordinary_label(self, code: int) -> str:
-        """The number as text."""
-        return str(self.minimum + code)
-
-
-@final
-@dataclass(frozen=True)
-class Binned(Attribute):
-    """A column of numbers, cut at public bin edges.
-
-    Bin ``i`` holds ``edges[i] <= x < edges[i + 1]``; the last bin holds its upper edge too. Where ``whole`` is
-    set the column holds whole numbers, and synthetic values are drawn from the whole numbers of their bin.
-
-    Example:
-        >>> Binned("hours", (0, 20, 40, 100)).labels
-        ('[0, 20)', '[20, 40)', '[40, 100]')
-    """
-
-    edges: tuple[float, ...]
-    whole: bool
-
-    def __init__(
-        self,
-        name: str,
-        edges: Iterable[float],
-        *,
-        whole: bool = False,
-        missing: str | None = None,
-        other: str | None = None,
-    ) -> None:
-        """Check the edges.
-
-        Args:
-            name: Column name.
-            edges: Finite, strictly increasing, at least two.
-            whole: Whether the column holds whole numbers only.
-            missing: Text of the missing value.
-            other: Text of the other value: numbers outside the edges and texts get its code.
-
-        Raises:
-            DomainError: The edges are not finite and increasing, or a bin of a whole-number column holds none.
-        """
-        cut = tuple(float(edge) for edge in edges)
-        if any(not math.isfinite(edge) for edge in cut) or any(a >= b for a, b in pairwise(cut)):
-            raise DomainError(
-                f"attribute {name!r}: bin edges must be finite and strictly increasing", remedy="sort the edges"
-            )
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "missing", missing)
-        object.__setattr__(self, "other", other)
-        object.__setattr__(self, "edges", cut)
-        object.__setattr__(self, "whole", whole)
-        self._check()
-        if whole:
-            for code in range(self.ordinary):
-                low, high = self.whole_bounds(code)
-                if low > high:
-                    raise DomainError(
-                        f"attribute {name!r}: the bin {self.ordinary_label(code)} holds no whole number",
-                        remedy="widen the bin",
-                    )
-        self._check_texts(cut[0], cut[-1])
-
-    @classmethod
-    def equal_width(
-        cls,
-        name: str,
-        minimum: float,
-        maximum: float,
-        bins: int,
-        *,
-        whole: bool = False,
-        missing: str | None = None,
-        other: str | None = None,
-    ) -> Binned:
-        """Cut ``[minimum, maximum]`` into ``bins`` bins of equal width."""
-        if bins < 1 or not minimum < maximum:
-            raise DomainError(
-                f"attribute {name!r}: {bins} bins between {minimum} and {maximum}",
-                remedy="give min < max and a positive number of bins",
-            )
-        edges = [minimum + (maximum - minimum) * i / bins for i in range(bins)] + [maximum]
-        return cls(name, edges, whole=whole, missing=missing, other=other)
-
-    @property
-    def ordinary(self) -> int:
-        """Number of bins."""
-        return max(0, len(self.edges) - 1)
-
-    def whole_bounds(self, code: int) -> tuple[int, int]:
-        """Smallest and largest whole number of a bin."""
-        last = code == self.ordinary - 1
-        high = math.floor(self.edges[code + 1]) if last else math.ceil(self.edges[code + 1]) - 1
-        return math.ceil(self.edges[code]), high
-
-    def ordinary_label(self, code: int) -> str:
-        """The bin as an interval."""
-        close = "]" if code == self.ordinary - 1 else ")"
-        return f"[{self.edges[code]:.12g}, {self.edges[code + 1]:.12g}{close}"
 
 
 @final
@@ -333,6 +24,7 @@ class Domain:
     """An ordered set of attributes; a record is one code per attribute.
 
     Example:
+        >>> from hedgerow.attribute import Categorical, IntegerRange
         >>> domain = Domain((Categorical("sex", ("Female", "Male")), IntegerRange("age", 0, 99)))
         >>> domain.shape, domain.size
         ((2, 100), 200)
@@ -428,7 +120,8 @@ class Domain:
         """The domain of some attributes, in the order in which they are named.
 
         Example:
-            >>> d = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
+            >>> from hedgerow.attribute import IntegerRange
+        >>> d = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
             >>> d.project(["b"]).shape
             (3,)
         """

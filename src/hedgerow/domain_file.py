@@ -25,7 +25,8 @@ from typing import Any, final
 
 import yaml
 
-from hedgerow.domain import Attribute, Binned, Categorical, Domain, IntegerRange
+from hedgerow.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.errors import DomainError
 from hedgerow.files import replacing
 

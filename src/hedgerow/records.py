@@ -38,7 +38,8 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.domain import Attribute, Binned, Categorical, Domain, IntegerRange
+from hedgerow.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, MissingExtraError
 from hedgerow.files import replacing
 from hedgerow.randomness import Seed, generator
@@ -62,7 +63,7 @@ class Records:
         codes: Shape ``(n, len(domain))``.
 
     Example:
-        >>> from hedgerow.domain import Categorical, IntegerRange
+        >>> from hedgerow.attribute import Categorical, IntegerRange
         >>> domain = Domain([Categorical("sex", ("F", "M"), missing="?"), IntegerRange("age", 17, 90)])
         >>> Records([[1, 3], [2, 0]], domain).to_arrow().to_pylist()
         [{'sex': 'M', 'age': 20}, {'sex': None, 'age': 17}]

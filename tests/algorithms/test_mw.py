@@ -9,7 +9,8 @@ import pytest
 
 from hedgerow.algorithms.bounds import Step
 from hedgerow.algorithms.mw import MultiplicativeWeights
-from hedgerow.domain import Domain, IntegerRange
+from hedgerow.attribute import IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models.histogram import Histogram
 from hedgerow.queries.query import Floats

@@ -16,7 +16,8 @@ from hedgerow.algorithms.progress import RoundReport
 from hedgerow.algorithms.rounds import automatic_rounds, planned_rounds
 from hedgerow.algorithms.schedule import RoundCharge, expected_noise, noise_of, round_charge
 from hedgerow.algorithms.session import Session
-from hedgerow.domain import Domain, IntegerRange
+from hedgerow.attribute import IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, ModelTooLargeError
 from hedgerow.models.refit import Proximal, Sweeps
 from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP

@@ -10,7 +10,8 @@ from scipy.stats import binom
 
 from hedgerow.algorithms.bounds import BETA, Bound
 from hedgerow.algorithms.mwem import MWEM
-from hedgerow.domain import Domain, IntegerRange
+from hedgerow.attribute import IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.privacy.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.queries.sensitivity import Neighbours

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from hedgerow.algorithms.mwem import MWEM
-from hedgerow.domain import Domain, IntegerRange
+from hedgerow.attribute import IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.models.refit import Sweeps
 from hedgerow.privacy.budget import PureDP
 from hedgerow.privacy.noise import SeededNoise

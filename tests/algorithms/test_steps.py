@@ -14,7 +14,8 @@ from hedgerow.algorithms.steps import (
     potential_drop,
     step_size,
 )
-from hedgerow.domain import Domain, IntegerRange
+from hedgerow.attribute import IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.queries.query import Explicit, Floats, Marginal, Parity
 
 DOMAIN = Domain((IntegerRange("x", 0, 6),))

@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hedgerow.attribute import Binned, Categorical, IntegerRange
 from hedgerow.data.table import Table, read_table
-from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.errors import (
     ColumnError,
     ConfigError,

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.attribute import IntegerRange
 from hedgerow.data import counting
 from hedgerow.data.covering import covering_blocks
 from hedgerow.data.table import Table
-from hedgerow.domain import Clique, Domain, IntegerRange
+from hedgerow.domain import Clique, Domain
 from hedgerow.queries.query import Conjunction, Floats
 
 

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.attribute import Binned, Categorical, IntegerRange
 from hedgerow.data.columns import COUNT_NAMES
 from hedgerow.data.draft import draft_domain
 from hedgerow.data.table import read_table
-from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.domain_file import read_domain
 from hedgerow.errors import ColumnError, UnreadableTableError
 

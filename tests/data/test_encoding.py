@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.data.encoding import Fault, UnsupportedTypeError, encoder, smallest_unsigned
-from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange
 
 CITY = Categorical("city", ("Bath", "York", "07"), missing="?", other="elsewhere")
 

@@ -14,9 +14,10 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+from hedgerow.attribute import Binned, Categorical, IntegerRange
 from hedgerow.data.source import CountSource
 from hedgerow.data.table import Table, read_table
-from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
+from hedgerow.domain import Domain
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
 DOMAIN = Domain(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from hedgerow.domain import Clique, Domain, IntegerRange
+from hedgerow.attribute import IntegerRange
+from hedgerow.domain import Clique, Domain
 from hedgerow.queries.query import Conjunction, Explicit, LinearQuery, Parity
 
 

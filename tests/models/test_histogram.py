@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.domain import Domain, IntegerRange
+from hedgerow.attribute import IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, ModelTooLargeError
 from hedgerow.models import cells, memory
 from hedgerow.models.histogram import Histogram, required_bytes

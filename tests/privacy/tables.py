@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedgerow.domain import Clique, Domain, IntegerRange
+from hedgerow.attribute import IntegerRange
+from hedgerow.domain import Clique, Domain
 from hedgerow.queries.query import Conjunction, Floats
 from hedgerow.queries.sensitivity import Neighbours
 

@@ -7,7 +7,8 @@ from itertools import combinations
 import numpy as np
 from hypothesis import strategies as st
 
-from hedgerow.domain import Attribute, Binned, Categorical, Domain, IntegerRange
+from hedgerow.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.queries.box import Boxes
 from hedgerow.queries.conjunction import Conjunctions
 from hedgerow.queries.explicit import ExplicitMatrix

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.domain import Attribute, Binned, Categorical, Domain, IntegerRange
+from hedgerow.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.errors import QueryError
 from hedgerow.queries.predicate import parse_predicate
 from hedgerow.queries.query import Conjunction, Explicit

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.domain import Domain, IntegerRange
+from hedgerow.attribute import IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.errors import QueryError
 from hedgerow.queries.measurement import Measurement, NoiseKind
 from hedgerow.queries.query import Conjunction, Explicit, Marginal, Parity

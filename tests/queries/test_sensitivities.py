@@ -12,7 +12,8 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from hedgerow.domain import Domain, IntegerRange
+from hedgerow.attribute import IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.queries.box import Boxes
 from hedgerow.queries.conjunction import Conjunctions
 from hedgerow.queries.explicit import ExplicitMatrix

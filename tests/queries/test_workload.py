@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
+from hedgerow.attribute import Binned, Categorical, IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.errors import DomainError, QueryError
 from hedgerow.queries.box import Boxes
 from hedgerow.queries.conjunction import Conjunctions

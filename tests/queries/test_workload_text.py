@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
+from hedgerow.attribute import Binned, Categorical, IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.errors import QueryError
 from hedgerow.queries.box import Boxes
 from hedgerow.queries.explicit import ExplicitMatrix

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hedgerow.domain import Binned, Categorical, Clique, Domain, IntegerRange
+from hedgerow.attribute import Binned, Categorical, IntegerRange
+from hedgerow.domain import Clique, Domain
 from hedgerow.privacy.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.noise import SeededNoise

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.domain import Domain, IntegerRange
+from hedgerow.attribute import IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.errors import DamagedReleaseError, ModelTooLargeError, ReleaseVersionError
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.model import Potentials

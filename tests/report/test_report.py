@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
+from hedgerow.attribute import Binned, Categorical, IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.errors import MissingExtraError, ReleaseError
 from hedgerow.models.histogram import Histogram
 from hedgerow.privacy.budget import ApproxDP, PureDP

@@ -14,7 +14,8 @@ class Averager:
     """Adds hypotheses up, cell by cell; holds one table of the size of the domain.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> model = Histogram(Domain((IntegerRange("a", 0, 1),)), 6.0)
         >>> averager = Averager(model)
         >>> averager.add(model)

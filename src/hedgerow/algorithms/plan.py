@@ -60,7 +60,8 @@ class Plan:
 
     Example:
         >>> from hedgerow.algorithms.mwem import MWEM
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> from hedgerow.privacy.budget import PureDP
         >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)
         >>> plan = MWEM(rounds=2).plan(workload, PureDP(1.0), total=1000)

@@ -61,7 +61,8 @@ def first_rounds(workload: Workload) -> int:
     """How many rounds an adaptive run would make if its charge never doubled.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> first_rounds(Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2))
         6
     """
@@ -76,7 +77,8 @@ def check_rounds(config: MWEM, workload: Workload) -> None:
 
     Example:
         >>> from hedgerow.algorithms.mwem import MWEM
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> check_rounds(MWEM(rounds=3), Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2))
     """
     most = workload.n_candidates
@@ -99,7 +101,8 @@ def planned_rounds(config: MWEM, workload: Workload, budget: Budget, amount: flo
 
     Example:
         >>> from hedgerow.algorithms.mwem import MWEM
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> from hedgerow.privacy.budget import PureDP
         >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)
         >>> planned_rounds(MWEM(rounds=2), workload, PureDP(1.0), 0.95, 100.0)
@@ -135,7 +138,8 @@ def automatic_rounds(config: MWEM, workload: Workload, budget: Budget, amount: f
 
     Example:
         >>> from hedgerow.algorithms.mwem import MWEM
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> from hedgerow.privacy.budget import ZCDP
         >>> workload = Workload.marginals(Domain(IntegerRange(f"a{i}", 0, 1) for i in range(10)), 3)
         >>> [automatic_rounds(MWEM(), workload, ZCDP(rho), rho, 10_000.0) for rho in (1e-4, 1e-2, 1.0)]

@@ -80,7 +80,8 @@ def task_of(workload: Workload, total: float, neighbours: Neighbours) -> Task:
     """What the error bounds need to know of a workload.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> domain = Domain(IntegerRange(name, 0, 2) for name in "ab")
         >>> task_of(Workload.marginals(domain, 2), 100.0, Neighbours.REPLACE)
         Task(total=100.0, cells=9, candidates=1, sensitivity=2.0, width=1.0, size=9)
@@ -126,7 +127,8 @@ def round_charge(config: MWEM, workload: Workload, amount: float, rounds: int) -
 
     Example:
         >>> from hedgerow.algorithms.mwem import MWEM
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)
         >>> round_charge(MWEM(), workload, 0.75, 3)
         RoundCharge(selection=0.0, measurement=0.25)
@@ -139,7 +141,8 @@ def noise_of(target: Measurable, budget: Budget, charge: float, kind: NoiseKind 
     """The noise that a curator with this budget adds when it measures; public.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> from hedgerow.privacy.budget import PureDP
         >>> from hedgerow.queries.query import Marginal
         >>> target = Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",))
@@ -168,7 +171,8 @@ def expected_noise(workload: Workload, budget: Budget, charge: float, kind: Nois
     """Expected L1 noise of measuring each candidate, in counts, shape ``(n_candidates,)``; public.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> from hedgerow.privacy.budget import PureDP
         >>> workload = Workload.marginals(Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2))), 1)
         >>> expected_noise(workload, PureDP(1.0), 0.1, None).round(3)

@@ -59,7 +59,8 @@ def guaranteed_drop(errors: Floats, noise: Floats, target: Measurable, rule: Ste
         rule: Which step.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> from hedgerow.queries.query import Parity
         >>> parity = Parity(Domain((IntegerRange("a", 0, 1),)), ("a",))
         >>> guaranteed_drop(np.array([0.5]), np.array([0.25]), parity, "sharp")
@@ -99,7 +100,8 @@ def exponent_of(target: Measurable, residuals: Floats, rule: Step) -> Floats:
         rule: Which step.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> from hedgerow.queries.query import Parity
         >>> exponent_of(Parity(Domain((IntegerRange("a", 0, 1),)), ("a",)), np.array([0.4]), "source")
         array([ 0.2, -0.2])
@@ -137,7 +139,8 @@ def clipped(values: Floats, target: Measurable, total: float) -> Floats:
     (theory.md section 1).
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> from hedgerow.queries.query import Marginal
         >>> clipped(np.array([-3.0, 120.0]), Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",)), 100.0)
         array([  0., 100.])

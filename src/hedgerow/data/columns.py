@@ -40,7 +40,7 @@ def select_columns(
         ConfigError: ``extra_columns`` is neither of its values.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)])
         >>> select_columns("t.csv", ["b", "c"], domain, count_column=None, columns=["b"], extra_columns="error").names
         ('b',)

@@ -84,7 +84,7 @@ def count_marginals(
         MarginalTooLargeError: A table does not fit into memory.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)])
         >>> columns = [np.array([0, 1, 1], dtype=np.uint8), np.array([2, 0, 0], dtype=np.uint8)]
         >>> count_marginals(domain, columns, None, [("a", "b")])
@@ -124,7 +124,7 @@ def count_conjunctions(
         Shape ``(len(queries),)``, in counts.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> domain = Domain([IntegerRange("a", 0, 9)])
         >>> column = np.array([1, 5, 9], dtype=np.uint8)
         >>> count_conjunctions(domain, [column], None, [Conjunction.where(domain, {"a": range(5, 10)})])

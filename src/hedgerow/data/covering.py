@@ -44,7 +44,7 @@ def covering_blocks(domain: Domain, cliques: Sequence[Clique], largest: int) -> 
         largest: Bound on the cells of a block.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abc")
         >>> [block.axes for block in covering_blocks(domain, [("a", "b"), ("b", "c"), ("a",)], 100)]
         [(0, 1), (1, 2)]

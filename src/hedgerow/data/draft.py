@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hedgerow.attribute import value_text
 from hedgerow.data.columns import COUNT_NAMES
 from hedgerow.data.encoding import UnsupportedTypeError, plain
 from hedgerow.data.readers import open_table
-from hedgerow.domain import value_text
 from hedgerow.errors import ColumnError, UnreadableTableError
 
 if TYPE_CHECKING:

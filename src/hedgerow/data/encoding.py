@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange, value_text
+from hedgerow.attribute import Attribute, Binned, Categorical, IntegerRange, value_text
 
 Codes = NDArray[np.unsignedinteger[Any]]
 Found = NDArray[np.int64]

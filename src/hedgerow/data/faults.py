@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 import numpy as np
 import pyarrow as pa
 
+from hedgerow.attribute import Attribute, Binned
 from hedgerow.data.encoding import Fault, Found
-from hedgerow.domain import Attribute, Binned
 from hedgerow.errors import DataError, MissingValueError, OutOfRangeError, UnknownValueError
 
 SHOWN_ROWS = 5
@@ -32,7 +32,7 @@ class FaultLog:
 
     Example:
         >>> from hedgerow.data.encoding import encoder
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> age = IntegerRange("age", 0, 99)
         >>> column, codes = pa.array([20, 120]), encoder(age).codes
         >>> log = FaultLog("t.csv", show_values=False)

@@ -16,7 +16,8 @@ class CountSource(Tables, Protocol):
     Example:
         >>> import numpy as np
         >>> from hedgerow.data.table import Table
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> isinstance(Table(Domain([IntegerRange("a", 0, 1)]), [np.array([0, 1, 1])]), CountSource)
         True
     """

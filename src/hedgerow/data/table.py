@@ -10,13 +10,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
+from hedgerow.attribute import Attribute, IntegerRange
 from hedgerow.data.columns import ExtraColumns, select_columns
 from hedgerow.data.counting import CHEAP_CELLS, count_conjunctions, count_marginals
 from hedgerow.data.encoding import Codes, UnsupportedTypeError, encoder, smallest_unsigned
 from hedgerow.data.faults import FaultLog
 from hedgerow.data.readers import ArrowStream, Reader, open_table
 from hedgerow.data.weights import LARGEST_TOTAL, Weights
-from hedgerow.domain import Attribute, Clique, Domain, IntegerRange
+from hedgerow.domain import Clique, Domain
 from hedgerow.domain_file import read_domain
 from hedgerow.errors import ColumnError, ConfigError, DomainError, UnreadableTableError
 from hedgerow.queries.query import Conjunction, Floats
@@ -35,7 +36,7 @@ class Table:
         domain: The domain of the records.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)])
         >>> table = Table(domain, [[0, 1, 1], [2, 2, 0]])
         >>> table
@@ -136,7 +137,7 @@ def read_table(
         ConfigError: ``extra_columns`` is neither of its values.
 
     Example:
-        >>> from hedgerow.domain import Categorical
+        >>> from hedgerow.attribute import Categorical
         >>> table = pa.table({"sex": ["F", "M", "F"], "age": [20, 30, 40]})
         >>> read_table(table, Domain([Categorical("sex", ("F", "M"))]), columns=["sex"]).marginals([("sex",)])
         [array([2., 1.])]

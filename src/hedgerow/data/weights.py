@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.attribute import IntegerRange
 from hedgerow.data.encoding import Encoder, Fault, Found, encoder
 from hedgerow.data.faults import SHOWN_ROWS
-from hedgerow.domain import IntegerRange
 from hedgerow.errors import CountColumnError
 
 LARGEST_TOTAL = 2**53

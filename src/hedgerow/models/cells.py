@@ -56,7 +56,8 @@ class Cells:
         moved: Sum of the ranges of all log-factors since the last rebuild.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> cells = Cells(Layout(Domain((IntegerRange("a", 0, 3),))))
         >>> cells.rebuild(None, {}, [])
         >>> cells.mass

@@ -33,7 +33,7 @@ def required_bytes(domain: Domain, copies: int = RUN_COPIES) -> int:
     """Memory of a run that holds so many arrays over all cells at once, exact however large.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> required_bytes(Domain((IntegerRange("a", 0, 1023),)), copies=2)
         16384
     """
@@ -47,7 +47,7 @@ def check_fits(domain: Domain, copies: int = RUN_COPIES) -> None:
         ModelTooLargeError: The estimate is above what may be used.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> check_fits(Domain((IntegerRange("a", 0, 1023),)))
     """
     memory.check(domain.size, required_bytes(domain, copies))
@@ -63,7 +63,7 @@ class Histogram:
     """Weights of all cells, scaled to a total.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> model = Histogram(domain, total=12)
         >>> model.update(Conjunction.where(domain, {"a": [0]}), step=math.log(3))
@@ -102,7 +102,7 @@ class Histogram:
         """The model that ``potentials()`` was taken from.
 
         Example:
-            >>> from hedgerow.domain import IntegerRange
+            >>> from hedgerow.attribute import IntegerRange
             >>> domain = Domain((IntegerRange("a", 0, 1),))
             >>> steps = {Conjunction.where(domain, {"a": [0]}): math.log(3)}
             >>> Histogram.from_potentials(domain, 4, Potentials(steps=steps)).marginals([("a",)])[0].round(12).tolist()

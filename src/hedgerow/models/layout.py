@@ -83,7 +83,8 @@ class Layout:
     """The order of the cells of one domain.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> layout = Layout(Domain((IntegerRange("a", 0, 9), IntegerRange("b", 0, 1))))
         >>> layout.order, layout.shape
         ((1, 0), (2, 10))

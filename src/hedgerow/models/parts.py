@@ -19,7 +19,7 @@ def components(domain: Domain, scopes: Iterable[Clique]) -> tuple[Clique, ...]:
         scopes: Attributes that belong together; empty ones say nothing.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcde")
         >>> components(domain, [("a", "d"), ("c",), ("d", "e")])
         (('a', 'd', 'e'), ('c',))

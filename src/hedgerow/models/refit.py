@@ -157,7 +157,8 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Refit) -> Non
         ConfigError: A measured value is not finite, or its noise has a negative scale.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> from hedgerow.queries.measurement import NoiseKind
         >>> from hedgerow.queries.query import Marginal
         >>> domain = Domain((IntegerRange("a", 0, 1),))

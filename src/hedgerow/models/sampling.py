@@ -36,7 +36,8 @@ def sample_cells(
         ConfigError: n is negative.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> layout = Layout(Domain((IntegerRange("a", 0, 1),)))
         >>> sorted(sample_cells(np.array([3.0, 1.0]), layout, 4, seed=1)[:, 0].tolist())
         [0, 0, 0, 1]

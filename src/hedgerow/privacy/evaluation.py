@@ -57,7 +57,8 @@ def exact_errors(source: CountSource, workload: Workload, answers: Floats) -> Ex
 
     Example:
         >>> from hedgerow.data.table import Table
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> table = Table(domain, [np.array([0, 1, 1])])
         >>> exact_errors(table, Workload.marginals(domain, 1), np.array([1.5, 1.5])).to_dict()

@@ -37,7 +37,7 @@ class Boxes(Family):
         origin: The short text that makes these ranges, empty for ranges given by hand.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> family = Boxes(Domain((IntegerRange("age", 17, 90),)), ["age"], [[0]], [[13]])
         >>> family.candidate(0).text
         'age between 17 and 30'
@@ -93,7 +93,7 @@ class Boxes(Family):
         """All ranges of one attribute that start at its first value.
 
         Example:
-            >>> from hedgerow.domain import IntegerRange
+            >>> from hedgerow.attribute import IntegerRange
             >>> Boxes.prefixes(Domain((IntegerRange("age", 17, 90),)), "age").n_queries
             74
         """
@@ -117,7 +117,7 @@ class Boxes(Family):
             QueryError: There are more than ``MAX_RANGES`` ranges and no count is given, or the count is not positive.
 
         Example:
-            >>> from hedgerow.domain import IntegerRange
+            >>> from hedgerow.attribute import IntegerRange
             >>> domain = Domain((IntegerRange("age", 17, 90), IntegerRange("hours", 1, 99)))
             >>> Boxes.ranges(domain, ["age"]).n_queries
             2775

@@ -17,7 +17,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.errors import QueryError
 from hedgerow.queries.names import did_you_mean, in_condition
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hedgerow.domain import Attribute, Binned, IntegerRange
+from hedgerow.attribute import Attribute, Binned, IntegerRange
 from hedgerow.queries.names import in_condition
 
 
@@ -16,7 +16,7 @@ def condition(attribute: Attribute, codes: Sequence[int]) -> str:
         codes: Sorted codes.
 
     Example:
-        >>> from hedgerow.domain import Categorical
+        >>> from hedgerow.attribute import Categorical
         >>> condition(IntegerRange("age", 17, 90, missing="?"), range(14))
         'age between 17 and 30'
         >>> condition(IntegerRange("age", 17, 90, missing="?"), [0, 1, 74])

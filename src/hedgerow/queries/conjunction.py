@@ -18,7 +18,7 @@ class Conjunctions(Family):
     """Conditions over any attributes, each of them one candidate.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> domain = Domain((IntegerRange("age", 17, 90), IntegerRange("hours", 1, 99)))
         >>> family = Conjunctions(domain, [Conjunction.where(domain, {"age": range(14), "hours": [39]})])
         >>> family.spec

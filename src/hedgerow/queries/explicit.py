@@ -31,7 +31,7 @@ class ExplicitMatrix(Family):
         names: What to call the queries in tables.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> family = ExplicitMatrix(Domain((IntegerRange("a", 0, 2),)), ["a"], [[0, 0.5, 1], [1, -1, 0]])
         >>> family.bounds, family.candidate(1).text
         ((-1.0, 1.0), 'explicit 1')

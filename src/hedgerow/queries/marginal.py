@@ -30,7 +30,7 @@ def cliques_of_order(domain: Domain, order: int) -> tuple[Clique, ...]:
         QueryError: The order is not between 1 and the number of attributes.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> len(cliques_of_order(Domain(IntegerRange(name, 0, 1) for name in "abcd"), 2))
         6
     """
@@ -110,7 +110,7 @@ class Marginals(_CliqueFamily):
     """Marginals, each of them one candidate.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> family = Marginals(Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2))), [("a",), ("b", "a")])
         >>> family.n_candidates, family.n_queries, family.candidate(1).text
         (2, 8, 'a * b')
@@ -152,7 +152,7 @@ class Cells(_CliqueFamily):
     """Cells of marginals, each of them one candidate.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> family = Cells(Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2))), [("a", "b")])
         >>> family.n_candidates, family.candidate(4).text
         (6, 'a = 1 and b = 1')

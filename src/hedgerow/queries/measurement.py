@@ -29,7 +29,8 @@ class Measurement:
 
     Example:
         >>> import numpy as np
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> from hedgerow.queries.query import Marginal
         >>> target = Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",))
         >>> Measurement(target, np.array([51.0, -2.0]), NoiseKind.GAUSSIAN, scale=3.0).std

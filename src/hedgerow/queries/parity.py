@@ -33,7 +33,7 @@ def parity_scopes(domain: Domain, order: int) -> tuple[Clique, ...]:
         QueryError: The order is not between 1 and the number of attributes, or there are too many sets.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> parity_scopes(Domain(IntegerRange(name, 0, 1) for name in "ab"), 2)
         (('a',), ('b',), ('a', 'b'))
     """
@@ -57,7 +57,7 @@ class Parities(Family):
     every parity is read off the transform of the marginal of a largest set that holds its own.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> family = Parities(Domain(IntegerRange(name, 0, 1) for name in "abc"), [("a",), ("a", "c")])
         >>> family.n_queries, family.bounds, family.candidate(1).text
         (2, (-1.0, 1.0), 'parity(a, c)')

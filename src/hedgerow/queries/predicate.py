@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from hedgerow.domain import Attribute, Domain
+from hedgerow.attribute import Attribute
+from hedgerow.domain import Domain
 from hedgerow.errors import QueryError
 from hedgerow.queries.comparison import Truth, compare, equal, is_missing
 from hedgerow.queries.explicit import MAX_CELLS
@@ -51,7 +52,7 @@ def parse_predicate(text: str, domain: Domain) -> LinearQuery:
             many attributes with "or".
 
     Example:
-        >>> from hedgerow.domain import Categorical, IntegerRange
+        >>> from hedgerow.attribute import Categorical, IntegerRange
         >>> domain = Domain((Categorical("sex", ("Female", "Male")), IntegerRange("age", 17, 90)))
         >>> parse_predicate("age >= 30 and not sex = 'Female'", domain).text
         "sex = 'Male' and age between 30 and 90"

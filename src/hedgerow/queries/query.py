@@ -98,7 +98,8 @@ class Marginal(Measurable):
     """All cells of the marginal of a clique, as one group.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> Marginal(domain, ("b", "a")).scope
         ('a', 'b')
@@ -167,7 +168,8 @@ class Conjunction(LinearQuery):
         codes: For each attribute of the scope the sorted codes that count.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> Conjunction.where(domain, {"b": [2, 1], "a": [0]}).values()
         array([[0., 1., 1.],
@@ -235,7 +237,8 @@ class Parity(LinearQuery):
     """Sum over the records of ``(-1) ** (sum of the codes of the scope)``, for attributes with two codes.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
         >>> Parity(domain, ("a", "b")).of_table(np.array([[5.0, 1.0], [2.0, 0.0]]))
         array([2.])
@@ -283,7 +286,8 @@ class Explicit(LinearQuery):
         limits: Public bounds; those of the rounded values unless wider ones are given.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> query = Explicit.of(Domain((IntegerRange("a", 0, 2),)), ["a"], [0, 0.5, 2])
         >>> query.bounds, query.of_table(np.array([7.0, 4.0, 1.0]))
         ((0.0, 2.0), array([4.]))

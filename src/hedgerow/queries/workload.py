@@ -38,7 +38,7 @@ class Workload:
         weights: How much an error counts in each family, relative to the others; positive.
 
     Example:
-        >>> from hedgerow.domain import Categorical, IntegerRange
+        >>> from hedgerow.attribute import Categorical, IntegerRange
         >>> domain = Domain((Categorical("sex", ("F", "M")), IntegerRange("age", 17, 90)))
         >>> workload = Workload.marginals(domain, 2) + Workload.prefixes(domain, "age")
         >>> workload.spec, workload.n_queries, workload.n_candidates
@@ -206,7 +206,7 @@ class Workload:
         """The same families, every weight multiplied.
 
         Example:
-            >>> from hedgerow.domain import IntegerRange
+            >>> from hedgerow.attribute import IntegerRange
             >>> Workload.prefixes(Domain((IntegerRange("age", 17, 90),)), "age").weighted(0.5).spec
             'prefixes:age @ 0.5'
         """
@@ -264,7 +264,7 @@ class Workload:
             QueryError: A text is not understood, or joins conditions on several attributes with "or".
 
         Example:
-            >>> from hedgerow.domain import IntegerRange
+            >>> from hedgerow.attribute import IntegerRange
             >>> Workload.conjunctions(Domain((IntegerRange("age", 17, 90),)), ["age < 30"]).spec
             'where: age between 17 and 29'
         """
@@ -302,7 +302,7 @@ class Workload:
             QueryError: The text is not understood; the message says where and what is allowed there.
 
         Example:
-            >>> from hedgerow.domain import IntegerRange
+            >>> from hedgerow.attribute import IntegerRange
             >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
             >>> Workload.parse("marginals:2 @ 0.5; parities:a*b,c", domain).n_queries
             14

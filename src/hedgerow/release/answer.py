@@ -139,7 +139,8 @@ def intersect(query: LinearQuery, value: float, pieces: Sequence[Evidence], tota
         The answer; its ``covers`` names the piece that is narrowest.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
         >>> query = Conjunction.where(Domain((IntegerRange("a", 0, 1),)), {"a": [1]})
         >>> piece = Evidence(40.0, lambda risk: 5.4, "a measurement")
         >>> found = intersect(query, 50.0, [piece], Total(100.0, public=True), 0.95)

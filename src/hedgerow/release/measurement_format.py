@@ -23,7 +23,7 @@ def measurements_to_list(measurements: Sequence[Measurement]) -> tuple[list[dict
     """Take measurements apart; all their values stand in one array, and all explicit queries in another.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> marginal = Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",))
         >>> measurements_to_list([Measurement(marginal, np.array([3.0, 4.0]), NoiseKind.LAPLACE, 2.0)])
         ([{'target': {'kind': 'marginal', 'scope': ['a']}, 'noise': 'laplace', 'scale': 2.0}],
@@ -51,7 +51,7 @@ def measurements_from_list(
         KeyError, TypeError, ValueError: An entry has another shape, or an array another length.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> entries = [{"target": {"kind": "marginal", "scope": ["a"]}, "noise": "laplace", "scale": 2.0}]
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> measurements_from_list(entries, {"measured_values": np.array([3.0, 4.0])}, domain)[0].target.text

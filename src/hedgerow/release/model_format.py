@@ -32,7 +32,7 @@ def model_to_dict(model: Model) -> tuple[dict[str, Any], Arrays]:
     """Take the state of a model apart; all tables stand in one array, and all steps in another.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> from hedgerow.models.histogram import Histogram
         >>> model = Histogram(Domain((IntegerRange("a", 0, 1),)), 8.0)
         >>> model.update(Conjunction.where(model.domain, {"a": [1]}), np.log(3.0))
@@ -84,7 +84,7 @@ class StoredModel:
     """A model in a file, built when it is first used; looking at a release costs nothing of that.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.attribute import IntegerRange
         >>> entry = {"tables": [["a"]], "steps": [], "base": False}
         >>> tables = {"model_tables": np.log([1.0, 3.0])}
         >>> model = StoredModel(Domain((IntegerRange("a", 0, 1),)), 8.0, entry, tables)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.errors import MissingExtraError, ReleaseError
 from hedgerow.files import replacing
 from hedgerow.queries.measurement import Measurement

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.domain import Attribute, Binned, IntegerRange
+from hedgerow.attribute import Attribute, Binned, IntegerRange
 from hedgerow.privacy.ledger import Event
 from hedgerow.queries.query import Conjunction, Floats
 from hedgerow.release import Answer, Release
