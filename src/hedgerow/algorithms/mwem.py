@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal, final
 
+from hedgerow.algorithms.algorithm import open_curator
 from hedgerow.algorithms.bounds import Step
 from hedgerow.algorithms.mw import Output
 from hedgerow.algorithms.progress import ProgressCallback
@@ -203,10 +204,7 @@ class MWEM:
             ConfigError: The configuration does not fit the budget or the workload.
             ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
         """
-        from hedgerow.privacy.curator import Curator
-
-        _check_arguments(source, workload, budget)
-        return self.run_with(Curator(source, budget, noise=noise), workload, progress)
+        return self.run_with(open_curator(source, workload, budget, noise), workload, progress)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """As `run`, with a curator that the caller made and whose ledger it can read whatever happens.
@@ -231,19 +229,6 @@ class MWEM:
         from hedgerow.algorithms.plan import make_plan
 
         return make_plan(self, workload, budget, total)
-
-
-def _check_arguments(source: Any, workload: Any, budget: Any) -> None:
-    """Refuse what is often passed in place of a table, a workload and a budget, before anything is read."""
-    if not callable(getattr(source, "total", None)):
-        remedy = "read it with hedgerow.read_table(source, domain)"
-        raise ConfigError(f"a {type(source).__name__} is no table that was read", remedy=remedy)
-    if not isinstance(workload, Workload):
-        remedy = "make one with hedgerow.Workload.parse(text, table.domain)"
-        raise ConfigError(f"a {type(workload).__name__} is no workload", remedy=remedy)
-    if not isinstance(budget, Budget):
-        remedy = "give hedgerow.PureDP(epsilon), hedgerow.ApproxDP(epsilon, delta) or hedgerow.ZCDP(rho)"
-        raise ConfigError(f"a {type(budget).__name__} is no budget", remedy=remedy)
 
 
 def _plain(value: Any) -> Any:

@@ -11,24 +11,23 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.algorithms.algorithm import check_domain, make_release
 from hedgerow.algorithms.averaging import Averager
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.rounds import first_rounds, planned_rounds
 from hedgerow.algorithms.schedule import Charges, RoundCharge, expected_noise, round_charge
 from hedgerow.algorithms.steps import answer_of, clipped, take_step
-from hedgerow.errors import ConfigError
 from hedgerow.models.histogram import Histogram, check_fits
 from hedgerow.models.refit import Proximal, refit
 from hedgerow.privacy.lattice import LARGEST_MASS
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Floats, Marginal
 from hedgerow.queries.workload import Workload
-from hedgerow.release import Release
-from hedgerow.release.provenance import Provenance
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.mwem import MWEM
     from hedgerow.privacy.curator import Curator
+    from hedgerow.release import Release
 
 Bools = NDArray[np.bool_]
 
@@ -40,8 +39,7 @@ def run_session(config: MWEM, curator: Curator, workload: Workload, progress: Pr
         ConfigError: The configuration does not fit the budget or the workload.
         ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
     """
-    if workload.domain != curator.domain:
-        raise ConfigError("the workload is over another domain than the table", remedy="build it from table.domain")
+    check_domain(curator, workload)
     config.check(workload, curator.budget.regime)
     check_fits(workload.domain, copies_of(config))
     session = Session(config, curator, workload, progress)
@@ -214,17 +212,12 @@ class Session:
             self.model = self.averager.result()
         elif isinstance(self.config.refit, Proximal):
             refit(self.model, self.fitted, self.config.refit)
-        error = None
-        if self.charges.error > 0.0:
-            answers = self.workload.answers(self.model)
-            error = self.curator.workload_error(self.workload, answers, self.charges.error)
-        return Release(
-            model=self.model,
-            workload=self.workload,
-            budget=self.curator.budget,
-            events=self.curator.ledger.events,
-            measurements=tuple(self.measurements),
-            error=error,
-            total=self.total,
-            provenance=Provenance.record("MWEM", self.config.parameters(), secure=self.curator.secure),
+        return make_release(
+            self.curator,
+            self.workload,
+            self.model,
+            name="MWEM",
+            parameters=self.config.parameters(),
+            measurements=self.measurements,
+            error_charge=self.charges.error,
         )

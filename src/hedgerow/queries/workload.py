@@ -184,6 +184,18 @@ class Workload:
         """
         return np.concatenate([family.sensitivities(neighbours) for family in self.families])
 
+    def by_query(self) -> Workload:
+        """The same queries in the same order and with the same weights, each of them a candidate of its own.
+
+        Example:
+            >>> from hedgerow.attribute import IntegerRange
+            >>> domain = Domain(IntegerRange(name, 0, 2) for name in "ab")
+            >>> Workload.marginals(domain, 2).by_query().spec
+            'cells:2'
+        """
+        families = [Cells(self.domain, each.scopes) if isinstance(each, Marginals) else each for each in self.families]
+        return Workload(families, self.weights)
+
     def covers(self, clique: Iterable[str]) -> bool:
         """Whether the answers hold all cells of the marginal of a clique, as they are or summed.
 

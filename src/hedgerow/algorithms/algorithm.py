@@ -1,0 +1,133 @@
+"""What all algorithms that make a release have in common: how they are called, and how a release is put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hedgerow.algorithms.progress import ProgressCallback
+from hedgerow.errors import ConfigError
+from hedgerow.privacy.budget import Budget, Regime
+from hedgerow.queries.workload import Workload
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.outline import Outlined
+    from hedgerow.models.model import Model
+    from hedgerow.privacy.curator import Curator
+    from hedgerow.privacy.noise import NoiseSource
+    from hedgerow.queries.measurement import Measurement
+    from hedgerow.release import Release
+
+
+class Algorithm(Protocol):
+    """The configuration of a mechanism that makes a release: frozen, public, for any number of runs.
+
+    Example:
+        >>> from hedgerow.algorithms.mwem import MWEM
+        >>> algorithm: Algorithm = MWEM(rounds=3)
+        >>> algorithm.parameters()["rounds"]
+        3
+    """
+
+    def check(self, workload: Workload, regime: Regime) -> None:
+        """Refuse what the workload or the regime does not allow, before anything is spent."""
+        ...
+
+    def parameters(self) -> dict[str, Any]:
+        """The configuration as plain values, for the release."""
+        ...
+
+    def run(
+        self,
+        source: Any,
+        workload: Workload,
+        budget: Budget,
+        *,
+        noise: NoiseSource | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> Release:
+        """Make a release of a private table."""
+        ...
+
+    def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
+        """As `run`, with a curator that the caller made; its whole remaining budget may be spent."""
+        ...
+
+    def plan(self, workload: Workload, budget: Budget, total: float) -> Outlined:
+        """What a run would need, spend and promise; nothing is read and nothing is spent."""
+        ...
+
+
+def open_curator(source: Any, workload: Any, budget: Any, noise: NoiseSource | None) -> Curator:
+    """A curator before a private table, for one run.
+
+    Args:
+        source: The private table, as ``read_table`` gives it; only the curator ever sees it.
+        workload: What the release should answer well.
+        budget: What may be spent, and between which tables.
+        noise: Source of noise; the secure one unless given.
+
+    Raises:
+        ConfigError: An argument is something else; nothing was read.
+    """
+    from hedgerow.privacy.curator import Curator
+
+    if not callable(getattr(source, "total", None)):
+        remedy = "read it with hedgerow.read_table(source, domain)"
+        raise ConfigError(f"a {type(source).__name__} is no table that was read", remedy=remedy)
+    if not isinstance(workload, Workload):
+        remedy = "make one with hedgerow.Workload.parse(text, table.domain)"
+        raise ConfigError(f"a {type(workload).__name__} is no workload", remedy=remedy)
+    if not isinstance(budget, Budget):
+        remedy = "give hedgerow.PureDP(epsilon), hedgerow.ApproxDP(epsilon, delta) or hedgerow.ZCDP(rho)"
+        raise ConfigError(f"a {type(budget).__name__} is no budget", remedy=remedy)
+    return Curator(source, budget, noise=noise)
+
+
+def check_domain(curator: Curator, workload: Workload) -> None:
+    """Refuse a workload over another domain than the table's.
+
+    Raises:
+        ConfigError: The domains differ.
+    """
+    if workload.domain != curator.domain:
+        raise ConfigError("the workload is over another domain than the table", remedy="build it from table.domain")
+
+
+def make_release(
+    curator: Curator,
+    workload: Workload,
+    model: Model,
+    *,
+    name: str,
+    parameters: Mapping[str, Any],
+    measurements: Sequence[Measurement] = (),
+    error_charge: float = 0.0,
+) -> Release:
+    """Estimate the error of the workload, if that is to be paid for, and put the release together.
+
+    Args:
+        curator: Its ledger becomes the release's.
+        workload: What the release should answer well.
+        model: The final hypothesis, with the (noisy) number of records as its mass.
+        name: Of the algorithm.
+        parameters: Its configuration, as plain values.
+        measurements: Noisy answers, in the order in which they were bought.
+        error_charge: epsilon or rho for the noisy error of the workload; 0 leaves it out.
+    """
+    from hedgerow.release import Release
+    from hedgerow.release.provenance import Provenance
+
+    error = None
+    if error_charge > 0.0:
+        error = curator.workload_error(workload, workload.answers(model), error_charge)
+    return Release(
+        model=model,
+        workload=workload,
+        budget=curator.budget,
+        events=curator.ledger.events,
+        measurements=tuple(measurements),
+        error=error,
+        total=model.total,
+        provenance=Provenance.record(name, parameters, secure=curator.secure),
+    )

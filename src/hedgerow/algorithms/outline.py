@@ -1,0 +1,65 @@
+"""Plans of all algorithms, in a form that can be printed without knowing the algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, final
+
+
+class Outlined(Protocol):
+    """A plan: what a run would need, spend and promise, from public quantities alone."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the run fits into memory."""
+        ...
+
+    def lines(self, total: float) -> list[tuple[str, str]]:
+        """What a person reads: pairs of a word and a sentence.
+
+        Args:
+            total: The public guess of the number of records that the plan was made for.
+        """
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        ...
+
+
+@final
+@dataclass(frozen=True)
+class Outline:
+    """A plan as text and figures.
+
+    Attributes:
+        text: Pairs of a word ("rounds", "noise", "bound", ...) and a sentence.
+        facts: The same as plain values, for programs.
+        required_bytes: Memory that the run would need.
+        available_bytes: Memory that may be used.
+
+    Example:
+        >>> plan = Outline((("rounds", "12, each 0.1 epsilon"),), {"rounds": 12}, 1_000, 2_000)
+        >>> plan.fits, plan.lines(total=500.0)
+        (True, [('rounds', '12, each 0.1 epsilon')])
+    """
+
+    text: tuple[tuple[str, str], ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    required_bytes: int = 0
+    available_bytes: int = 0
+
+    @property
+    def fits(self) -> bool:
+        """Whether the run fits into memory."""
+        return self.required_bytes <= self.available_bytes
+
+    def lines(self, total: float) -> list[tuple[str, str]]:
+        """The text; it was written for the total of the plan."""
+        return list(self.text)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The facts, and what memory is needed."""
+        needs = {"required_bytes": self.required_bytes, "available_bytes": self.available_bytes, "fits": self.fits}
+        return {**self.facts, **needs}
