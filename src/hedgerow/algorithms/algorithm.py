@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hedgerow.algorithms.progress import ProgressCallback
@@ -30,7 +32,7 @@ class Algorithm(Protocol):
     """
 
     def check(self, workload: Workload, regime: Regime) -> None:
-        """Refuse what the workload or the regime does not allow, before anything is spent."""
+        """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent."""
         ...
 
     def parameters(self) -> dict[str, Any]:
@@ -82,6 +84,29 @@ def open_curator(source: Any, workload: Any, budget: Any, noise: NoiseSource | N
         remedy = "give hedgerow.PureDP(epsilon), hedgerow.ApproxDP(epsilon, delta) or hedgerow.ZCDP(rho)"
         raise ConfigError(f"a {type(budget).__name__} is no budget", remedy=remedy)
     return Curator(source, budget, noise=noise)
+
+
+def plain_parameters(config: Any) -> dict[str, Any]:
+    """The fields of a configuration as plain values that JSON can hold.
+
+    Args:
+        config: A frozen dataclass; fields that are dataclasses become mappings that name their kind.
+
+    Example:
+        >>> from hedgerow.models.refit import Sweeps
+        >>> from hedgerow.algorithms.mwem import MWEM
+        >>> plain_parameters(MWEM(refit=Sweeps(4)))["refit"]["kind"]
+        'Sweeps'
+    """
+    return {field.name: _plain(getattr(config, field.name)) for field in fields(config)}
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"kind": type(value).__name__, **plain_parameters(value)}
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return value.value if isinstance(value, Enum) else value
 
 
 def check_domain(curator: Curator, workload: Workload) -> None:

@@ -16,10 +16,10 @@ noise; move the hypothesis by multiplicative weights. Departures, each an option
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from hedgerow.algorithms.algorithm import open_curator
+from hedgerow.algorithms.algorithm import open_curator, plain_parameters
 from hedgerow.algorithms.bounds import Step
 from hedgerow.algorithms.mw import Output
 from hedgerow.algorithms.progress import ProgressCallback
@@ -147,7 +147,24 @@ class MWEM:
         return 0.0 if self.initial == "uniform" else self.initial_share
 
     def check(self, workload: Workload, regime: Regime) -> None:
-        """Refuse what the workload or the regime does not allow, before anything is spent.
+        """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent.
+
+        Args:
+            workload: What the release should answer well.
+            regime: Of the budget.
+
+        Raises:
+            ConfigError: See `check_options`.
+            ModelTooLargeError: The hypothesis does not fit into memory.
+        """
+        from hedgerow.algorithms.session import copies_of
+        from hedgerow.models.histogram import check_fits
+
+        self.check_options(workload, regime)
+        check_fits(workload.domain, copies_of(self))
+
+    def check_options(self, workload: Workload, regime: Regime) -> None:
+        """Refuse what the workload or the regime does not allow, however much memory there is.
 
         Args:
             workload: What the release should answer well.
@@ -177,7 +194,7 @@ class MWEM:
             >>> MWEM(rounds=3, refit=None).parameters()["rounds"]
             3
         """
-        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+        return plain_parameters(self)
 
     def run(
         self,
@@ -229,9 +246,3 @@ class MWEM:
         from hedgerow.algorithms.plan import make_plan
 
         return make_plan(self, workload, budget, total)
-
-
-def _plain(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return {"kind": type(value).__name__, **{f.name: _plain(getattr(value, f.name)) for f in fields(value)}}
-    return value.value if isinstance(value, NoiseKind) else value

@@ -34,7 +34,8 @@ class Outline:
     """A plan as text and figures.
 
     Attributes:
-        text: Pairs of a word ("rounds", "noise", "bound", ...) and a sentence.
+        text: Pairs of a word ("rounds", "noise", "bound", ...) and a sentence; the word is empty where a sentence goes
+            on from the one before.
         facts: The same as plain values, for programs.
         required_bytes: Memory that the run would need.
         available_bytes: Memory that may be used.
@@ -63,3 +64,15 @@ class Outline:
         """The facts, and what memory is needed."""
         needs = {"required_bytes": self.required_bytes, "available_bytes": self.available_bytes, "fits": self.fits}
         return {**self.facts, **needs}
+
+
+def memory_line(required_bytes: int, available_bytes: int, cells: int) -> tuple[str, str]:
+    """What a plan says about the memory of a hypothesis over all cells.
+
+    Example:
+        >>> memory_line(2**21, 2**30, cells=131072)
+        ('memory', '2.0 MiB for 131,072 cells; fits into 1,024 MiB')
+    """
+    fits = "fits" if required_bytes <= available_bytes else "DOES NOT FIT"
+    needed = f"{required_bytes / 2**20:,.1f} MiB for {cells:,} cells"
+    return "memory", f"{needed}; {fits} into {available_bytes / 2**20:,.0f} MiB"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.algorithms.bounds import BETA, Bound
+from hedgerow.algorithms.outline import memory_line
 from hedgerow.algorithms.rounds import first_rounds, planned_rounds
 from hedgerow.algorithms.schedule import (
     Charges,
@@ -87,6 +88,47 @@ class Plan:
         """Whether the hypothesis fits into memory."""
         return self.required_bytes <= self.available_bytes
 
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "fits": self.fits}
+
+    def lines(self, total: float) -> list[tuple[str, str]]:
+        """What a person reads: pairs of a word and a sentence.
+
+        Args:
+            total: The public guess of the number of records that the plan was made for.
+        """
+        charges, unit = self.charges, self.unit
+        shares = f"number of records {charges.total:.4g}, start {charges.initial:.4g}"
+        shares += f", rounds {charges.rounds:.4g}, error estimate {charges.error:.4g}"
+        return [
+            memory_line(self.required_bytes, self.available_bytes, self.cells),
+            ("time", f"about {self.seconds:,.1f} s for the rounds, on one core"),
+            ("rounds", self._rounds_sentence()),
+            ("charges", f"{self.limit:.6g} {unit}: {shares}"),
+            *(("noise", f"about {noise:,.1f} counts on each measured value of {text}") for text, noise in self.noise),
+            *self._bound_lines(total),
+        ]
+
+    def _rounds_sentence(self) -> str:
+        each, most = self.round, "at most " if self.adaptive else ""
+        if not each.selection:
+            note = "(everything is measured, so nothing is spent on selecting)"
+            return f"{most}{self.rounds}, each {each.measurement:.4g} {self.unit} to measure {note}"
+        parts = f"{each.selection:.4g} {self.unit} to select and {each.measurement:.4g} {self.unit} to measure"
+        return f"{most}{self.rounds}, each {parts}"
+
+    def _bound_lines(self, total: float) -> list[tuple[str, str]]:
+        bound = self.bound
+        if bound.error >= total:
+            vacuous = "theorem 2.3 allows errors as large as the number of records here"
+            return [("bound", f"none: {vacuous}; the release estimates its own error")]
+        promise = f"no error above {bound.error:,.0f} counts, except with probability {bound.failure:.3g} (theorem 2.3)"
+        if not bound.caveats:
+            return [("bound", promise)]
+        guide = f"a guide only, for this run is not the theorem's: {'; '.join(bound.caveats)}"
+        return [("bound", promise), ("", guide), ("", "the release estimates its own error")]
+
 
 def make_plan(config: MWEM, workload: Workload, budget: Budget, total: float) -> Plan:
     """Plan a run.
@@ -100,7 +142,7 @@ def make_plan(config: MWEM, workload: Workload, budget: Budget, total: float) ->
     Raises:
         ConfigError: The configuration does not fit the budget or the workload.
     """
-    config.check(workload, budget.regime)
+    config.check_options(workload, budget.regime)
     charges = Charges.split(
         budget.limit,
         budget.neighbours,

@@ -17,7 +17,7 @@ from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.rounds import first_rounds, planned_rounds
 from hedgerow.algorithms.schedule import Charges, RoundCharge, expected_noise, round_charge
 from hedgerow.algorithms.steps import answer_of, clipped, take_step
-from hedgerow.models.histogram import Histogram, check_fits
+from hedgerow.models.histogram import Histogram
 from hedgerow.models.refit import Proximal, refit
 from hedgerow.privacy.lattice import LARGEST_MASS
 from hedgerow.queries.measurement import Measurement
@@ -41,7 +41,6 @@ def run_session(config: MWEM, curator: Curator, workload: Workload, progress: Pr
     """
     check_domain(curator, workload)
     config.check(workload, curator.budget.regime)
-    check_fits(workload.domain, copies_of(config))
     session = Session(config, curator, workload, progress)
     session.start()
     session.run_rounds()

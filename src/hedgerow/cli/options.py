@@ -5,26 +5,20 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hedgerow.algorithms.registry import ENTRIES, entry, names
 from hedgerow.cli.console import Output
-from hedgerow.errors import UndeclaredColumnError
+from hedgerow.errors import ConfigError, UndeclaredColumnError
 from hedgerow.queries.sensitivity import Neighbours
 
 if TYPE_CHECKING:
-    from hedgerow.algorithms.mwem import MWEM
+    from hedgerow.algorithms.algorithm import Algorithm
     from hedgerow.privacy.budget import Budget
     from hedgerow.queries.workload import Workload
-
-
-class Mechanism(StrEnum):
-    """Algorithms that the command line offers."""
-
-    MWEM = "mwem"
 
 
 BUDGET = "Budget"
@@ -95,14 +89,44 @@ WorkloadText = Annotated[
         rich_help_panel=ALGORITHM,
     ),
 ]
-MechanismOption = Annotated[Mechanism, typer.Option("--mechanism", help="Which algorithm.", rich_help_panel=ALGORITHM)]
-Rounds = Annotated[
+
+
+def _known(name: str) -> str:
+    try:
+        return entry(name).name
+    except ConfigError as error:
+        raise typer.BadParameter(f"{error.message}; {error.remedy}") from error
+
+
+MechanismOption = Annotated[
     str,
+    typer.Option(
+        "--mechanism",
+        metavar="NAME",
+        callback=_known,
+        autocompletion=names,
+        help="Which algorithm. " + " ".join(f"{each.name}: {each.summary}." for each in ENTRIES),
+        rich_help_panel=ALGORITHM,
+    ),
+]
+Rounds = Annotated[
+    str | None,
     typer.Option(
         "--rounds",
         metavar="auto|bound|adaptive|N",
-        help="How many looks at the data: chosen from public numbers (auto), by the theorem's bound, while noisy "
-        "values show progress (adaptive), or a number.",
+        help="Of mwem: how many looks at the data: chosen from public numbers (auto), by the theorem's bound, while "
+        "noisy values show progress (adaptive), or a number.",
+        show_default="auto",
+        rich_help_panel=ALGORITHM,
+    ),
+]
+Alpha = Annotated[
+    float | None,
+    typer.Option(
+        "--alpha",
+        metavar="SHARE",
+        help="Of pmw, dual-query and small-db: the error to aim at, as a share of the records. By default chosen from "
+        "public numbers.",
         rich_help_panel=ALGORITHM,
     ),
 ]
@@ -215,18 +239,31 @@ def warn_of_delta(output: Output, budget: Budget, total: float) -> None:
         )
 
 
-def algorithm_of(mechanism: Mechanism, rounds: str) -> MWEM:
+def algorithm_of(mechanism: str, rounds: str | None = None, alpha: float | None = None) -> Algorithm:
     """The configured algorithm.
 
     Raises:
-        typer.BadParameter: The rounds are neither a number nor a known word.
+        typer.BadParameter: The mechanism does not take an option that was given, or the rounds are neither a number
+            nor a known word.
+        ConfigError: A number is out of its range.
 
     Example:
-        >>> algorithm_of(Mechanism.MWEM, "12").rounds
+        >>> algorithm_of("mwem", rounds="12").parameters()["rounds"]
         12
     """
-    from hedgerow.algorithms.mwem import MWEM
+    given: dict[str, Any] = {"rounds": _rounds_of(rounds), "alpha": alpha}
+    options = {option: value for option, value in given.items() if value is not None}
+    chosen = entry(mechanism)
+    for option in options:
+        if option not in chosen.options:
+            takes = " and ".join(f"--{each}" for each in chosen.options) or "neither --rounds nor --alpha"
+            raise typer.BadParameter(f"--mechanism {mechanism} takes no --{option}; it takes {takes}")
+    return chosen.make(options)
 
-    if rounds not in ("auto", "bound", "adaptive") and not rounds.isdigit():
-        raise typer.BadParameter(f"--rounds {rounds!r}: give auto, bound, adaptive or a whole number")
-    return MWEM(rounds=int(rounds) if rounds.isdigit() else cast("Literal['auto', 'bound', 'adaptive']", rounds))
+
+def _rounds_of(text: str | None) -> int | str | None:
+    if text is None or text in ("auto", "bound", "adaptive"):
+        return text
+    if not text.isdigit():
+        raise typer.BadParameter(f"--rounds {text!r}: give auto, bound, adaptive or a whole number")
+    return int(text)

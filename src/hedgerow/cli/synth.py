@@ -16,6 +16,7 @@ from hedgerow.cli.options import (
     ALGORITHM,
     OUTPUT,
     TABLE,
+    Alpha,
     AsJson,
     Coded,
     Columns,
@@ -24,7 +25,6 @@ from hedgerow.cli.options import (
     DomainFile,
     Epsilon,
     Force,
-    Mechanism,
     MechanismOption,
     NeighboursOption,
     Quiet,
@@ -46,7 +46,7 @@ from hedgerow.errors import HedgerowError
 from hedgerow.queries.sensitivity import Neighbours
 
 if TYPE_CHECKING:
-    from hedgerow.algorithms.mwem import MWEM
+    from hedgerow.algorithms.algorithm import Algorithm
     from hedgerow.data.table import Table
     from hedgerow.privacy.budget import Budget
     from hedgerow.privacy.evaluation import ExactErrors
@@ -90,8 +90,9 @@ def synth(
     rho: Rho = None,
     neighbours: NeighboursOption = Neighbours.ADD_REMOVE,
     workload: WorkloadText = None,
-    mechanism: MechanismOption = Mechanism.MWEM,
-    rounds: Rounds = "auto",
+    mechanism: MechanismOption = "mwem",
+    rounds: Rounds = None,
+    alpha: Alpha = None,
     columns: Columns = None,
     count_column: CountColumn = None,
     coded: Coded = False,
@@ -160,11 +161,11 @@ def synth(
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
     files = _Files(data, domain, output, release or output.with_suffix(".release"), report)
     budget = budget_of(epsilon, delta, rho, neighbours)
-    algorithm = algorithm_of(mechanism, rounds)
+    algorithm = algorithm_of(mechanism, rounds, alpha)
     files.check(force=force)
     names = split_names(columns)
     asked = workload_of(files.domain, names, workload)
-    _check_run(algorithm, asked, budget)  # before a large table is read for nothing
+    algorithm.check(asked, budget.regime)  # before a large table is read for nothing
     extra: Literal["error", "ignore"] = "error" if names is None else "ignore"
     with shown.busy(f"reading {data}"):
         table = _read(data, asked, count_column=count_column, extra_columns=extra, coded=coded, show_values=show_values)
@@ -172,13 +173,6 @@ def synth(
     _save(shown, made, files.release)
     with _keeping(shown, files.release):
         _write(shown, files, made, records, _exact_errors(table, made) if evaluate else None)
-
-
-def _check_run(algorithm: MWEM, workload: Workload, budget: Budget) -> None:
-    from hedgerow.models.histogram import check_fits
-
-    algorithm.check(workload, budget.regime)
-    check_fits(workload.domain)
 
 
 def _read(data: Path, workload: Workload, **options: Any) -> Table:
@@ -189,7 +183,7 @@ def _read(data: Path, workload: Workload, **options: Any) -> Table:
 
 
 def _run(
-    output: Output, algorithm: MWEM, table: Table, *, workload: Workload, budget: Budget, seed: int | None
+    output: Output, algorithm: Algorithm, table: Table, *, workload: Workload, budget: Budget, seed: int | None
 ) -> Release:
     from hedgerow.privacy.curator import Curator
     from hedgerow.privacy.noise import SeededNoise

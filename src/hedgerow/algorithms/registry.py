@@ -1,0 +1,117 @@
+"""The algorithms that make releases, by the names that people give them.
+
+The one home of these names: ``--mechanism``, ``hedgerow compare`` and the documentation take them from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast, final
+
+from hedgerow.errors import ConfigError
+from hedgerow.privacy.budget import Regime
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.algorithm import Algorithm
+
+_BOTH = (Regime.PURE, Regime.ZCDP)
+
+
+@final
+@dataclass(frozen=True)
+class Entry:
+    """An algorithm that can be named.
+
+    Attributes:
+        name: In lower case, words joined by hyphens.
+        summary: What it does and when to take it, in one sentence.
+        module: Where its configuration lives, below ``hedgerow.algorithms``.
+        configuration: Name of the class there.
+        options: Fields of the configuration that may be given by name, such as on the command line.
+        fixed: Fields that this name stands for.
+        regimes: Budgets that it can be run under.
+
+    Example:
+        >>> entry("mwem").options
+        ('rounds',)
+    """
+
+    name: str
+    summary: str
+    module: str
+    configuration: str
+    options: tuple[str, ...] = ()
+    fixed: tuple[tuple[str, Any], ...] = ()
+    regimes: tuple[Regime, ...] = _BOTH
+
+    def make(self, options: Mapping[str, Any] | None = None) -> Algorithm:
+        """The configured algorithm.
+
+        Args:
+            options: Values by the names of options; everything else keeps its default.
+
+        Raises:
+            ConfigError: It has no such option, or a value is out of its range.
+
+        Example:
+            >>> entry("mwem").make({"rounds": 12}).parameters()["rounds"]
+            12
+            >>> entry("mwem").make({"alpha": 0.1})
+            Traceback (most recent call last):
+                ...
+            hedgerow.errors.ConfigError: mwem takes no option alpha
+              Remedy: leave it out; mwem takes rounds
+        """
+        given = dict(options or {})
+        for option in given:
+            if option not in self.options:
+                takes = f"{self.name} takes {' and '.join(self.options) or 'none'}"
+                raise ConfigError(f"{self.name} takes no option {option}", remedy=f"leave it out; {takes}")
+        configuration = getattr(import_module(f"hedgerow.algorithms.{self.module}"), self.configuration)
+        return cast("Algorithm", configuration(**{**dict(self.fixed), **given}))
+
+
+ENTRIES = (
+    Entry(
+        "mwem",
+        "measures what it answers worst, round by round: the first choice for synthetic records",
+        "mwem",
+        "MWEM",
+        options=("rounds",),
+    ),
+)
+"""All algorithms, in the order in which they are listed."""
+
+
+def names() -> list[str]:
+    """The names, in the order in which they are listed.
+
+    Example:
+        >>> names()[0]
+        'mwem'
+    """
+    return [each.name for each in ENTRIES]
+
+
+def entry(name: str) -> Entry:
+    """The algorithm of a name.
+
+    Raises:
+        ConfigError: There is none.
+
+    Example:
+        >>> entry("mwme")
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: there is no mechanism 'mwme'; did you mean 'mwem'?
+          Remedy: the mechanisms are: mwem...
+    """
+    for each in ENTRIES:
+        if each.name == name:
+            return each
+    close = get_close_matches(name, names(), n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise ConfigError(f"there is no mechanism {name!r}{hint}", remedy=f"the mechanisms are: {', '.join(names())}")
