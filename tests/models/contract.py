@@ -31,7 +31,7 @@ class ModelContract(ABC):
 
     @abstractmethod
     def reload(self, model: Model) -> Model:
-        """The model rebuilt from its potentials."""
+        """The model rebuilt from what a file holds of it."""
 
     def updated(self, data: st.DataObject, domain: Domain, total: float = 50.0) -> tuple[Model, DenseModel]:
         model, reference = self.make(domain, total), DenseModel(domain, total)
@@ -93,7 +93,7 @@ class ModelContract(ABC):
 
     @per_model
     @given(st.data(), domains)
-    def test_potentials_rebuild_the_model(self, data: st.DataObject, domain: Domain) -> None:
+    def test_a_saved_model_comes_back(self, data: st.DataObject, domain: Domain) -> None:
         model, reference = self.updated(data, domain)
         clique = data.draw(cliques(domain))
         self.close(self.reload(model).marginals([clique])[0], reference.marginal(clique))

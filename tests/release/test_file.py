@@ -188,7 +188,7 @@ def test_a_model_that_does_not_fit_the_domain_is_named(entry: dict[str, object])
 def test_potentials_with_infinite_values_are_refused() -> None:
     entry = {"tables": [["sex"]], "steps": [], "base": False}
     with pytest.raises(DamagedReleaseError, match="finite"):
-        StoredModel(DOMAIN, 5.0, entry, {"model_tables": np.array([0.0, np.inf])}).potentials()
+        StoredModel(DOMAIN, 5.0, entry, {"model_tables": np.array([0.0, np.inf])}).state()
     assert Potentials().tables == {}
 
 

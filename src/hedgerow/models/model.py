@@ -32,7 +32,7 @@ class SamplingMethod(StrEnum):
 @final
 @dataclass(frozen=True, eq=False)
 class Potentials:
-    """The portable state of a model: log-weights as sums over small scopes.
+    """The portable state of a histogram: log-weights as sums over small scopes.
 
     The weight of cell x is ``base(x) * exp(sum of tables at x + sum of steps of the conjunctions that hold at x)``.
 
@@ -96,12 +96,17 @@ class Model(Protocol):
         """An independent model in the same state."""
         ...
 
-    def potentials(self) -> Potentials:
-        """The state, for saving."""
-        ...
-
     def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
         """Exactly n records, shape ``(n, len(domain))``, in random order."""
+        ...
+
+
+@runtime_checkable
+class HasPotentials(Protocol):
+    """A model whose state is a sum of small tables."""
+
+    def potentials(self) -> Potentials:
+        """The state, for saving."""
         ...
 
 

@@ -47,7 +47,7 @@ def sample_cells(
     draw = generator(seed)
     starts = _cumulative(weights)
     found = np.empty(n, dtype=np.int64)
-    kernels().cells_at(weights, starts, _BLOCK, _positions(n, method, draw) * starts[-1], found)
+    kernels().cells_at(weights, starts, _BLOCK, positions(n, method, draw) * starts[-1], found)
     draw.shuffle(found)
     return decode(found, layout)
 
@@ -65,8 +65,18 @@ def _cumulative(weights: Floats) -> Floats:
     return np.concatenate([np.zeros(1), np.cumsum(blocks)])
 
 
-def _positions(n: int, method: SamplingMethod, draw: np.random.Generator) -> Floats:
-    """Increasing positions in [0, 1)."""
+def positions(n: int, method: SamplingMethod, draw: np.random.Generator) -> Floats:
+    """Increasing positions in [0, 1), at which records are read off a cumulative sum.
+
+    Args:
+        n: Number of positions.
+        method: Equally spaced with one random offset, or independent.
+        draw: Source of randomness.
+
+    Example:
+        >>> positions(2, SamplingMethod.SYSTEMATIC, generator(0)).round(3).tolist()
+        [0.318, 0.818]
+    """
     if method is SamplingMethod.SYSTEMATIC:
         return np.minimum((np.arange(n) + draw.random()) / max(n, 1), np.nextafter(1.0, 0.0))
     gaps = np.cumsum(draw.standard_exponential(n + 1))  # Ordered uniform numbers are normalised sums of exponentials.

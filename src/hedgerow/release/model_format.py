@@ -1,7 +1,8 @@
 """The model as JSON values and arrays, and a model that is built from them when it is first used.
 
-A hypothesis is ``base * exp(sum of small tables and steps)``. Saving the tables takes kilobytes where the histogram
-itself may take hundreds of megabytes; the base is saved only where there is one.
+A histogram is ``base * exp(sum of small tables and steps)``. Saving the tables takes kilobytes where the histogram
+itself may take hundreds of megabytes; the base is saved only where there is one. An empirical hypothesis is saved as
+its records. ``"kind"`` says which of the two stands in the file; files without it hold potentials.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.domain import Clique, Domain
-from hedgerow.errors import DamagedReleaseError
-from hedgerow.models.model import Codes, Model, Potentials, SamplingMethod
+from hedgerow.errors import ConfigError, DamagedReleaseError, ReleaseError
+from hedgerow.models.empirical import Empirical
+from hedgerow.models.model import Codes, HasPotentials, Model, Potentials, SamplingMethod
 from hedgerow.queries.query import Conjunction, Floats, LinearQuery
 from hedgerow.randomness import Seed
 
@@ -26,10 +28,15 @@ Arrays = dict[str, NDArray[Any]]
 TABLES = "model_tables"
 STEPS = "model_steps"
 BASE = "model_base"
+RECORDS = "model_records"
+LOG_WEIGHTS = "model_log_weights"
 
 
 def model_to_dict(model: Model) -> tuple[dict[str, Any], Arrays]:
-    """Take the state of a model apart; all tables stand in one array, and all steps in another.
+    """Take the state of a model apart; all tables stand in one array, and all steps or records in another.
+
+    Raises:
+        ReleaseError: The model is of a kind that has no file format.
 
     Example:
         >>> from hedgerow.attribute import IntegerRange
@@ -40,7 +47,37 @@ def model_to_dict(model: Model) -> tuple[dict[str, Any], Arrays]:
         >>> entry["steps"], arrays["model_steps"].round(3).tolist()
         ([{'scope': ['a'], 'codes': [[1]]}], [1.099])
     """
-    potentials = model.potentials()
+    state = model.state() if isinstance(model, StoredModel) else model
+    if isinstance(state, Empirical):
+        return _records_to_dict(state)
+    if isinstance(state, Potentials):
+        return _potentials_to_dict(state)
+    if isinstance(state, HasPotentials):
+        return _potentials_to_dict(state.potentials())
+    raise ReleaseError(
+        f"a {type(model).__name__} cannot be saved", remedy="release a Histogram or an Empirical hypothesis"
+    )
+
+
+def _records_to_dict(model: Empirical) -> tuple[dict[str, Any], Arrays]:
+    logs = model.log_weights
+    arrays: Arrays = {RECORDS: model.codes}
+    if logs is not None:
+        arrays[LOG_WEIGHTS] = logs
+    return {"kind": "records", "records": len(model.codes), "weighted": logs is not None}, arrays
+
+
+def _records_from_dict(
+    entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], domain: Domain, total: float
+) -> Empirical:
+    n = int(entry["records"])
+    codes = np.asarray(arrays[RECORDS])
+    if len(codes) != n:
+        raise ValueError(f"the array {RECORDS} holds {len(codes):,} records where {n:,} belong")
+    return Empirical(domain, total, codes, _array(arrays, LOG_WEIGHTS, n) if entry["weighted"] else None)
+
+
+def _potentials_to_dict(potentials: Potentials) -> tuple[dict[str, Any], Arrays]:
     arrays: Arrays = {}
     if potentials.tables:
         arrays[TABLES] = np.concatenate([table.reshape(-1) for table in potentials.tables.values()])
@@ -50,7 +87,7 @@ def model_to_dict(model: Model) -> tuple[dict[str, Any], Arrays]:
         arrays[BASE] = potentials.base
     steps = [{"scope": list(q.scope), "codes": [list(codes) for codes in q.codes]} for q in potentials.steps]
     tables = [list(clique) for clique in potentials.tables]
-    return {"tables": tables, "steps": steps, "base": potentials.base is not None}, arrays
+    return {"kind": "potentials", "tables": tables, "steps": steps, "base": potentials.base is not None}, arrays
 
 
 def _potentials_from_dict(entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], domain: Domain) -> Potentials:
@@ -98,7 +135,7 @@ class StoredModel:
         total: float,
         entry: Mapping[str, Any],
         arrays: Mapping[str, NDArray[Any]],
-        built: Histogram | None = None,
+        built: Histogram | Empirical | None = None,
     ) -> None:
         """Remember where the state is.
 
@@ -121,7 +158,7 @@ class StoredModel:
         return self._built is not None
 
     @property
-    def model(self) -> Histogram:
+    def model(self) -> Histogram | Empirical:
         """The model.
 
         Raises:
@@ -129,9 +166,13 @@ class StoredModel:
             ModelTooLargeError: It does not fit into memory.
         """
         if self._built is None:
-            from hedgerow.models.histogram import Histogram
+            state = self._stored()
+            if isinstance(state, Empirical):
+                self._built = state
+            else:
+                from hedgerow.models.histogram import Histogram
 
-            self._built = Histogram.from_potentials(self._domain, self._total, self._stored())
+                self._built = Histogram.from_potentials(self._domain, self._total, state)
         return self._built
 
     @property
@@ -173,20 +214,27 @@ class StoredModel:
         """A model in the same state that shares nothing which changes."""
         return type(self)(self._domain, self._total, self._entry, self._arrays, self._built and self._built.copy())
 
-    def potentials(self) -> Potentials:
-        """The state, for saving; nothing is built for it.
+    def state(self) -> Potentials | Empirical:
+        """What is to be saved; no histogram is built for it.
 
         Raises:
             DamagedReleaseError: The file is damaged where the model stands.
         """
-        return self._stored() if self._built is None else self._built.potentials()
+        if self._built is None:
+            return self._stored()
+        return self._built if isinstance(self._built, Empirical) else self._built.potentials()
 
-    def _stored(self) -> Potentials:
+    def _stored(self) -> Potentials | Empirical:
         try:
+            kind = self._entry.get("kind", "potentials")
+            if kind == "records":
+                return _records_from_dict(self._entry, self._arrays, self._domain, self._total)
+            if kind != "potentials":
+                raise ValueError(f"there is no model of kind {kind!r}")
             return _potentials_from_dict(self._entry, self._arrays, self._domain)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, ConfigError, KeyError, TypeError, ValueError) as error:
             raise DamagedReleaseError(
-                f"the model of the release does not fit its domain ({error})",
+                f"the model of the release does not fit its domain ({str(error).splitlines()[0]})",
                 remedy="use the file as 'hedgerow synth --release' or Release.save wrote it",
             ) from error
 
