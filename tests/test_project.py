@@ -43,6 +43,7 @@ def test_public_names_are_pinned() -> None:
         "Curator",
         "Domain",
         "Histogram",
+        "IndependentNoise",
         "IntegerRange",
         "MultiplicativeWeights",
         "Neighbours",

@@ -12,6 +12,7 @@ from hedgerow.version import __version__
 
 if TYPE_CHECKING:
     from hedgerow import errors
+    from hedgerow.algorithms.baselines import IndependentNoise
     from hedgerow.algorithms.mw import MultiplicativeWeights
     from hedgerow.algorithms.mwem import MWEM
     from hedgerow.attribute import Binned, Categorical, IntegerRange
@@ -36,6 +37,7 @@ _HOMES = {
     "Curator": "privacy.curator",
     "Domain": "domain",
     "Histogram": "models.histogram",
+    "IndependentNoise": "algorithms.baselines",
     "IntegerRange": "attribute",
     "MWEM": "algorithms.mwem",
     "MultiplicativeWeights": "algorithms.mw",
@@ -64,6 +66,7 @@ __all__ = [
     "Curator",
     "Domain",
     "Histogram",
+    "IndependentNoise",
     "IntegerRange",
     "MultiplicativeWeights",
     "Neighbours",

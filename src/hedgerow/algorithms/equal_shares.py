@@ -1,0 +1,159 @@
+"""Measure every candidate of a workload once, with equal shares of a budget, and fit a hypothesis to the answers."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.algorithms.algorithm import make_release
+from hedgerow.algorithms.bounds import BETA
+from hedgerow.algorithms.outline import Outline, memory_line
+from hedgerow.algorithms.progress import ProgressCallback, RoundReport
+from hedgerow.algorithms.schedule import Charges, noise_of
+from hedgerow.algorithms.steps import answer_of
+from hedgerow.memory import available_bytes
+from hedgerow.models.histogram import Histogram, required_bytes
+from hedgerow.models.memory import SHARE
+from hedgerow.models.refit import refit
+from hedgerow.privacy.additive_noise import AdditiveNoise
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.lattice import LARGEST_MASS
+from hedgerow.queries.measurement import Measurement, NoiseKind
+from hedgerow.queries.query import Measurable
+from hedgerow.queries.workload import Workload
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.baselines import IndependentNoise
+    from hedgerow.privacy.curator import Curator
+    from hedgerow.release import Release
+
+COPIES = 2
+"""Arrays over all cells that a run holds at once: the hypothesis, and room for its tables."""
+
+
+def noise_bound(noise: AdditiveNoise, values: int, beta: float) -> float:
+    """What none of so many independent noises passes, except with probability ``beta``, in counts.
+
+    Laplace: ``b ln(m / beta)``, rounded up to a whole number of steps: discrete noise passes k steps with probability
+    ``2 p^(k+1) / (1 + p) <= p^k``, where ``p = exp(-step / b)``. Gaussian: ``sigma sqrt(2 ln(2 m / beta))``, for the
+    moment generating function of the discrete Gaussian is at most the continuous one's (Canonne, Kamath, Steinke 2020).
+
+    Args:
+        noise: Of one value.
+        values: m, their number.
+        beta: Probability that the bound may fail.
+
+    Example:
+        >>> from hedgerow.privacy.additive_noise import GaussianNoise, LaplaceNoise
+        >>> noise_bound(LaplaceNoise(27.0), 27, 0.05), round(noise_bound(GaussianNoise(2.0), 27, 0.05), 3)
+        (170.0, 7.475)
+    """
+    if noise.kind is NoiseKind.LAPLACE:
+        return noise.step * math.ceil(noise.units * math.log(values / beta))
+    return noise.scale * math.sqrt(2.0 * math.log(2.0 * values / beta))
+
+
+def run_equal_shares(
+    config: IndependentNoise,
+    curator: Curator,
+    measured: Workload,
+    workload: Workload,
+    *,
+    name: str,
+    parameters: dict[str, Any],
+    progress: ProgressCallback | None,
+) -> Release:
+    """Measure every candidate of a workload with an equal share, fit a histogram, and make the release.
+
+    Args:
+        config: Noise, fit and shares.
+        curator: Its whole remaining budget is spent.
+        measured: Whose candidates are measured.
+        workload: What the release should answer well.
+        name: Of the algorithm, for the release.
+        parameters: Its configuration, for the release.
+        progress: Called after every measurement.
+
+    Raises:
+        QueryError: A query depends on no record; nothing was spent.
+    """
+    charges = _charges(config, curator.ledger.remaining, curator.budget)
+    each = charges.rounds / measured.n_candidates
+    targets = [measured.candidate(index) for index in range(measured.n_candidates)]
+    for target in targets:  # all that could be refused is refused before anything is spent
+        curator.noise_for(target, each, config.noise)
+    # The noise of a tiny budget can pass every size that a table can have.
+    model = Histogram(workload.domain, min(curator.total(charges.total), (1.0 - 1e-6) * LARGEST_MASS))
+    found: list[Measurement] = []
+    for target in targets:
+        found.append(curator.measure(target, each, kind=config.noise))
+        if progress is not None:
+            progress(_report(curator, model, found, len(targets)))
+    if config.fit is not None:
+        refit(model, found, config.fit)
+    return make_release(
+        curator, workload, model, name=name, parameters=parameters, measurements=found, error_charge=charges.error
+    )
+
+
+def _report(curator: Curator, model: Histogram, found: list[Measurement], wanted: int) -> RoundReport:
+    target, ledger = found[-1].target, curator.ledger
+    residual = float(np.abs(found[-1].values - answer_of(model, target)).sum())
+    return RoundReport(len(found), wanted, ledger.spent, ledger.limit, ledger.unit, target.text, residual)
+
+
+def plan_equal_shares(config: IndependentNoise, measured: Workload, workload: Workload, budget: Budget) -> Outline:
+    """The plan of `run_equal_shares`.
+
+    Args:
+        config: Noise, fit and shares.
+        measured: Whose candidates would be measured.
+        workload: What the release should answer well.
+        budget: What may be spent.
+    """
+    charges = _charges(config, budget.limit, budget)
+    each, values = charges.rounds / measured.n_candidates, measured.n_queries
+    noises = [noise_of(target, budget, each, config.noise) for target in _different(measured, budget)]
+    bound = max(noise_bound(noise, values, BETA) for noise in noises)
+    loudest = max(noises, key=lambda noise: noise.expected_abs)
+    needed, available = required_bytes(workload.domain, COPIES), int(SHARE * available_bytes())
+    text = (
+        memory_line(needed, available, workload.domain.size),
+        ("rounds", f"{measured.n_candidates:,} measurements, each {each:.4g} {budget.unit}"),
+        ("charges", _charges_sentence(budget, charges)),
+        ("noise", f"about {loudest.expected_abs:,.1f} counts on each of {values:,} measured values"),
+        ("bound", f"no measured value errs by more than {bound:,.0f} counts, except with probability {BETA:.3g}"),
+        ("", "of the hypothesis fitted to them no theorem speaks; the release estimates its error"),
+    )
+    facts = {
+        "measured": measured.n_candidates,
+        "values": values,
+        "charge": each,
+        "unit": budget.unit,
+        "noise": loudest.kind.value,
+        "scale": max(noise.scale for noise in noises),
+        "bound": bound,
+        "failure": BETA,
+        "charges": {"total": charges.total, "measurements": charges.rounds, "error": charges.error},
+    }
+    return Outline(text, facts, needed, available)
+
+
+def _different(measured: Workload, budget: Budget) -> list[Measurable]:
+    """One candidate of each family and sensitivity: all others have the same noise."""
+    families = [measured.family_of(index) for index in range(measured.n_candidates)]
+    keys = zip(families, measured.sensitivities(budget.neighbours).tolist(), strict=True)
+    first = {key: index for index, key in reversed(list(enumerate(keys)))}
+    return [measured.candidate(index) for index in sorted(first.values())]
+
+
+def _charges_sentence(budget: Budget, charges: Charges) -> str:
+    shares = f"number of records {charges.total:.4g}, measurements {charges.rounds:.4g}"
+    return f"{budget.limit:.6g} {budget.unit}: {shares}, error estimate {charges.error:.4g}"
+
+
+def _charges(config: IndependentNoise, limit: float, budget: Budget) -> Charges:
+    error = config.error_share if config.fit is not None else 0.0  # nothing is promised of a hypothesis never fitted
+    return Charges.split(limit, budget.neighbours, total=config.total_share, initial=0.0, error=error)
