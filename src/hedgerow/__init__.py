@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hedgerow.algorithms.mw import MultiplicativeWeights
     from hedgerow.algorithms.mwem import MWEM
     from hedgerow.attribute import Binned, Categorical, IntegerRange
+    from hedgerow.comparison import Comparison, compare
     from hedgerow.data.table import Table, read_table
     from hedgerow.domain import Domain
     from hedgerow.domain_file import read_domain, write_domain
@@ -34,6 +35,7 @@ _HOMES = {
     "ApproxDP": "privacy.budget",
     "Binned": "attribute",
     "Categorical": "attribute",
+    "Comparison": "comparison",
     "Curator": "privacy.curator",
     "Domain": "domain",
     "Histogram": "models.histogram",
@@ -51,6 +53,7 @@ _HOMES = {
     "Table": "data.table",
     "Workload": "queries.workload",
     "ZCDP": "privacy.budget",
+    "compare": "comparison",
     "parse_predicate": "queries.predicate",
     "read_domain": "domain_file",
     "read_table": "data.table",
@@ -63,6 +66,7 @@ __all__ = [
     "ApproxDP",
     "Binned",
     "Categorical",
+    "Comparison",
     "Curator",
     "Domain",
     "Histogram",
@@ -79,6 +83,7 @@ __all__ = [
     "Table",
     "Workload",
     "__version__",
+    "compare",
     "errors",
     "parse_predicate",
     "read_domain",

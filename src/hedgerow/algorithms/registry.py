@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast, final
 
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Regime
+from hedgerow.queries.measurement import NoiseKind
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.algorithm import Algorithm
@@ -82,6 +83,21 @@ ENTRIES = (
         "MWEM",
         options=("rounds",),
     ),
+    Entry(
+        "laplace",
+        "measures everything once with Laplace noise and fits a model to it: good for small workloads",
+        "baselines",
+        "IndependentNoise",
+        fixed=(("noise", NoiseKind.LAPLACE),),
+    ),
+    Entry(
+        "gaussian",
+        "the same with Gaussian noise, far smaller when much is measured; needs a delta or a rho",
+        "baselines",
+        "IndependentNoise",
+        fixed=(("noise", NoiseKind.GAUSSIAN),),
+        regimes=(Regime.ZCDP,),
+    ),
 )
 """All algorithms, in the order in which they are listed."""
 
@@ -115,3 +131,35 @@ def entry(name: str) -> Entry:
     close = get_close_matches(name, names(), n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     raise ConfigError(f"there is no mechanism {name!r}{hint}", remedy=f"the mechanisms are: {', '.join(names())}")
+
+
+def parse(text: str) -> Algorithm:
+    """The algorithm that a short text describes: a name, and options where its defaults will not do.
+
+    Args:
+        text: ``name`` or ``name:option=value:option=value``.
+
+    Raises:
+        ConfigError: The name or an option is unknown, or a value is out of its range.
+
+    Example:
+        >>> parse("mwem:rounds=30").parameters()["rounds"]
+        30
+    """
+    name, *given = (part.strip() for part in text.split(":"))
+    options = {}
+    for part in given:
+        option, equals, value = part.partition("=")
+        if not equals:
+            raise ConfigError(f"{part!r} in {text!r} is no option", remedy="write options as mwem:rounds=30")
+        options[option.strip()] = _value(value.strip())
+    return entry(name).make(options)
+
+
+def _value(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

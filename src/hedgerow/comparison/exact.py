@@ -1,0 +1,132 @@
+"""Exact errors of answers, of released models and of guesses that need no mechanism. NOT PRIVATE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, final
+
+import numpy as np
+
+from hedgerow.comparison.outcome import LARGEST, MEAN, RMSE
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import ConfigError
+from hedgerow.privacy.evaluation import exact_errors
+from hedgerow.queries.marginal import Marginals
+from hedgerow.queries.query import Conjunction, Floats
+from hedgerow.queries.workload import Workload
+
+_CHEAP_CELLS = 2**16
+
+
+@final
+class Yardstick:
+    """Measures answers against the exact ones; not private.
+
+    Answers and exact answers are each divided by their own number of records, so that a noisy number of records does
+    not count as an error of every answer. The error of a marginal is its total variation distance, half of the sum of
+    absolute differences; the error of a single query is the absolute difference.
+
+    Args:
+        source: The table.
+        workload: What is measured.
+
+    Raises:
+        ConfigError: The table has no record.
+
+    Example:
+        >>> import hedgerow, pyarrow
+        >>> domain = hedgerow.Domain((hedgerow.IntegerRange("a", 0, 1), hedgerow.IntegerRange("b", 0, 1)))
+        >>> table = hedgerow.read_table(pyarrow.table({"a": [0, 1, 1, 1], "b": [0, 1, 1, 1]}), domain)
+        >>> yardstick = Yardstick(table, Workload.marginals(domain, 2))
+        >>> yardstick.uniform()
+        {'mean': 0.5, 'largest': 0.5, 'rmse': 0.306...}
+        >>> yardstick.independent()["mean"]
+        0.375
+    """
+
+    def __init__(self, source: Any, workload: Workload) -> None:
+        """Learn the exact shares of the values of single attributes."""
+        self.workload = workload
+        self._source = source
+        self._single = workload.by_query()
+        self._halves = np.concatenate(
+            [np.full(each.n_candidates, 0.5 if isinstance(each, Marginals) else 1.0) for each in workload.families]
+        )
+        cells = Workload.marginals(workload.domain, 1).by_query()
+        counted = exact_errors(source, cells, np.zeros(cells.n_queries))  # the errors of 0 are the counts
+        self.records = counted.total
+        if self.records < 1:
+            raise ConfigError("the table has no record to compare with", remedy="compare on a table that has some")
+        ends = np.cumsum([attribute.size for attribute in workload.domain])[:-1]
+        self._shares = np.split(counted.errors / self.records, ends)
+
+    def errors(self, answers: Floats, total: float) -> dict[str, float]:
+        """Errors by the names of the metrics.
+
+        Args:
+            answers: To the workload, in counts, shape ``(n_queries,)``.
+            total: Number of records that they speak of.
+        """
+        scaled = np.asarray(answers) * (self.records / total)
+        single = exact_errors(self._source, self._single, scaled).errors / self.records
+        candidates = self._halves * self.workload.candidate_errors(single)
+        return {
+            MEAN: float(candidates.mean()),
+            LARGEST: float(candidates.max()),
+            RMSE: float(np.sqrt(np.mean(np.square(single)))),
+        }
+
+    def uniform(self) -> dict[str, float]:
+        """Errors of the uniform distribution: what no look at the data at all would answer."""
+        shares = [np.full(attribute.size, 1.0 / attribute.size) for attribute in self.workload.domain]
+        return self._product(shares)
+
+    def independent(self) -> dict[str, float]:
+        """Errors of the exact distributions of single attributes, multiplied: no correlation at all."""
+        return self._product(self._shares)
+
+    def _product(self, shares: Sequence[Floats]) -> dict[str, float]:
+        return self.errors(self.workload.answers(ProductTables(self.workload.domain, shares)), 1.0)
+
+
+@final
+class ProductTables:
+    """The tables of independent attributes, with mass 1.
+
+    Args:
+        domain: The attributes.
+        shares: For each the probabilities of its codes.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
+        >>> ProductTables(domain, [np.array([0.5, 0.5]), np.array([0.25, 0.75])]).marginals([("a", "b")])[0].tolist()
+        [[0.125, 0.375], [0.125, 0.375]]
+    """
+
+    def __init__(self, domain: Domain, shares: Sequence[Floats]) -> None:
+        """Name the shares."""
+        self._domain = domain
+        self._shares = dict(zip(domain.names, shares, strict=True))
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the records."""
+        return self._domain
+
+    @property
+    def cheap_cells(self) -> int:
+        """Larger tables take a while to multiply out."""
+        return _CHEAP_CELLS
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        """One table per clique, of shape ``domain.shape_of(clique)``."""
+        return [reduce(np.multiply.outer, [self._shares[name] for name in clique], np.ones(())) for clique in cliques]
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
+        """The probability of each conjunction, shape ``(len(queries),)``."""
+        return np.array([np.prod([self._share(*part) for part in zip(q.scope, q.codes, strict=True)]) for q in queries])
+
+    def _share(self, name: str, codes: tuple[int, ...]) -> float:
+        return float(self._shares[name][list(codes)].sum())

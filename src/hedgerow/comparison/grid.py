@@ -1,0 +1,201 @@
+"""The runs of a comparison, one after the other."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any, final
+
+from hedgerow.algorithms.algorithm import Algorithm
+from hedgerow.algorithms.baselines import noisy_answers
+from hedgerow.algorithms.registry import names, parse
+from hedgerow.comparison.exact import Yardstick
+from hedgerow.comparison.journal import Key, keeping
+from hedgerow.comparison.outcome import Outcome, Setting, common_kind, measure_of
+from hedgerow.comparison.result import Comparison
+from hedgerow.errors import ConfigError, HedgerowError
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.noise import SeededNoise
+from hedgerow.queries.workload import Workload
+
+if TYPE_CHECKING:
+    from hedgerow.release import Release
+
+
+@final
+@dataclass(frozen=True)
+class Step:
+    """A run that is about to start.
+
+    Attributes:
+        done: Runs that are over, those of an earlier call included.
+        runs: All runs.
+        mechanism: What is about to run.
+        budget: What it may spend.
+        repeat: Number of the run, from 1.
+    """
+
+    done: int
+    runs: int
+    mechanism: str
+    budget: Budget
+    repeat: int
+
+
+Progress = Callable[[Step], None]
+"""Called before every run."""
+
+
+def compare(
+    source: Any,  # a CountSource; that name lives in data/
+    workload: Workload,
+    budgets: Iterable[Budget],
+    algorithms: Iterable[str] | Mapping[str, Algorithm],
+    repeats: int = 5,
+    *,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    path: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+) -> Comparison:
+    """Run several algorithms on one table and compare their exact errors. NOT PRIVATE: for public or test data.
+
+    Every run has its own budget and its own noise; the exact errors that come out are protected by nothing. What a
+    mechanism cannot do is an outcome too: its reason is told, and the others go on.
+
+    Args:
+        source: The table, as ``read_table`` gives it.
+        workload: What the releases should answer well.
+        budgets: Of one kind: epsilons, epsilons with one delta, or rhos.
+        algorithms: Names that the command line knows (``"mwem"``, ``"mwem:rounds=30"``), or configurations by names
+            of your own.
+        repeats: How often each is run with each budget.
+        seed: Of the noise, to get the same figures again; secure noise if None.
+        progress: Called before every run.
+        path: A CSV file that every outcome is written to as soon as it is known.
+        resume: Whether that file may hold outcomes of an earlier call with the same setting, which are not run again.
+
+    Returns:
+        The errors of all runs, those of an earlier call included.
+
+    Raises:
+        ConfigError: There is nothing to compare, the budgets differ in kind, a name is unknown, or the file holds
+            outcomes of another setting.
+        OSError: The file cannot be written.
+
+    Example:
+        >>> import hedgerow, pyarrow
+        >>> domain = hedgerow.Domain((hedgerow.IntegerRange("a", 0, 3), hedgerow.IntegerRange("b", 0, 1)))
+        >>> table = hedgerow.read_table(pyarrow.table({"a": [0, 1, 2, 2] * 200, "b": [0, 1] * 400}), domain)
+        >>> workload = hedgerow.Workload.marginals(domain, 2)
+        >>> budgets = [hedgerow.PureDP(0.1), hedgerow.PureDP(1.0)]
+        >>> comparison = hedgerow.compare(table, workload, budgets, ["mwem", "laplace"], repeats=2, seed=0)
+        >>> comparison.label, comparison.to_arrow().num_rows
+        ('not private', ...)
+    """
+    named = _named(algorithms)
+    grid = Grid(source, workload, budgets=tuple(budgets), algorithms=named, repeats=repeats, seed=seed)
+    with keeping(path, grid.setting, resume=resume) as journal:
+        for step in grid.steps(journal.known):
+            if progress is not None:
+                progress(step)
+            journal.add(grid.run(step))
+        outcomes = tuple(outcome for outcome in journal.known.values() if grid.holds(outcome))
+    return Comparison(grid.setting, outcomes, grid.references())
+
+
+def _named(algorithms: Iterable[str] | Mapping[str, Algorithm]) -> dict[str, Algorithm]:
+    if isinstance(algorithms, str):
+        raise ConfigError(f"{algorithms!r} is no list of mechanisms", remedy=f"give [{algorithms!r}]")
+    named = dict(algorithms) if isinstance(algorithms, Mapping) else {text: parse(text) for text in algorithms}
+    if not named:
+        raise ConfigError("no mechanism is named", remedy=f"name some of {', '.join(names())}")
+    return named
+
+
+@final
+class Grid:
+    """All runs of a comparison.
+
+    Args:
+        source: The table.
+        workload: What the releases should answer well.
+        budgets: Of one kind.
+        algorithms: By name.
+        repeats: How often each is run with each budget.
+        seed: Of the noise; None for secure noise.
+
+    Raises:
+        ConfigError: There is nothing to compare, or the budgets differ in kind.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        workload: Workload,
+        *,
+        budgets: tuple[Budget, ...],
+        algorithms: Mapping[str, Algorithm],
+        repeats: int,
+        seed: int | None,
+    ) -> None:
+        """Check what is asked, and read the exact shares of single attributes."""
+        kind = common_kind(budgets)
+        if repeats < 1:
+            raise ConfigError(f"{repeats} runs are no comparison", remedy="run each mechanism at least once")
+        self._source, self._workload, self._seed = source, workload, seed
+        self._budgets, self._algorithms, self._repeats = budgets, algorithms, repeats
+        self._yardstick = Yardstick(source, workload)
+        records = self._yardstick.records
+        self.setting = Setting(workload.spec, records, kind, seed, measure_of(workload))
+
+    def steps(self, known: Mapping[Key, Outcome]) -> Iterator[Step]:
+        """The runs that are still to be made; the whole grid once before any of it is repeated.
+
+        Args:
+            known: Outcomes so far; it grows while the steps are taken.
+        """
+        cells = list(product(range(1, self._repeats + 1), self._budgets, self._algorithms))
+        for done, (repeat, budget, name) in enumerate(cells):
+            refused = any((name, budget, r) in known and not known[name, budget, r].ran for r in range(1, repeat))
+            if (name, budget, repeat) not in known and not refused:
+                yield Step(done, len(cells), name, budget, repeat)
+
+    def holds(self, outcome: Outcome) -> bool:
+        """Whether an outcome, perhaps of an earlier call, belongs to this grid."""
+        asked = outcome.mechanism in self._algorithms and outcome.budget in self._budgets
+        return asked and outcome.repeat <= self._repeats
+
+    def run(self, step: Step) -> Outcome:
+        """Run one mechanism, and measure how far off its release is."""
+        algorithm = self._algorithms[step.mechanism]
+        noise = None if self._seed is None else SeededNoise(_seed_of(self._seed, step))
+        started = time.perf_counter()
+        try:
+            algorithm.check(self._workload, step.budget.regime)
+            release = algorithm.run(self._source, self._workload, step.budget, noise=noise)
+        except HedgerowError as error:
+            return Outcome(step.mechanism, step.budget, step.repeat, {}, 0.0, reason=error.message)
+        seconds = time.perf_counter() - started
+        errors = self._yardstick.errors(self._workload.answers(release.model), release.total)
+        return Outcome(step.mechanism, step.budget, step.repeat, errors, seconds, raw=self._raw(release))
+
+    def _raw(self, release: Release) -> dict[str, float] | None:
+        """Errors of the noisy answers themselves, where the release holds one for every query."""
+        if release.provenance.algorithm != "IndependentNoise":
+            return None
+        return self._yardstick.errors(noisy_answers(release), release.total)
+
+    def references(self) -> dict[str, dict[str, float]]:
+        """Errors that need no mechanism, by the name of the guess."""
+        return {"uniform": self._yardstick.uniform(), "independent attributes": self._yardstick.independent()}
+
+
+def _seed_of(seed: int, step: Step) -> int:
+    """A seed of its own for every run, the same whatever else is in the grid."""
+    text = f"{seed}/{step.mechanism}/{step.budget!r}/{step.repeat}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")

@@ -1,0 +1,122 @@
+"""What one run of a comparison found, and what all of its runs share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from hedgerow.errors import ConfigError
+from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget
+from hedgerow.queries.marginal import Marginals
+from hedgerow.queries.workload import Workload
+
+MEAN, LARGEST, RMSE = "mean", "largest", "rmse"
+METRICS = (MEAN, LARGEST, RMSE)
+"""Of the candidates' errors the mean and the largest, and the root mean square error of the single answers."""
+
+
+@final
+@dataclass(frozen=True)
+class Outcome:
+    """One run of one mechanism, or why it could not run.
+
+    Attributes:
+        mechanism: Its name in the comparison.
+        budget: What it might spend.
+        repeat: Number of the run, from 1.
+        errors: Exact errors of the released model by the names in `METRICS`; empty where it could not run.
+        seconds: How long it ran.
+        reason: Why it could not run; empty where it did.
+        raw: Exact errors of the noisy answers that the model was fitted to, where there is one for every query.
+
+    Example:
+        >>> from hedgerow.privacy.budget import PureDP
+        >>> Outcome("laplace", PureDP(1.0), 1, {"mean": 0.02, "largest": 0.05, "rmse": 0.01}, 0.5).ran
+        True
+    """
+
+    label: ClassVar[str] = "not private"
+    mechanism: str
+    budget: Budget
+    repeat: int
+    errors: Mapping[str, float]
+    seconds: float
+    reason: str = ""
+    raw: Mapping[str, float] | None = None
+
+    @property
+    def ran(self) -> bool:
+        """Whether there are errors."""
+        return not self.reason
+
+
+@final
+@dataclass(frozen=True)
+class Setting:
+    """What all runs of a comparison share.
+
+    Attributes:
+        workload: Text of the workload.
+        records: Exact number of records.
+        kind: Of the budgets: pure, zCDP with its relation, or approximate with delta and relation.
+        seed: Of the noise, or None for secure noise.
+        measure: What the error of a candidate is.
+    """
+
+    workload: str
+    records: int
+    kind: str
+    seed: int | None
+    measure: str
+
+
+def budget_kind(budget: Budget) -> str:
+    """What budgets must share to stand on one axis.
+
+    Example:
+        >>> budget_kind(ApproxDP(1.0, 1e-9, "replace"))
+        'epsilon, delta = 1e-09, replace'
+    """
+    if isinstance(budget, ZCDP):
+        return f"rho, {budget.neighbours}"
+    delta = f"delta = {budget.delta!r}, " if isinstance(budget, ApproxDP) else ""
+    return f"epsilon, {delta}{budget.neighbours}"
+
+
+def amount_of(budget: Budget) -> float:
+    """epsilon, or the rho of a budget that has none."""
+    return budget.rho if isinstance(budget, ZCDP) else budget.epsilon
+
+
+def common_kind(budgets: tuple[Budget, ...]) -> str:
+    """The kind of all budgets.
+
+    Raises:
+        ConfigError: There is no budget, they are of different kinds, or one is there twice.
+    """
+    kinds = {budget_kind(budget) for budget in budgets}
+    if len(kinds) != 1:
+        raise ConfigError(
+            f"budgets of {len(kinds)} kinds cannot stand on one axis: {'; '.join(sorted(kinds)) or 'none was given'}",
+            remedy="give budgets of one kind, with one delta and one neighbouring relation",
+        )
+    if len(set(budgets)) != len(budgets):
+        raise ConfigError("a budget is given twice", remedy="give each once; --repeats says how often it is run")
+    return kinds.pop()
+
+
+def measure_of(workload: Workload) -> str:
+    """What the error of a candidate of a workload is called.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
+        >>> measure_of(Workload.marginals(Domain((IntegerRange("a", 0, 2),)), 1))
+        'total variation distance'
+    """
+    whole = {isinstance(family, Marginals) for family in workload.families}
+    if whole == {True}:
+        return "total variation distance"
+    single = "absolute error as a share of the records"
+    return single if whole == {False} else f"total variation distance of marginals, {single} of single queries"

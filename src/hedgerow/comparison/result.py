@@ -1,0 +1,199 @@
+"""The result of a comparison: errors of all runs, their averages, tables and drawings. NOT PRIVATE."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, final
+
+from hedgerow.comparison.journal import COLUMNS, budget_fields, measure_named, rows_of, text_of
+from hedgerow.comparison.outcome import METRICS, Outcome, Setting, amount_of
+from hedgerow.files import replacing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from hedgerow.privacy.budget import Budget
+
+CONFIDENCE = 0.95
+"""Of the intervals for averages over the runs."""
+
+RAW_SUFFIX = " (raw answers)"
+"""Added to the name of a mechanism for its noisy answers as they were bought, beside the model fitted to them."""
+
+_NUMBERS = ("records", "epsilon", "delta", "rho", "repeat", "value", "seconds")
+
+
+@final
+@dataclass(frozen=True)
+class Summary:
+    """One error of one mechanism under one budget, averaged over its runs.
+
+    Attributes:
+        mechanism: Its name; of noisy answers as they were bought, with "raw" added.
+        budget: What each run might spend.
+        metric: One of `METRICS`.
+        runs: How many runs there were; 0 where it could not run.
+        mean: Their average; not a number where it could not run.
+        low: Lower end of a 95% interval for the average that runs without end would have, by Student's law on the
+            scale of logarithms, so that it is positive; with a single run the mean.
+        high: Upper end.
+        seconds: Average time of a run.
+        reason: Why it could not run.
+    """
+
+    mechanism: str
+    budget: Budget
+    metric: str
+    runs: int
+    mean: float
+    low: float
+    high: float
+    seconds: float
+    reason: str = ""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Exact errors of several mechanisms on one table; not private.
+
+    Attributes:
+        label: ``"not private"``; to be shown wherever the figures are.
+        setting: What all runs share.
+        outcomes: What each run found.
+        references: Errors of guesses that need no mechanism, by name and metric.
+
+    Example:
+        >>> from hedgerow.privacy.budget import PureDP
+        >>> setting = Setting("marginals:2", 1000, "epsilon, add-remove", None, "total variation distance")
+        >>> errors = [{"mean": m, "largest": 2 * m, "rmse": m / 2} for m in (0.02, 0.04)]
+        >>> runs = [Outcome("mwem", PureDP(1.0), i + 1, found, 0.5) for i, found in enumerate(errors)]
+        >>> [each.mean for each in Comparison(setting, tuple(runs), {}).summaries]
+        [0.03, 0.06, 0.015]
+    """
+
+    label: ClassVar[str] = "not private"
+    setting: Setting
+    outcomes: tuple[Outcome, ...]
+    references: Mapping[str, Mapping[str, float]]
+
+    @property
+    def budgets(self) -> list[Budget]:
+        """From the smallest to the largest."""
+        return sorted({outcome.budget for outcome in self.outcomes}, key=amount_of)
+
+    @property
+    def series(self) -> list[str]:
+        """Names of the mechanisms that ran, raw answers beside what was fitted to them."""
+        return list(dict.fromkeys(each.mechanism for each in self.summaries if each.runs))
+
+    @cached_property
+    def summaries(self) -> list[Summary]:
+        """Averages over the runs, by mechanism, budget and metric; a single entry for what could not run."""
+        names = list(dict.fromkeys(outcome.mechanism for outcome in self.outcomes))
+        return [row for name in names for budget in self.budgets for row in self._summarised(name, budget)]
+
+    def _summarised(self, name: str, budget: Budget) -> list[Summary]:
+        runs = [each for each in self.outcomes if (each.mechanism, each.budget) == (name, budget)]
+        models = [(each.errors, each.seconds) for each in runs if each.ran]
+        raw = [(each.raw, each.seconds) for each in runs if each.raw is not None]
+        if models:
+            return [*_averages(f"{name}{RAW_SUFFIX}", budget, raw), *_averages(name, budget, models)]
+        reason = runs[0].reason if runs else "not run yet"
+        return [Summary(name, budget, metric, 0, math.nan, math.nan, math.nan, 0.0, reason) for metric in METRICS[:1]]
+
+    def to_arrow(self) -> pa.Table:
+        """One row per mechanism, budget, run, kind of answer and metric, as in the CSV file."""
+        import pyarrow as pa
+
+        kinds = {True: pa.float64(), False: pa.string()}
+        schema = pa.schema([pa.field(name, kinds[name in _NUMBERS]) for name in COLUMNS])
+        rows = [{name: _typed(name, row.get(name, "")) for name in COLUMNS} for row in self._rows()]
+        return pa.Table.from_pylist(rows, schema=schema)
+
+    def summary(self) -> pa.Table:
+        """One row per mechanism, budget and metric: average over the runs, its interval, number of runs, seconds."""
+        import pyarrow as pa
+
+        return pa.Table.from_pylist(self._summary_rows())
+
+    def write_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the rows of `to_arrow`.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        with replacing(path) as beside:
+            beside.write_text(text_of(self._rows()), encoding="utf-8")
+
+    def write_summary(self, path: str | os.PathLike[str]) -> None:
+        """Write the rows of `summary` as CSV.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        rows = self._summary_rows()
+        with replacing(path) as beside:
+            beside.write_text(text_of(rows, rows[0]), encoding="utf-8")
+
+    def _rows(self) -> list[dict[str, str]]:
+        return [row for outcome in self.outcomes for row in rows_of(outcome, self.setting)]
+
+    def _summary_rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "label": self.label,
+                "mechanism": each.mechanism,
+                **budget_fields(each.budget),
+                "metric": each.metric,
+                "measure": measure_named(self.setting, each.metric),
+                "runs": each.runs,
+                "average": each.mean,
+                "low": each.low,
+                "high": each.high,
+                "confidence": CONFIDENCE,
+                "seconds": each.seconds,
+                "reason": each.reason,
+            }
+            for each in self.summaries
+        ]
+
+
+def _typed(column: str, text: str) -> str | float | None:
+    if column in _NUMBERS:
+        return float(text) if text else None
+    return text
+
+
+def _averages(name: str, budget: Budget, runs: Sequence[tuple[Mapping[str, float], float]]) -> list[Summary]:
+    if not runs:
+        return []
+    seconds = math.fsum(time for _, time in runs) / len(runs)
+    found = ((metric, [errors[metric] for errors, _ in runs]) for metric in METRICS)
+    return [Summary(name, budget, metric, len(runs), *interval(values), seconds) for metric, values in found]
+
+
+def interval(values: Sequence[float]) -> tuple[float, float, float]:
+    """Average of positive numbers, with the ends of a 95% interval for their expectation.
+
+    The interval is ``mean * exp(+-t s / mean)``, with s the standard error of the mean and t Student's quantile: the
+    usual one, carried to the logarithm, so that it is positive.
+
+    Example:
+        >>> [round(end, 4) for end in interval([0.02, 0.03, 0.04])]
+        [0.03, 0.0131, 0.0687]
+        >>> interval([0.02])
+        (0.02, 0.02, 0.02)
+    """
+    mean = math.fsum(values) / len(values)
+    if len(values) == 1 or mean == 0.0:
+        return mean, mean, mean
+    from scipy.stats import t
+
+    variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+    reach = float(t.ppf(0.5 + CONFIDENCE / 2.0, len(values) - 1)) * math.sqrt(variance / len(values)) / mean
+    return mean, mean * math.exp(-reach), mean * math.exp(min(reach, 700.0))
