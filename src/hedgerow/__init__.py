@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hedgerow.algorithms.baselines import IndependentNoise
     from hedgerow.algorithms.mw import MultiplicativeWeights
     from hedgerow.algorithms.mwem import MWEM
+    from hedgerow.algorithms.pmw_offline import OfflinePMW
     from hedgerow.attribute import Binned, Categorical, IntegerRange
     from hedgerow.comparison import Comparison, compare
     from hedgerow.data.table import Table, read_table
@@ -44,6 +45,7 @@ _HOMES = {
     "MWEM": "algorithms.mwem",
     "MultiplicativeWeights": "algorithms.mw",
     "Neighbours": "queries.sensitivity",
+    "OfflinePMW": "algorithms.pmw_offline",
     "Proximal": "models.refit",
     "PureDP": "privacy.budget",
     "Records": "records",
@@ -74,6 +76,7 @@ __all__ = [
     "IntegerRange",
     "MultiplicativeWeights",
     "Neighbours",
+    "OfflinePMW",
     "Proximal",
     "PureDP",
     "Records",
