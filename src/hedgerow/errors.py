@@ -132,6 +132,10 @@ class BudgetExceededError(BudgetError):
         )
 
 
+class WatchClosedError(BudgetError):
+    """A sparse vector was asked for more than it was charged for; nothing was read."""
+
+
 class ModelTooLargeError(HedgerowError, MemoryError):
     """The hypothesis would not fit into memory; nothing was allocated.
 

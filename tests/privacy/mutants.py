@@ -21,17 +21,19 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+import hedgerow.privacy.additive_noise as additive_module
+import hedgerow.privacy.charging as charging_module
 import hedgerow.privacy.curator as curator_module
-import hedgerow.privacy.mechanism as mechanism_module
 import hedgerow.queries.family as family_module
 import hedgerow.queries.marginal as marginal_module
 import hedgerow.queries.query as query_module
 from hedgerow.errors import BudgetExceededError, ConfigError
+from hedgerow.privacy.additive_noise import GaussianNoise, LaplaceNoise
 from hedgerow.privacy.budget import ZCDP, PureDP, Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger import Ledger
-from hedgerow.privacy.mechanism import ExponentialMechanism, GaussianNoise, LaplaceNoise, PermuteAndFlip, Selection
 from hedgerow.privacy.noise import Floats, Integers, NoiseSource, SeededNoise
+from hedgerow.privacy.selection import ExponentialMechanism, PermuteAndFlip, Selection
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.sensitivity import Neighbours, Sensitivity
 from hedgerow.queries.workload import Workload
@@ -291,12 +293,12 @@ def exact_total_under_add_remove(patch: pytest.MonkeyPatch) -> None:
 
 def bounded_range_rho_for_laplace(patch: pytest.MonkeyPatch) -> None:
     """The epsilon^2 / 8 of the exponential mechanism, charged to Laplace noise."""
-    patch.setattr(mechanism_module, "pure_rho", mechanism_module.bounded_range_rho)
+    patch.setattr(additive_module, "pure_rho", charging_module.bounded_range_rho)
 
 
 def continuous_rho_for_discrete_laplace(patch: pytest.MonkeyPatch) -> None:
     """The epsilon + exp(-epsilon) - 1 of continuous noise."""
-    patch.setattr(mechanism_module, "pure_rho", lambda epsilon: epsilon + math.expm1(-epsilon))
+    patch.setattr(additive_module, "pure_rho", lambda epsilon: epsilon + math.expm1(-epsilon))
 
 
 def rho_without_the_two(patch: pytest.MonkeyPatch) -> None:

@@ -13,12 +13,12 @@ import pytest
 from hedgerow.attribute import IntegerRange
 from hedgerow.domain import Domain
 from hedgerow.errors import BudgetError, BudgetExceededError, ConfigError, DataError, QueryError
+from hedgerow.privacy.additive_noise import GaussianNoise, LaplaceNoise
 from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.evaluation import exact_errors
 from hedgerow.privacy.lattice import LARGEST_MASS, exact_answers, exact_units, step_of
 from hedgerow.privacy.ledger import Ledger
-from hedgerow.privacy.mechanism import GaussianNoise, LaplaceNoise
 from hedgerow.privacy.noise import Floats, Integers, NoiseSource, OpenDPNoise, SeededNoise
 from hedgerow.privacy.workload_error import WorkloadError
 from hedgerow.queries.measurement import NoiseKind
@@ -310,7 +310,7 @@ def test_a_curator_shows_and_gives_away_nothing_exact() -> None:
             attempt(made)
     public = {name for name in dir(made) if not name.startswith("_")}
     properties = {"domain", "budget", "regime", "neighbours", "ledger", "secure"}
-    assert public == properties | {"total", "noise_for", "measure", "select", "workload_error"}
+    assert public == properties | {"total", "noise_for", "measure", "select", "workload_error", "draw", "watch", "resume_watch"}
     assert not isinstance(made.ledger, Ledger)
     assert not hasattr(made, "__dict__") or all(name.startswith("_Curator__") for name in vars(made))
 

@@ -12,16 +12,10 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from hedgerow.errors import ConfigError
+from hedgerow.privacy.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise
 from hedgerow.privacy.budget import Regime
-from hedgerow.privacy.mechanism import (
-    AdditiveNoise,
-    ExponentialMechanism,
-    GaussianNoise,
-    LaplaceNoise,
-    PermuteAndFlip,
-    bounded_range_rho,
-    pure_rho,
-)
+from hedgerow.privacy.charging import bounded_range_rho, pure_rho
+from hedgerow.privacy.selection import ExponentialMechanism, PermuteAndFlip
 from tests.privacy.laws import gaussian_log_pmf, laplace_log_pmf
 
 ORDERS = (1.0001, 1.01, 1.1, 1.5, 2.0, 3.0, 8.0, 32.0, 128.0)

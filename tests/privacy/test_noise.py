@@ -172,8 +172,9 @@ def test_opendp_receives_the_scale_that_is_charged(scale: float) -> None:
     """Its own privacy maps, from the scale it samples with, never pass our charges."""
     import opendp.prelude as dp
 
+    from hedgerow.privacy.additive_noise import GaussianNoise, LaplaceNoise
     from hedgerow.privacy.budget import Regime
-    from hedgerow.privacy.mechanism import ExponentialMechanism, GaussianNoise, LaplaceNoise
+    from hedgerow.privacy.selection import ExponentialMechanism
 
     dp.enable_features("contrib")
     integers = dp.vector_domain(dp.atom_domain(T="i64"))

@@ -9,6 +9,7 @@ Everything that an algorithm computes from what it gets here is post-processing 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal, Never, final
 
 import numpy as np
@@ -16,28 +17,33 @@ from numpy.typing import NDArray
 
 from hedgerow.data.source import CountSource
 from hedgerow.domain import Domain
-from hedgerow.errors import ConfigError, QueryError
+from hedgerow.errors import BudgetError, ConfigError, QueryError
+from hedgerow.privacy.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise, additive_noise
 from hedgerow.privacy.budget import Budget, Regime
+from hedgerow.privacy.databases import database_scores, database_sensitivity, public_databases
 from hedgerow.privacy.lattice import check_mass, exact_answers, exact_units, step_of
 from hedgerow.privacy.ledger import Event, Ledger, LedgerView
-from hedgerow.privacy.mechanism import (
-    AdditiveNoise,
-    ExponentialMechanism,
-    GaussianNoise,
-    LaplaceNoise,
-    PermuteAndFlip,
-    Selection,
-    additive_noise,
-)
 from hedgerow.privacy.noise import NoiseSource, OpenDPNoise
-from hedgerow.privacy.scores import GRID, EqualUnits, grid_errors, public_answers, public_offsets
+from hedgerow.privacy.scores import (
+    GRID,
+    EqualUnits,
+    EqualWidths,
+    grid_differences,
+    grid_errors,
+    public_answers,
+    public_offsets,
+)
+from hedgerow.privacy.selection import ExponentialMechanism, IndependentDraws, PermuteAndFlip, Selection
+from hedgerow.privacy.sparse_vector import SparseVector
+from hedgerow.privacy.watch import Watch, WatchState
 from hedgerow.privacy.workload_error import WorkloadError
 from hedgerow.queries.measurement import Measurement, NoiseKind
-from hedgerow.queries.query import Floats, Measurable
+from hedgerow.queries.query import Floats, LinearQuery, Measurable
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 
 Law = Literal["exponential", "permute-and-flip"]
+Mechanism = AdditiveNoise | Selection | IndependentDraws | SparseVector
 
 
 @final
@@ -48,9 +54,11 @@ class Curator:
         source: The private counts.
         budget: What may be spent, and between which tables.
         noise: Where noise comes from; OpenDP's secure samplers by default.
+        events: What was spent on this table already, out of the same budget: the ledger of an interrupted session.
 
     Raises:
         DataError: The table holds more than 2^31 records.
+        BudgetError: The events do not fit into the budget.
 
     Example:
         >>> from hedgerow.data.table import Table
@@ -65,12 +73,14 @@ class Curator:
         ((2,), 2.0, 0.5)
     """
 
-    def __init__(self, source: CountSource, budget: Budget, *, noise: NoiseSource | None = None) -> None:
+    def __init__(
+        self, source: CountSource, budget: Budget, *, noise: NoiseSource | None = None, events: Sequence[Event] = ()
+    ) -> None:
         """Open the books; nothing is read but the size of the table, to check that answers will be exact."""
         check_mass(source.total())
         self.__source = source
         self.__exact: list[tuple[Workload, Floats]] = []
-        self.__ledger = Ledger(budget.limit, budget.unit)
+        self.__ledger = Ledger(budget.limit, budget.unit, events)
         self.__noise: NoiseSource = OpenDPNoise() if noise is None else noise
         self.__budget = budget
 
@@ -216,6 +226,114 @@ class Curator:
         draw = self.__noise.choose if law == "exponential" else self.__noise.permute_and_flip
         return int(places[draw(scores, mechanism.scale)])
 
+    def draw(
+        self, workload: Workload, answers: Floats, scale: float, size: int, *, label: str = "draw"
+    ) -> NDArray[np.int64]:
+        """Independent draws of queries that the hypothesis answers too low, from the workload and all complements.
+
+        With K queries, index k below K stands for query k and K + k for its complement, ``low + high - q``. The score
+        of query k is ``(q_k(B) - answer_k) / width_k``, that of its complement the negative, in counts; each draw is an
+        exponential mechanism of its own, with probability proportional to ``exp(score / scale)`` (theory.md section 5).
+
+        Args:
+            workload: Every candidate must be one query (``Workload.by_query``).
+            answers: Answers of the hypothesis in counts, shape ``(n_queries,)``; public.
+            scale: Units of score over which probabilities change by a factor of e.
+            size: Number of draws.
+            label: What for, in the ledger.
+
+        Returns:
+            Indices below 2 K, shape ``(size,)``.
+
+        Raises:
+            BudgetExceededError: The budget does not cover it; nothing was touched.
+            QueryError: A candidate is a whole marginal, or an array does not fit the workload.
+            ConfigError: The scale cannot be drawn, or no draw is asked for.
+        """
+        self._check_domain(workload.domain)
+        units = EqualWidths.of(workload, self.neighbours)
+        public = public_answers(workload, answers)
+        mechanism = IndependentDraws(scale, float(units.sensitivities.max()), size)
+        target = f"{size:,} of {workload.n_queries:,} queries and their complements"
+        self.__ledger.charge(self._event(label, target, mechanism, size))
+        scores = units.multipliers * grid_differences(self._exact_answers(workload), public)
+        return self.__noise.draw(np.concatenate([scores, -scores]), scale, size)
+
+    def watch(self, mechanism: SparseVector, *, label: str = "watch") -> Watch:
+        """Start a sparse vector: a noisy threshold that values can be tested against.
+
+        Args:
+            mechanism: Noise, charge, and how often a value may pass.
+            label: What for, in the ledger.
+
+        Returns:
+            The watch. Its tests cost nothing more.
+
+        Raises:
+            BudgetExceededError: The budget does not cover it; nothing was drawn.
+        """
+        self.__ledger.charge(self._watch_event(mechanism, label))
+        return self._watch(
+            WatchState(mechanism, self.__noise.secret(mechanism.threshold_scale / GRID), mechanism.fires)
+        )
+
+    def resume_watch(self, state: WatchState, *, label: str = "watch") -> Watch:
+        """Go on with a watch that was charged before; the ledger must hold it.
+
+        Args:
+            state: What `Watch.state` gave.
+            label: As when it was started.
+
+        Raises:
+            BudgetError: The newest watch in the ledger is another one.
+        """
+        watches = [event for event in self.__ledger.events if event.mechanism == state.mechanism.name]
+        if not watches or watches[-1] != self._watch_event(state.mechanism, label):
+            raise BudgetError("the ledger does not hold this watch", remedy="restore it together with its ledger")
+        return self._watch(state)
+
+    def _watch(self, state: WatchState) -> Watch:
+        def exact(query: LinearQuery) -> int:
+            self._check_domain(query.domain)
+            return int(exact_units(query, self.__source)[0])
+
+        return Watch(state, self.neighbours, exact, self.__noise.exceeds)
+
+    def _watch_event(self, mechanism: SparseVector, label: str) -> Event:
+        fires = f"{mechanism.fires} time{'s' if mechanism.fires != 1 else ''}"
+        target = f"whether answers pass a threshold with noise of scale {mechanism.threshold_scale:.6g}, up to {fires}"
+        return self._event(label, target, mechanism, mechanism.fires)
+
+    def select_database(
+        self, workload: Workload, answers: Floats, charge: float, *, label: str = "select database"
+    ) -> int:
+        """Choose a database that answers its worst query well, by the exponential mechanism (theory.md section 8).
+
+        The score of database y is minus its largest absolute error over the queries, in counts; one record moves it by
+        at most the largest sensitivity of a query (`databases` says why, exactly).
+
+        Args:
+            workload: Every candidate must be one query (``Workload.by_query``); weights are not looked at.
+            answers: Answers of the databases in counts, shape ``(n_databases, n_queries)``; public.
+            charge: epsilon or rho, as the budget counts.
+            label: What for, in the ledger.
+
+        Returns:
+            Number of the chosen database.
+
+        Raises:
+            BudgetExceededError: The budget does not cover it; nothing was touched.
+            QueryError: A candidate is a whole marginal, or the answers do not fit the workload.
+            ConfigError: The charge is not positive.
+        """
+        self._check_domain(workload.domain)
+        public = public_databases(workload, answers)
+        sensitivity = database_sensitivity(workload, self.neighbours)
+        mechanism = ExponentialMechanism.for_charge(self.regime, charge, sensitivity)
+        self.__ledger.charge(self._event(label, f"best of {len(public):,} databases", mechanism))
+        scores = database_scores(self._exact_answers(workload), public)
+        return self.__noise.choose(scores, mechanism.scale)
+
     def workload_error(
         self, workload: Workload, answers: Floats, charge: float, *, label: str = "error"
     ) -> WorkloadError:
@@ -263,7 +381,7 @@ class Curator:
     ) -> LaplaceNoise | GaussianNoise:
         return additive_noise(self.regime, charge, l1=l1, l2=l2, step=step, kind=kind)
 
-    def _event(self, label: str, target: str, mechanism: AdditiveNoise | Selection, values: int = 1) -> Event:
+    def _event(self, label: str, target: str, mechanism: Mechanism, values: int = 1) -> Event:
         """What the ledger holds of one use of a mechanism."""
         return Event(
             label=label,

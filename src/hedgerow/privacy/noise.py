@@ -8,12 +8,14 @@ here.
 from __future__ import annotations
 
 import math
+import os
 from functools import cache
 from typing import Any, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.privacy.draws import softmax_draws
 from hedgerow.randomness import Seed, generator
 
 Integers = NDArray[np.int64]
@@ -58,6 +60,18 @@ class NoiseSource(Protocol):
 
         The coin of a candidate has probability ``exp((score - largest score) / scale)``.
         """
+        ...
+
+    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+        """``size`` independent indices, each as by `choose`, up to what ``draws.SLACK`` covers."""
+        ...
+
+    def secret(self, scale: float) -> int:
+        """One discrete Laplace number that stays secret: the noise of a threshold."""
+        ...
+
+    def exceeds(self, margin: int, scale: float) -> bool:
+        """Whether ``margin`` plus fresh discrete Laplace noise is at least 0."""
         ...
 
 
@@ -107,6 +121,18 @@ class OpenDPNoise:
     def permute_and_flip(self, scores: Floats, scale: float) -> int:
         """See `NoiseSource.permute_and_flip`."""
         return self._noisy_max(scores, scale, _opendp().max_divergence())
+
+    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+        """See `NoiseSource.draw`: integer arithmetic on bits of the operating system, for OpenDP draws one by one."""
+        return softmax_draws(scores, scale, size, os.urandom)
+
+    def secret(self, scale: float) -> int:
+        """See `NoiseSource.secret`."""
+        return int(self.laplace(np.zeros(1, dtype=np.int64), scale)[0])
+
+    def exceeds(self, margin: int, scale: float) -> bool:
+        """See `NoiseSource.exceeds`."""
+        return bool(self.laplace(np.array([margin], dtype=np.int64), scale)[0] >= 0)
 
     def _noisy_max(self, scores: Floats, scale: float, measure: object) -> int:
         # OpenDP's law is the exponential mechanism's under zero-concentrated divergence, permute-and-flip under max.
@@ -165,6 +191,18 @@ class SeededNoise:
         order = self._generator.permutation(len(scores))
         heads = self._generator.random(len(scores)) < np.exp((scores - scores.max()) / scale)
         return int(order[np.argmax(heads[order])])
+
+    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+        """See `NoiseSource.draw`: the same arithmetic, on the generator's bits."""
+        return softmax_draws(scores, scale, size, self._generator.bytes)
+
+    def secret(self, scale: float) -> int:
+        """See `NoiseSource.secret`."""
+        return int(self.laplace(np.zeros(1, dtype=np.int64), scale)[0])
+
+    def exceeds(self, margin: int, scale: float) -> bool:
+        """See `NoiseSource.exceeds`."""
+        return bool(self.laplace(np.array([margin], dtype=np.int64), scale)[0] >= 0)
 
 
 def _saturated_sum(values: Integers, noise: Integers) -> Integers:

@@ -70,6 +70,40 @@ class EqualUnits:
         return cls(multipliers, multipliers * l1)
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class EqualWidths:
+    """Public part of signed scores: what one count of error is worth where all queries are scaled to width 1.
+
+    The score of query k is ``multiplier_k * (q_k(B) - answer_k)`` with the difference rounded down to the grid, as in
+    points 1 to 4 above; its negative is the score of the complement.
+
+    Attributes:
+        multipliers: About ``1 / width_k``, shape ``(n_queries,)``; 10 significant bits each.
+        sensitivities: Of each score, exact, shape ``(n_queries,)``.
+    """
+
+    multipliers: Floats
+    sensitivities: Floats
+
+    @classmethod
+    def of(cls, workload: Workload, neighbours: Neighbours) -> EqualWidths:
+        """From the ranges and L1 sensitivities of the queries.
+
+        Raises:
+            QueryError: A candidate is a whole marginal, or a query is constant.
+        """
+        if workload.n_candidates != workload.n_queries:
+            raise QueryError("draws are of single queries, not of whole marginals", remedy="use workload.by_query()")
+        l1 = np.maximum(np.ceil(workload.sensitivities(neighbours) / GRID), 1.0) * GRID
+        lows, highs = workload.limits
+        widths = highs - lows
+        if not (widths > 0.0).all():
+            raise QueryError("a query has the same value everywhere", remedy="leave it out: its answer is known")
+        multipliers = _ten_bits(1.0 / widths)
+        return cls(multipliers, multipliers * l1)
+
+
 def _ten_bits(numbers: Floats) -> Floats:
     """Positive numbers rounded down to 10 significant bits."""
     fraction, exponent = np.frexp(numbers)
@@ -123,3 +157,13 @@ def grid_errors(workload: Workload, exact: Floats, answers: Floats) -> Floats:
         answers: What `public_answers` returned.
     """
     return np.floor(workload.candidate_errors(exact - answers) / GRID) * GRID
+
+
+def grid_differences(exact: Floats, answers: Floats) -> Floats:
+    """Signed error of each query in counts, rounded down to the grid. Private.
+
+    Args:
+        exact: Exact answers, shape ``(n_queries,)``.
+        answers: What `public_answers` returned.
+    """
+    return np.floor((exact - answers) / GRID) * GRID

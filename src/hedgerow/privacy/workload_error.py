@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from hedgerow.errors import BudgetError
-from hedgerow.privacy.mechanism import AdditiveNoise, GaussianNoise, LaplaceNoise
+from hedgerow.privacy.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise
 from hedgerow.queries.measurement import NoiseKind
 
 

@@ -108,6 +108,11 @@ class ExplicitMatrix(Family):
         return float(self.matrix.min()), float(self.matrix.max())
 
     @property
+    def limits(self) -> tuple[Floats, Floats]:
+        """Smallest and largest value of each row."""
+        return self.matrix.min(axis=1), self.matrix.max(axis=1)
+
+    @property
     def scopes(self) -> tuple[Clique, ...]:
         """The one scope."""
         return (self.scope,)
@@ -124,8 +129,9 @@ class ExplicitMatrix(Family):
 
     def sensitivities(self, neighbours: Neighbours) -> Floats:
         """Of each row, from its own bounds."""
-        lows, highs = self.matrix.min(axis=1).tolist(), self.matrix.max(axis=1).tolist()
-        return np.array([of_query(low, high, neighbours).l1 for low, high in zip(lows, highs, strict=True)])
+        lows, highs = self.limits
+        pairs = zip(lows.tolist(), highs.tolist(), strict=True)
+        return np.array([of_query(low, high, neighbours).l1 for low, high in pairs])
 
     def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
         """The one scope."""

@@ -45,6 +45,12 @@ class Family(ABC):
         return 0.0, 1.0
 
     @property
+    def limits(self) -> tuple[Floats, Floats]:
+        """Smallest and largest contribution of one record to each answer, each of shape ``(n_queries,)``."""
+        low, high = self.bounds
+        return np.full(self.n_queries, low), np.full(self.n_queries, high)
+
+    @property
     def whole(self) -> bool:
         """Whether a candidate is a whole marginal."""
         return False

@@ -104,6 +104,12 @@ class Workload:
         """Position of the first answer of each candidate, shape ``(n_candidates,)``."""
         return np.cumsum(self.lengths) - self.lengths
 
+    @cached_property
+    def limits(self) -> tuple[Floats, Floats]:
+        """Smallest and largest contribution of one record to each answer, each of shape ``(n_queries,)``."""
+        lows, highs = zip(*(family.limits for family in self.families), strict=True)
+        return np.concatenate(lows), np.concatenate(highs)
+
     @property
     def candidate_sizes(self) -> Ints:
         """Number of values that measuring a candidate releases: ``lengths``."""

@@ -51,7 +51,7 @@ def from_workload_error(
     Example:
         >>> from hedgerow.attribute import IntegerRange
         >>> from hedgerow.domain import Domain
-        >>> from hedgerow.privacy.mechanism import LaplaceNoise
+        >>> from hedgerow.privacy.additive_noise import LaplaceNoise
         >>> from hedgerow.queries.query import Conjunction
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
         >>> noise = LaplaceNoise(2.0)

@@ -1,20 +1,11 @@
-"""Mechanisms: sensitivity, noise scale and charge in one frozen object each, so that none can be forgotten.
+"""Additive noise: sensitivity, noise scale and charge in one frozen object each, so that none can be forgotten.
 
 | mechanism | pure epsilon | zCDP rho |
 |---|---|---|
-| exponential, Pr proportional to exp(score / scale), epsilon0 = 2 sensitivity / scale | epsilon0 | epsilon0^2 / 8 |
-| permute-and-flip, same epsilon0 | epsilon0 | refused |
 | discrete Laplace, epsilon0 = l1 / scale | epsilon0 | epsilon0 tanh(epsilon0 / 2) |
 | discrete Gaussian | refused | l2^2 / (2 sigma^2) |
 
-(theory.md section 0.) The constant epsilon0^2 / 8 rests on the bounded range of the exponential mechanism, which
-permute-and-flip does not have; epsilon0 + exp(-epsilon0) - 1 belongs to continuous Laplace noise and is too small for
-the discrete one, whose loss at unit shift is that of randomised response.
-
-**Rounding.** The scale is the number that the sampler receives, exactly. Charges are computed from it in floating
-point and then raised by 2^-50 of themselves, which is more than the error of the computation. ``for_charge`` aims at
-2^-45 below the amount, so that parts of a budget which were computed by a handful of float divisions always fit into
-it (see `Ledger`).
+(theory.md section 0; ``charging.py`` says how charges are rounded.)
 
 **Lattice.** Noise is drawn on whole numbers of ``step`` counts: 1 for whole-valued answers, ``2^-20`` for explicit
 queries (whose values are whole multiples of it), a power of two in any case, so that changing units is exact. The
@@ -35,190 +26,9 @@ from scipy.special import ndtri
 
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Regime
+from hedgerow.privacy.charging import ABOVE, BELOW, check_amount, check_scale, epsilon_of_pure_rho, pure_rho
 from hedgerow.queries.measurement import NoiseKind
 from hedgerow.queries.query import Floats
-
-_ABOVE = 1.0 + 2.0**-50
-_BELOW = 1.0 - 2.0**-45
-_LARGEST_SCALE = 2.0**60
-"""In lattice units: noise beyond it would mostly saturate 64-bit integers."""
-
-
-def bounded_range_rho(epsilon: float) -> float:
-    """The rho of the exponential mechanism's law: ``epsilon^2 / 8``.
-
-    Example:
-        >>> bounded_range_rho(2.0)
-        0.5
-    """
-    return epsilon * epsilon / 8.0
-
-
-def pure_rho(epsilon: float) -> float:
-    """The rho of any epsilon-DP mechanism: ``epsilon tanh(epsilon / 2)``, attained by randomised response.
-
-    Example:
-        >>> round(pure_rho(1.0), 6)
-        0.462117
-    """
-    return epsilon * math.tanh(epsilon / 2.0)
-
-
-def _epsilon_of_pure_rho(rho: float) -> float:
-    low, high = 0.0, max(math.sqrt(2.0 * rho), rho) * 2.0
-    while low < (middle := 0.5 * (low + high)) < high:
-        low, high = (middle, high) if pure_rho(middle) <= rho else (low, middle)
-    return low
-
-
-def check_amount(amount: float) -> float:
-    """The amount itself, if it can be a charge.
-
-    Raises:
-        ConfigError: It is not positive and finite.
-
-    Example:
-        >>> check_amount(0.5)
-        0.5
-    """
-    if not (math.isfinite(amount) and amount > 0.0):
-        raise ConfigError(f"a charge must be a positive finite number, not {amount!r}", remedy="give each step a share")
-    return float(amount)
-
-
-def _check_scale(scale: float, sensitivity: float, step: float) -> None:
-    if not (math.isfinite(sensitivity) and sensitivity > 0.0):
-        raise ConfigError(f"the sensitivity must be positive and finite, not {sensitivity}")
-    if not (math.isfinite(scale) and 0.0 < scale <= _LARGEST_SCALE * step):
-        raise ConfigError(
-            f"a noise scale of {scale:.6g} counts cannot be drawn",
-            remedy="spend more on each step: fewer rounds, or a larger budget",
-        )
-
-
-class Selection(ABC):
-    """A private choice of a candidate with a high score.
-
-    Attributes:
-        scale: Units of score over which probabilities change by a factor of e; what the sampler receives.
-        sensitivity: How far one record moves any score.
-    """
-
-    scale: float
-    sensitivity: float
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Name of the mechanism, for the ledger."""
-
-    @property
-    def epsilon(self) -> float:
-        """Pure epsilon of one choice: ``2 sensitivity / scale``, rounded up."""
-        return 2.0 * self.sensitivity / self.scale * _ABOVE
-
-    @abstractmethod
-    def charge(self, regime: Regime) -> float:
-        """What one choice costs, in the unit of the regime, rounded up."""
-
-
-@final
-@dataclass(frozen=True)
-class ExponentialMechanism(Selection):
-    """Choice with probability proportional to ``exp(score / scale)`` (McSherry and Talwar 2007).
-
-    With ``epsilon = 2 sensitivity / scale`` that is ``exp(epsilon * score / (2 sensitivity))``. The data-dependent
-    log-weights move within an interval of length epsilon ("bounded range"), hence rho = epsilon^2 / 8.
-
-    Example:
-        >>> mechanism = ExponentialMechanism.for_charge(Regime.ZCDP, 0.5)
-        >>> round(mechanism.epsilon, 9), round(mechanism.scale, 9), mechanism.charge(Regime.ZCDP) <= 0.5
-        (2.0, 1.0, True)
-    """
-
-    scale: float
-    sensitivity: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Check the numbers."""
-        _check_scale(self.scale, self.sensitivity, 1.0)
-
-    @property
-    def name(self) -> str:
-        """For the ledger."""
-        return "exponential mechanism"
-
-    def charge(self, regime: Regime) -> float:
-        """epsilon, or epsilon^2 / 8."""
-        return self.epsilon if regime is Regime.PURE else bounded_range_rho(self.epsilon) * _ABOVE
-
-    @classmethod
-    def for_charge(cls, regime: Regime, amount: float, sensitivity: float = 1.0) -> Self:
-        """The most accurate one that costs at most the amount.
-
-        Args:
-            regime: Unit of the amount.
-            amount: epsilon or rho.
-            sensitivity: Of the scores.
-
-        Raises:
-            ConfigError: The amount is not positive, or so small that the choice would be pure noise.
-        """
-        target = check_amount(amount) * _BELOW
-        epsilon = target if regime is Regime.PURE else math.sqrt(8.0 * target)
-        return cls(2.0 * sensitivity / epsilon, sensitivity)
-
-
-@final
-@dataclass(frozen=True)
-class PermuteAndFlip(Selection):
-    """Permute-and-flip (McKenna and Sheldon 2020): never worse than the exponential mechanism at equal pure epsilon.
-
-    Its law is not the exponential mechanism's and has no bounded range: pure budgets only.
-
-    Example:
-        >>> round(PermuteAndFlip.for_charge(Regime.PURE, 0.5).scale, 9)
-        4.0
-    """
-
-    scale: float
-    sensitivity: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Check the numbers."""
-        _check_scale(self.scale, self.sensitivity, 1.0)
-
-    @property
-    def name(self) -> str:
-        """For the ledger."""
-        return "permute-and-flip"
-
-    def charge(self, regime: Regime) -> float:
-        """Epsilon.
-
-        Raises:
-            ConfigError: The regime is not pure.
-        """
-        _only_pure(regime)
-        return self.epsilon
-
-    @classmethod
-    def for_charge(cls, regime: Regime, amount: float, sensitivity: float = 1.0) -> Self:
-        """The most accurate one that costs at most the amount.
-
-        Raises:
-            ConfigError: The regime is not pure, or the amount is not positive.
-        """
-        _only_pure(regime)
-        return cls(2.0 * sensitivity / (check_amount(amount) * _BELOW), sensitivity)
-
-
-def _only_pure(regime: Regime) -> None:
-    if regime is not Regime.PURE:
-        raise ConfigError(
-            "permute-and-flip is for pure budgets only; in zCDP it costs nearly four times the exponential mechanism",
-            remedy="select by the exponential mechanism",
-        )
 
 
 class AdditiveNoise(ABC):
@@ -293,7 +103,7 @@ class LaplaceNoise(AdditiveNoise):
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        _check_scale(self.scale, self.l1, self.step)
+        check_scale(self.scale, self.l1, self.step)
 
     @property
     def kind(self) -> NoiseKind:
@@ -308,11 +118,11 @@ class LaplaceNoise(AdditiveNoise):
     @property
     def epsilon(self) -> float:
         """Pure epsilon of one measurement: ``l1 / scale``, rounded up."""
-        return self.l1 / self.scale * _ABOVE
+        return self.l1 / self.scale * ABOVE
 
     def charge(self, regime: Regime) -> float:
         """epsilon, or epsilon tanh(epsilon / 2)."""
-        return self.epsilon if regime is Regime.PURE else pure_rho(self.epsilon) * _ABOVE
+        return self.epsilon if regime is Regime.PURE else pure_rho(self.epsilon) * ABOVE
 
     @classmethod
     def for_charge(cls, regime: Regime, amount: float, l1: float = 1.0, step: float = 1.0) -> Self:
@@ -327,8 +137,8 @@ class LaplaceNoise(AdditiveNoise):
         Raises:
             ConfigError: The amount is not positive, or so small that the noise cannot be drawn.
         """
-        target = check_amount(amount) * _BELOW
-        return cls(l1 / (target if regime is Regime.PURE else _epsilon_of_pure_rho(target)), l1, step)
+        target = check_amount(amount) * BELOW
+        return cls(l1 / (target if regime is Regime.PURE else epsilon_of_pure_rho(target)), l1, step)
 
     @property
     def expected_abs(self) -> float:
@@ -369,7 +179,7 @@ class GaussianNoise(AdditiveNoise):
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        _check_scale(self.sigma, self.l2, self.step)
+        check_scale(self.sigma, self.l2, self.step)
 
     @property
     def kind(self) -> NoiseKind:
@@ -394,7 +204,7 @@ class GaussianNoise(AdditiveNoise):
         """
         _only_zcdp(regime)
         ratio = self.l2 / self.sigma
-        return ratio * ratio / 2.0 * _ABOVE
+        return ratio * ratio / 2.0 * ABOVE
 
     @classmethod
     def for_charge(cls, regime: Regime, amount: float, l2: float = 1.0, step: float = 1.0) -> Self:
@@ -410,7 +220,7 @@ class GaussianNoise(AdditiveNoise):
             ConfigError: The regime is pure, the amount is not positive, or so small that the noise cannot be drawn.
         """
         _only_zcdp(regime)
-        return cls(l2 / math.sqrt(2.0 * check_amount(amount) * _BELOW), l2, step)
+        return cls(l2 / math.sqrt(2.0 * check_amount(amount) * BELOW), l2, step)
 
     @property
     def expected_abs(self) -> float:

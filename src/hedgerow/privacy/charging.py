@@ -1,0 +1,93 @@
+"""What mechanisms cost, and how charges are rounded.
+
+**Rounding.** The scale of a mechanism is the number that the sampler receives, exactly. Charges are computed from it
+in floating point and then raised by 2^-50 of themselves, which is more than the error of the computation.
+``for_charge`` aims at 2^-45 below the amount, so that parts of a budget which were computed by a handful of float
+divisions always fit into it (see `Ledger`).
+
+The constant epsilon^2 / 8 rests on the bounded range of the exponential mechanism, which permute-and-flip and noisy
+maxima do not have; epsilon + exp(-epsilon) - 1 belongs to continuous Laplace noise and is too small for the discrete
+one, whose loss at unit shift is that of randomised response (theory.md section 0).
+"""
+
+from __future__ import annotations
+
+import math
+
+from hedgerow.errors import ConfigError
+
+ABOVE = 1.0 + 2.0**-50
+BELOW = 1.0 - 2.0**-45
+_LARGEST_SCALE = 2.0**60
+"""In lattice units: noise beyond it would mostly saturate 64-bit integers."""
+
+
+def bounded_range_rho(epsilon: float) -> float:
+    """The rho of the exponential mechanism's law: ``epsilon^2 / 8``.
+
+    Example:
+        >>> bounded_range_rho(2.0)
+        0.5
+    """
+    return epsilon * epsilon / 8.0
+
+
+def pure_rho(epsilon: float) -> float:
+    """The rho of any epsilon-DP mechanism: ``epsilon tanh(epsilon / 2)``, attained by randomised response.
+
+    Example:
+        >>> round(pure_rho(1.0), 6)
+        0.462117
+    """
+    return epsilon * math.tanh(epsilon / 2.0)
+
+
+def epsilon_of_pure_rho(rho: float) -> float:
+    """The largest epsilon that costs at most rho: the inverse of `pure_rho`, rounded down.
+
+    Example:
+        >>> round(epsilon_of_pure_rho(0.462117), 5)
+        1.0
+    """
+    low, high = 0.0, max(math.sqrt(2.0 * rho), rho) * 2.0
+    while low < (middle := 0.5 * (low + high)) < high:
+        low, high = (middle, high) if pure_rho(middle) <= rho else (low, middle)
+    return low
+
+
+def check_amount(amount: float) -> float:
+    """The amount itself, if it can be a charge.
+
+    Raises:
+        ConfigError: It is not positive and finite.
+
+    Example:
+        >>> check_amount(0.5)
+        0.5
+    """
+    if not (math.isfinite(amount) and amount > 0.0):
+        raise ConfigError(f"a charge must be a positive finite number, not {amount!r}", remedy="give each step a share")
+    return float(amount)
+
+
+def check_scale(scale: float, sensitivity: float, step: float) -> None:
+    """Refuse what no sampler can draw.
+
+    Args:
+        scale: Of the noise, in counts.
+        sensitivity: In counts.
+        step: Counts per lattice unit.
+
+    Raises:
+        ConfigError: A number is not positive and finite, or the scale is beyond what 64-bit integers hold.
+
+    Example:
+        >>> check_scale(2.0, 1.0, 1.0)
+    """
+    if not (math.isfinite(sensitivity) and sensitivity > 0.0):
+        raise ConfigError(f"the sensitivity must be positive and finite, not {sensitivity}")
+    if not (math.isfinite(scale) and 0.0 < scale <= _LARGEST_SCALE * step):
+        raise ConfigError(
+            f"a noise scale of {scale:.6g} counts cannot be drawn",
+            remedy="spend more on each step: fewer rounds, or a larger budget",
+        )

@@ -1,0 +1,192 @@
+"""Private choices: sensitivity, scale and charge in one frozen object each, so that none can be forgotten.
+
+| mechanism | pure epsilon | zCDP rho |
+|---|---|---|
+| exponential, Pr proportional to exp(score / scale), epsilon0 = 2 sensitivity / scale | epsilon0 | epsilon0^2 / 8 |
+| permute-and-flip, same epsilon0 | epsilon0 | refused |
+| s independent draws of the exponential mechanism | s epsilon0 | s epsilon0^2 / 8 |
+
+(theory.md section 0; ``charging.py`` says how charges are rounded.)
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Self, final
+
+from hedgerow.errors import ConfigError
+from hedgerow.privacy.budget import Regime
+from hedgerow.privacy.charging import ABOVE, BELOW, bounded_range_rho, check_amount, check_scale
+from hedgerow.privacy.draws import SLACK
+
+
+class Selection(ABC):
+    """A private choice of a candidate with a high score.
+
+    Attributes:
+        scale: Units of score over which probabilities change by a factor of e; what the sampler receives.
+        sensitivity: How far one record moves any score.
+    """
+
+    scale: float
+    sensitivity: float
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Name of the mechanism, for the ledger."""
+
+    @property
+    def epsilon(self) -> float:
+        """Pure epsilon of one choice: ``2 sensitivity / scale``, rounded up."""
+        return 2.0 * self.sensitivity / self.scale * ABOVE
+
+    @abstractmethod
+    def charge(self, regime: Regime) -> float:
+        """What one choice costs, in the unit of the regime, rounded up."""
+
+
+@final
+@dataclass(frozen=True)
+class ExponentialMechanism(Selection):
+    """Choice with probability proportional to ``exp(score / scale)`` (McSherry and Talwar 2007).
+
+    With ``epsilon = 2 sensitivity / scale`` that is ``exp(epsilon * score / (2 sensitivity))``. The data-dependent
+    log-weights move within an interval of length epsilon ("bounded range"), hence rho = epsilon^2 / 8.
+
+    Example:
+        >>> mechanism = ExponentialMechanism.for_charge(Regime.ZCDP, 0.5)
+        >>> round(mechanism.epsilon, 9), round(mechanism.scale, 9), mechanism.charge(Regime.ZCDP) <= 0.5
+        (2.0, 1.0, True)
+    """
+
+    scale: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_scale(self.scale, self.sensitivity, 1.0)
+
+    @property
+    def name(self) -> str:
+        """For the ledger."""
+        return "exponential mechanism"
+
+    def charge(self, regime: Regime) -> float:
+        """epsilon, or epsilon^2 / 8."""
+        return self.epsilon if regime is Regime.PURE else bounded_range_rho(self.epsilon) * ABOVE
+
+    @classmethod
+    def for_charge(cls, regime: Regime, amount: float, sensitivity: float = 1.0) -> Self:
+        """The most accurate one that costs at most the amount.
+
+        Args:
+            regime: Unit of the amount.
+            amount: epsilon or rho.
+            sensitivity: Of the scores.
+
+        Raises:
+            ConfigError: The amount is not positive, or so small that the choice would be pure noise.
+        """
+        target = check_amount(amount) * BELOW
+        epsilon = target if regime is Regime.PURE else math.sqrt(8.0 * target)
+        return cls(2.0 * sensitivity / epsilon, sensitivity)
+
+
+@final
+@dataclass(frozen=True)
+class PermuteAndFlip(Selection):
+    """Permute-and-flip (McKenna and Sheldon 2020): never worse than the exponential mechanism at equal pure epsilon.
+
+    Its law is not the exponential mechanism's and has no bounded range: pure budgets only.
+
+    Example:
+        >>> round(PermuteAndFlip.for_charge(Regime.PURE, 0.5).scale, 9)
+        4.0
+    """
+
+    scale: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_scale(self.scale, self.sensitivity, 1.0)
+
+    @property
+    def name(self) -> str:
+        """For the ledger."""
+        return "permute-and-flip"
+
+    def charge(self, regime: Regime) -> float:
+        """Epsilon.
+
+        Raises:
+            ConfigError: The regime is not pure.
+        """
+        _only_pure(regime)
+        return self.epsilon
+
+    @classmethod
+    def for_charge(cls, regime: Regime, amount: float, sensitivity: float = 1.0) -> Self:
+        """The most accurate one that costs at most the amount.
+
+        Raises:
+            ConfigError: The regime is not pure, or the amount is not positive.
+        """
+        _only_pure(regime)
+        return cls(2.0 * sensitivity / (check_amount(amount) * BELOW), sensitivity)
+
+
+@final
+@dataclass(frozen=True)
+class IndependentDraws:
+    """Several independent draws of the exponential mechanism from the same scores.
+
+    The scale is given, not the charge: DualQuery's learning rate decides it. What the rounding of weights may add
+    (``draws.SLACK``) is part of epsilon, and of the range within which log-weights move.
+
+    Attributes:
+        scale: Units of score over which probabilities change by a factor of e.
+        sensitivity: How far one record moves any score.
+        draws: How many.
+
+    Example:
+        >>> mechanism = IndependentDraws(scale=100.0, sensitivity=1.0, draws=50)
+        >>> round(mechanism.charge(Regime.PURE), 6), round(mechanism.charge(Regime.ZCDP), 6)
+        (1.0, 0.0025)
+    """
+
+    scale: float
+    sensitivity: float
+    draws: int
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_scale(self.scale, self.sensitivity, 1.0)
+        if self.draws < 1:
+            raise ConfigError(f"at least one draw is needed, not {self.draws}")
+
+    @property
+    def name(self) -> str:
+        """For the ledger."""
+        return "exponential mechanism, independent draws"
+
+    @property
+    def epsilon(self) -> float:
+        """Pure epsilon of one draw: ``2 sensitivity / scale`` and the slack, rounded up."""
+        return (2.0 * self.sensitivity / self.scale + SLACK) * ABOVE
+
+    def charge(self, regime: Regime) -> float:
+        """What all draws cost together, in the unit of the regime, rounded up."""
+        one = self.epsilon if regime is Regime.PURE else bounded_range_rho(self.epsilon) * ABOVE
+        return self.draws * one * ABOVE
+
+
+def _only_pure(regime: Regime) -> None:
+    if regime is not Regime.PURE:
+        raise ConfigError(
+            "permute-and-flip is for pure budgets only; in zCDP it costs nearly four times the exponential mechanism",
+            remedy="select by the exponential mechanism",
+        )

@@ -1,0 +1,195 @@
+"""A running sparse vector: its secret threshold noise, its tests, and how to go on later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Never, Protocol, Self, final
+
+import numpy as np
+
+from hedgerow.errors import ConfigError, QueryError, WatchClosedError
+from hedgerow.privacy.lattice import step_of
+from hedgerow.privacy.scores import GRID
+from hedgerow.privacy.sparse_vector import SparseVector
+from hedgerow.queries.query import LinearQuery
+from hedgerow.queries.sensitivity import Neighbours
+
+Side = Literal["absolute", "above", "below"]
+
+_SATURATION = 2**61
+
+
+@final
+@dataclass(frozen=True)
+class WatchState:
+    """A watch between two tests, to go on with later. SECRET: it holds the noise of the threshold.
+
+    Whoever knows it together with the answers learns more than the charge covers. It belongs into the custodian's own
+    files only.
+
+    Attributes:
+        mechanism: Noise and charge.
+        noise: Of the threshold, in units of 2^-10 counts.
+        fires_left: How many times a value may still pass.
+
+    Example:
+        >>> state = WatchState(SparseVector(4.0, 8.0), -300, 1)
+        >>> WatchState.from_dict(state.to_dict()) == state
+        True
+    """
+
+    mechanism: SparseVector
+    noise: int
+    fires_left: int
+
+    def __post_init__(self) -> None:
+        """Check that it can be."""
+        if not 0 <= self.fires_left <= self.mechanism.fires:
+            raise ConfigError(f"{self.fires_left} of {self.mechanism.fires} fires cannot be left")
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        mechanism = self.mechanism
+        return {
+            "threshold_scale": mechanism.threshold_scale,
+            "test_scale": mechanism.test_scale,
+            "sensitivity": mechanism.sensitivity,
+            "fires": mechanism.fires,
+            "noise": self.noise,
+            "fires_left": self.fires_left,
+        }
+
+    @classmethod
+    def from_dict(cls, mapping: dict[str, Any]) -> Self:
+        """Read what `to_dict` wrote.
+
+        Raises:
+            KeyError, TypeError, ValueError: It was something else.
+        """
+        scales = float(mapping["threshold_scale"]), float(mapping["test_scale"])
+        mechanism = SparseVector(*scales, sensitivity=float(mapping["sensitivity"]), fires=int(mapping["fires"]))
+        return cls(mechanism, int(mapping["noise"]), int(mapping["fires_left"]))
+
+    def __repr__(self) -> str:
+        """Without the noise."""
+        return f"WatchState({self.mechanism}, noise=<secret>, fires_left={self.fires_left})"
+
+
+class Exceeds(Protocol):
+    """Whether an integer plus fresh discrete Laplace noise of a scale is at least 0."""
+
+    def __call__(self, margin: int, scale: float) -> bool:
+        """Draw."""
+        ...
+
+
+@final
+class Watch:
+    """A running sparse vector: tests values against a noisy threshold. Made by `Curator.watch` alone.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.data.table import Table
+        >>> from hedgerow.domain import Domain
+        >>> from hedgerow.privacy.budget import PureDP, Regime
+        >>> from hedgerow.privacy.curator import Curator
+        >>> from hedgerow.privacy.noise import SeededNoise
+        >>> from hedgerow.queries.query import Conjunction
+        >>> domain = Domain((IntegerRange("a", 0, 1),))
+        >>> curator = Curator(Table(domain, [np.array([0] + [1] * 999)]), PureDP(1.0), noise=SeededNoise(0))
+        >>> watch = curator.watch(SparseVector.for_charge(Regime.PURE, 0.5))
+        >>> query = Conjunction.where(domain, {"a": [1]})
+        >>> watch.test(query, 990.0, threshold=200.0), watch.test(query, 500.0, threshold=200.0), watch.fires_left
+        (False, True, 0)
+    """
+
+    __slots__ = ("__exact", "__exceeds", "__fires_left", "__mechanism", "__neighbours", "__noise")
+
+    def __init__(
+        self, state: WatchState, neighbours: Neighbours, exact: Callable[[LinearQuery], int], exceeds: Exceeds
+    ) -> None:
+        """Go on from a state.
+
+        Args:
+            state: Where to start.
+            neighbours: The relation that sensitivities refer to.
+            exact: The exact answer of a query in lattice units of the query. Private.
+            exceeds: Draws the noise of one test.
+        """
+        self.__mechanism = state.mechanism
+        self.__noise = state.noise
+        self.__fires_left = state.fires_left
+        self.__neighbours = neighbours
+        self.__exact = exact
+        self.__exceeds = exceeds
+
+    @property
+    def mechanism(self) -> SparseVector:
+        """Noise and charge."""
+        return self.__mechanism
+
+    @property
+    def fires_left(self) -> int:
+        """How many times a value may still pass."""
+        return self.__fires_left
+
+    def test(self, query: LinearQuery, answer: float, threshold: float, side: Side = "absolute") -> bool:
+        """Whether the hypothesis' answer seems to be off by a threshold; free, as long as it is not.
+
+        Args:
+            query: A query whose sensitivity is at most the mechanism's.
+            answer: The hypothesis' answer in counts; public.
+            threshold: In counts; public. It may be another one in every test.
+            side: ``"absolute"`` tests ``|q(B) - answer|``, ``"above"`` tests ``q(B) - answer``, and ``"below"`` tests
+                ``answer - q(B)``.
+
+        Raises:
+            WatchClosedError: The last fire was used; nothing was read.
+            QueryError: The query is too sensitive, or a number is not finite or huge; nothing was read.
+        """
+        if self.__fires_left < 1:
+            raise WatchClosedError("this sparse vector has used all its fires", remedy="start another one")
+        self._check_sensitivity(query)
+        public, level = _units(answer), _units(threshold)
+        if side not in ("absolute", "above", "below"):
+            raise QueryError(f"a test has the sides 'absolute', 'above' and 'below', not {side!r}")
+        error = _grid_units(self.__exact(query), step_of(query)) - public
+        value = {"absolute": abs(error), "above": error, "below": -error}[side]
+        margin = max(-_SATURATION, min(_SATURATION, value - level - self.__noise))
+        fired = self.__exceeds(margin, self.__mechanism.test_scale / GRID)
+        self.__fires_left -= fired
+        return fired
+
+    def _check_sensitivity(self, query: LinearQuery) -> None:
+        needed = max(1.0, np.ceil(query.sensitivity(self.__neighbours).l1 / GRID)) * GRID
+        if needed > self.__mechanism.sensitivity:
+            raise QueryError(
+                f"one record moves {query.text!r} by up to {needed:g} counts; this sparse vector is for queries of "
+                f"sensitivity {self.__mechanism.sensitivity:g}",
+                remedy="scale the query down, or start a sparse vector of that sensitivity",
+            )
+
+    def state(self) -> WatchState:
+        """SECRET: everything that is needed to go on later."""
+        return WatchState(self.__mechanism, self.__noise, self.__fires_left)
+
+    def __repr__(self) -> str:
+        """Public facts only."""
+        return f"<Watch, {self.__fires_left} of {self.__mechanism.fires} fires left>"
+
+    def __reduce_ex__(self, protocol: object) -> Never:
+        """Refuse to be copied or pickled: it reads the private table."""
+        raise TypeError("a watch cannot be copied or pickled; save its state() in a private place")
+
+
+def _units(count: float) -> int:
+    """A public number on the lattice of 2^-10 counts."""
+    if not abs(count) <= 2.0**50:
+        raise QueryError(f"an answer or a threshold is not finite, or huge: {count!r}")
+    return round(count / GRID)
+
+
+def _grid_units(units: int, step: float) -> int:
+    """Lattice units of a query as 2^-10 counts, rounded down; the sensitivity is rounded up to match."""
+    return units * round(step / GRID) if step >= GRID else units // round(GRID / step)
