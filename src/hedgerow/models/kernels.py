@@ -311,3 +311,39 @@ def decode(found: Ints, sizes: Ints, columns: Ints, codes: NDArray[np.unsignedin
             following = rest // sizes[k]
             codes[i, columns[k]] = rest - following * sizes[k]
             rest = following
+
+
+@njit(nogil=True, cache=True)
+def corner_sums(table: Floats, corners: Ints, signs: Floats, ends: Ints, axes: int, sums: Floats) -> None:
+    """For each query the signed sum of a flat table over the product of one list of places per axis.
+
+    List k of query i ends at ``ends[i * axes + k]`` and starts where the one before it ends; a cell is the sum of one
+    place from each list, and its sign the product of their signs.
+    """
+    at = np.empty(axes, dtype=np.int64)
+    last = axes - 1
+    for i in range(sums.size):
+        base = i * axes
+        empty = False
+        for k in range(axes):
+            at[k] = ends[base + k - 1] if base + k else 0
+            empty |= at[k] == ends[base + k]
+        total = 0.0
+        while not empty:
+            place, sign = 0, 1.0
+            for k in range(last):
+                place += corners[at[k]]
+                sign *= signs[at[k]]
+            line = 0.0
+            for j in range(at[last], ends[base + last]):
+                line += signs[j] * table[place + corners[j]]
+            total += sign * line
+            k = last - 1
+            while k >= 0:
+                at[k] += 1
+                if at[k] < ends[base + k]:
+                    break
+                at[k] = ends[base + k - 1] if base + k else 0
+                k -= 1
+            empty = k < 0
+        sums[i] = total

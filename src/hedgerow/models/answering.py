@@ -1,0 +1,238 @@
+"""Many answers from one state of a hypothesis: marginal tables that are kept, and compiled sums over them.
+
+A session asks a hypothesis thousands of times between two corrections. The table of a set of attributes is made when
+it is first asked about, in one pass over the cells; a condition is then a sum over a few of its cells, or, where that
+would be many, over the corners of its runs in the table's prefix sums.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.models.model import Model
+from hedgerow.queries.query import Conjunction, Floats, LinearQuery
+
+Codes = tuple[int, ...]
+
+KEPT_CELLS = 1 << 22
+"""Cells of all tables that are kept together."""
+LARGEST_TABLE = 1 << 20
+"""Cells of the largest table that is kept; conditions on more are summed over the hypothesis itself."""
+_DIRECT = 1 << 10
+"""Conditions that select more cells of a table go to its prefix sums."""
+
+
+def _kernels() -> Any:
+    from hedgerow.models import kernels  # compiling takes a second
+
+    return kernels
+
+
+@final
+@dataclass(eq=False)
+class _Table:
+    """The marginal of one scope.
+
+    Attributes:
+        cells: Counts, flat.
+        shape: Codes of its attributes.
+        strides: Cells from one code of an attribute to the next.
+        prefix: Sums over all smaller codes, made when it is first needed.
+    """
+
+    cells: Floats
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    prefix: Floats | None = field(default=None)
+
+    @classmethod
+    def of(cls, table: Floats) -> _Table:
+        strides = tuple(math.prod(table.shape[axis + 1 :]) for axis in range(table.ndim))
+        return cls(np.ascontiguousarray(table).reshape(-1), table.shape, strides)
+
+    def prefixes(self) -> Floats:
+        if self.prefix is None:
+            summed = self.cells.reshape(self.shape)
+            for axis in range(summed.ndim):
+                summed = np.cumsum(summed, axis=axis)
+            self.prefix = summed.reshape(-1)
+        return self.prefix
+
+
+@final
+class Answering:
+    """Answers of a hypothesis, which changes only through this object.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.models.histogram import Histogram
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
+        >>> answering = Answering(Histogram(domain, total=12))
+        >>> query = Conjunction.where(domain, {"b": [0, 1]})
+        >>> answering.value(query), answering.values([query, Conjunction.where(domain, {"a": [1]})]).tolist()
+        (8.0, [8.0, 6.0])
+        >>> answering.replace(Histogram(domain, total=24))
+        >>> answering.value(query)
+        16.0
+    """
+
+    def __init__(self, model: Model, kept_cells: int = KEPT_CELLS) -> None:
+        """Start with no table.
+
+        Args:
+            model: The hypothesis; nobody else may change it.
+            kept_cells: Cells of all tables that are kept together.
+        """
+        self._model = model
+        self._kept_cells = kept_cells
+        self._tables: dict[Clique, _Table] = {}
+        self._cells = 0
+
+    @property
+    def model(self) -> Model:
+        """The hypothesis."""
+        return self._model
+
+    @property
+    def domain(self) -> Domain:
+        """Its domain."""
+        return self._model.domain
+
+    def replace(self, model: Model) -> None:
+        """Go on with another state of the hypothesis; all tables are forgotten."""
+        self._model = model
+        self._tables.clear()
+        self._cells = 0
+
+    def prepare(self, scopes: Iterable[Clique]) -> None:
+        """Make the tables of many scopes by shared passes.
+
+        Args:
+            scopes: Attributes in domain order each.
+        """
+        missing = [scope for scope in dict.fromkeys(scopes) if scope not in self._tables and self._is_kept(scope)]
+        while missing:
+            cells, count = 0, 0
+            while count < len(missing) and (not count or cells + self._size(missing[count]) <= self._kept_cells):
+                cells += self._size(missing[count])
+                count += 1
+            part, missing = missing[:count], missing[count:]
+            for scope, table in zip(part, self._model.marginals(part), strict=True):
+                self._keep(scope, table)
+            if missing:  # they do not all fit: the rest is made one by one
+                return
+
+    def value(self, query: LinearQuery) -> float:
+        """The answer to a query, in counts.
+
+        Args:
+            query: Over the domain of the hypothesis.
+        """
+        if not isinstance(query, Conjunction):
+            return float(query.of_table(self._table_of(query.scope))[0])
+        if not self._is_kept(query.scope):
+            return float(self._model.conjunctions([query])[0])
+        return float(self._sums(self._kept(query.scope), (query.codes,))[0])
+
+    def values(self, queries: Sequence[LinearQuery]) -> Floats:
+        """The answers to many queries, in counts, shape ``(len(queries),)``.
+
+        Args:
+            queries: Over the domain of the hypothesis.
+        """
+        groups: dict[Clique, list[int]] = {}
+        found = np.empty(len(queries))
+        for index, query in enumerate(queries):
+            if isinstance(query, Conjunction) and self._is_kept(query.scope):
+                groups.setdefault(query.scope, []).append(index)
+            else:
+                found[index] = self.value(query)
+        self.prepare(groups)
+        for scope, places in groups.items():
+            codes = [queries[index].codes for index in places]  # type: ignore[attr-defined]
+            found[places] = self._sums(self._kept(scope), codes)
+        return found
+
+    # Inside
+
+    def _size(self, scope: Clique) -> int:
+        return math.prod(self.domain.shape_of(scope))
+
+    def _is_kept(self, scope: Clique) -> bool:
+        return scope in self._tables or self._size(scope) <= min(LARGEST_TABLE, self._kept_cells)
+
+    def _keep(self, scope: Clique, table: Floats) -> _Table:
+        made = self._tables[scope] = _Table.of(table)
+        self._cells += table.size
+        while self._cells > self._kept_cells:  # the oldest goes first
+            oldest = next(iter(self._tables))
+            self._cells -= self._tables.pop(oldest).cells.size
+        return made
+
+    def _kept(self, scope: Clique) -> _Table:
+        found = self._tables.get(scope)
+        return self._keep(scope, self._model.marginals([scope])[0]) if found is None else found
+
+    def _table_of(self, scope: Clique) -> Floats:
+        if self._is_kept(scope):
+            kept = self._kept(scope)
+            return kept.cells.reshape(kept.shape)
+        return self._model.marginals([scope])[0]
+
+    def _sums(self, table: _Table, queries: Sequence[tuple[Codes, ...]]) -> Floats:
+        """Sums over one table of conditions that each hold one set of codes per axis."""
+        axes = len(table.shape)
+        if not axes:
+            return np.full(len(queries), table.cells[0])
+        large = [math.prod(map(len, codes)) > _DIRECT for codes in queries]
+        sums = np.empty(len(queries))
+        for prefix in (False, True):
+            chosen = [index for index, is_large in enumerate(large) if is_large == prefix]
+            if chosen:
+                cells = table.prefixes() if prefix else table.cells
+                lists = _corners(table.strides, [queries[index] for index in chosen], runs=prefix)
+                part = np.empty(len(chosen))
+                _kernels().corner_sums(cells, *lists, axes, part)
+                sums[chosen] = part
+        return sums
+
+
+def _corners(
+    strides: tuple[int, ...], queries: Sequence[tuple[Codes, ...]], *, runs: bool
+) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
+    """Places of all queries in a flat table, their signs, and where the list of each axis ends."""
+    places: list[int] = []
+    signs: list[float] = []
+    ends: list[int] = []
+    for codes in queries:
+        for stride, chosen in zip(strides, codes, strict=True):
+            if runs:
+                for place, sign in _run_corners(chosen):
+                    places.append(place * stride)
+                    signs.append(sign)
+            else:
+                places += [code * stride for code in chosen]
+            ends.append(len(places))
+    weights = np.array(signs) if runs else np.ones(len(places))
+    return np.array(places, dtype=np.int64), weights, np.array(ends, dtype=np.int64)
+
+
+def _run_corners(codes: Codes) -> list[tuple[int, float]]:
+    """Last codes of the runs, and with a minus sign the codes before them.
+
+    A sum over codes is the sum of the prefix sums there.
+    """
+    found: list[tuple[int, float]] = []
+    for index, code in enumerate(codes):
+        if code and (index == 0 or codes[index - 1] != code - 1):
+            found.append((code - 1, -1.0))
+        if index == len(codes) - 1 or codes[index + 1] != code + 1:
+            found.append((code, 1.0))
+    return found
