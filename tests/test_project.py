@@ -43,6 +43,7 @@ def test_public_names_are_pinned() -> None:
         "Comparison",
         "Curator",
         "Domain",
+        "GameSolution",
         "Histogram",
         "IndependentNoise",
         "IntegerRange",
@@ -64,6 +65,7 @@ def test_public_names_are_pinned() -> None:
         "parse_predicate",
         "read_domain",
         "read_table",
+        "solve_game",
         "write_domain",
     }
     for name in hedgerow.__all__:

@@ -13,6 +13,7 @@ from hedgerow.version import __version__
 if TYPE_CHECKING:
     from hedgerow import errors
     from hedgerow.algorithms.baselines import IndependentNoise
+    from hedgerow.algorithms.game import GameSolution, solve_game
     from hedgerow.algorithms.mw import MultiplicativeWeights
     from hedgerow.algorithms.mwem import MWEM
     from hedgerow.algorithms.pmw_offline import OfflinePMW
@@ -39,6 +40,7 @@ _HOMES = {
     "Comparison": "comparison",
     "Curator": "privacy.curator",
     "Domain": "domain",
+    "GameSolution": "algorithms.game",
     "Histogram": "models.histogram",
     "IndependentNoise": "algorithms.baselines",
     "IntegerRange": "attribute",
@@ -59,6 +61,7 @@ _HOMES = {
     "parse_predicate": "queries.predicate",
     "read_domain": "domain_file",
     "read_table": "data.table",
+    "solve_game": "algorithms.game",
     "write_domain": "domain_file",
 }
 
@@ -71,6 +74,7 @@ __all__ = [
     "Comparison",
     "Curator",
     "Domain",
+    "GameSolution",
     "Histogram",
     "IndependentNoise",
     "IntegerRange",
@@ -91,6 +95,7 @@ __all__ = [
     "parse_predicate",
     "read_domain",
     "read_table",
+    "solve_game",
     "write_domain",
 ]
 
