@@ -32,13 +32,12 @@ from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.plan import Plan
-    from hedgerow.privacy.curator import Curator
+    from hedgerow.privacy.curator import Curator, Law
     from hedgerow.privacy.noise import NoiseSource
     from hedgerow.release import Release
 
 Rounds = int | Literal["auto", "bound", "adaptive"]
 Initial = Literal["uniform", "histogram", "one-way"]
-Law = Literal["exponential", "permute-and-flip"]
 
 _REFIT = Proximal()
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from hedgerow.privacy.scores import GRID
 from hedgerow.privacy.workload_error import WorkloadError
 from hedgerow.queries.family import Family
 from hedgerow.queries.marginal import Cells, Marginals
@@ -14,9 +15,6 @@ from hedgerow.queries.query import LinearQuery
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release.evidence import Evidence, same_query
-
-GRID = 2.0**-10
-"""The curator compares answers and errors that are rounded to this, in counts."""
 
 _UNIT_ROUNDING = 1.0 + 2.0**-9
 """The curator rounds what a count is worth down to 10 bits."""
