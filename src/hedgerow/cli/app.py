@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 from typer.core import TyperGroup
 
+from hedgerow.cli.compare import compare
 from hedgerow.cli.console import Output
 from hedgerow.cli.domain import domain
 from hedgerow.cli.plan import plan
@@ -87,5 +88,5 @@ def _overview(
 
 
 app.callback(help=_help(_overview))(_overview)
-for _command in (synth, plan, domain, sample, answer, show, report):
+for _command in (synth, plan, domain, sample, answer, show, report, compare):
     app.command(help=_help(_command))(_command)

@@ -50,6 +50,29 @@ def _check_place(option: str, path: Path) -> None:
         raise ConfigError(f"{option}: the folder {path.parent} cannot be written to", remedy="name another file")
 
 
+def check_ending(option: str, path: Path, endings: tuple[str, ...], remedy: str) -> None:
+    """Check that the ending of a file says what it holds.
+
+    Args:
+        option: Name of the option, for the message.
+        path: What was given.
+        endings: In lower case, with the dot.
+        remedy: What to write instead.
+
+    Raises:
+        ConfigError: The path has another ending.
+
+    Example:
+        >>> check_ending("--plot", Path("errors.png"), (".svg",), "let it end in .svg")
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: --plot: errors.png ends in '.png'
+          Remedy: let it end in .svg
+    """
+    if path.suffix.lower() not in endings:
+        raise ConfigError(f"{option}: {path} ends in {path.suffix or 'nothing'!r}", remedy=remedy)
+
+
 def check_records_ending(option: str, path: Path) -> None:
     """Check that the ending says how to write records.
 
@@ -59,11 +82,9 @@ def check_records_ending(option: str, path: Path) -> None:
     Example:
         >>> check_records_ending("--output", Path("synthetic.parquet"))
     """
-    if path.suffix.lower() not in RECORD_ENDINGS:
-        raise ConfigError(
-            f"{option}: {path} ends in {path.suffix or 'nothing'!r}",
-            remedy="let it end in .csv or .parquet; the ending says how the records are written",
-        )
+    check_ending(
+        option, path, RECORD_ENDINGS, "let it end in .csv or .parquet; the ending says how the records are written"
+    )
 
 
 def check_report_ending(option: str, path: Path) -> None:
@@ -73,14 +94,6 @@ def check_report_ending(option: str, path: Path) -> None:
         ConfigError: The ending is neither ``.html`` nor ``.htm``.
 
     Example:
-        >>> check_report_ending("--report", Path("report.pdf"))
-        Traceback (most recent call last):
-            ...
-        hedgerow.errors.ConfigError: --report: report.pdf ends in '.pdf'
-          Remedy: let it end in .html; print the page to make another kind of file
+        >>> check_report_ending("--report", Path("report.html"))
     """
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise ConfigError(
-            f"{option}: {path} ends in {path.suffix or 'nothing'!r}",
-            remedy="let it end in .html; print the page to make another kind of file",
-        )
+    check_ending(option, path, (".html", ".htm"), "let it end in .html; print the page to make another kind of file")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,8 +25,8 @@ from hedgerow.cli.options import (
     WorkloadText,
     algorithm_of,
     budget_of,
-    naming_options,
     prepare,
+    read_data,
     split_names,
     warn_of_delta,
     workload_of,
@@ -90,11 +90,9 @@ def plan(
 def _count(
     shown: Output, data: Path, workload: Workload, *, columns: list[str] | None, count_column: str | None
 ) -> int:
-    from hedgerow.data.table import read_table
-
-    extra: Literal["error", "ignore"] = "error" if columns is None else "ignore"
-    with shown.busy(f"reading {data}"), naming_options(workload.domain.names):
-        return read_table(data, workload.domain, count_column=count_column, extra_columns=extra).total()
+    extra = "error" if columns is None else "ignore"
+    with shown.busy(f"reading {data}"):
+        return read_data(data, workload, count_column=count_column, extra_columns=extra).total()
 
 
 def _tell(shown: Output, plan: Outlined, budget: Budget, n: float) -> None:

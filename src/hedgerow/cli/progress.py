@@ -1,4 +1,4 @@
-"""A progress bar for the rounds of a run."""
+"""Progress bars: for the rounds of a run, and for the runs of a comparison."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from hedgerow.cli.console import Output
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.progress import ProgressCallback, RoundReport
+    from hedgerow.comparison import Step
+    from hedgerow.comparison.grid import Progress as RunsCallback
 
 
 @contextmanager
@@ -37,5 +39,29 @@ def showing_progress(output: Output) -> Iterator[ProgressCallback | None]:
             spent = f"{report.spent:.4g} of {report.limit:.4g} {report.unit}"
             chosen = "last fit" if report.round == report.rounds else report.chosen[:40]
             bar.update(task, completed=report.round, total=report.rounds, spent=spent, chosen=chosen)
+
+        yield advance
+
+
+@contextmanager
+def showing_runs(output: Output) -> Iterator[RunsCallback | None]:
+    """Give a callback that draws how many runs are over and what runs now, or None where nobody looks."""
+    if not output.shows_progress:
+        output.note("running")
+        yield None
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("run"),
+        MofNCompleteColumn(),
+        BarColumn(bar_width=None),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[now]}", markup=False),
+    )
+    with Progress(*columns, console=output.err, transient=True) as bar:
+        task = bar.add_task("", total=None, now="reading")
+
+        def advance(step: Step) -> None:
+            bar.update(task, completed=step.done, total=step.runs, now=step.text)
 
         yield advance

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, final
+from typing import TYPE_CHECKING, Annotated, final
 
 import typer
 
@@ -33,8 +33,8 @@ from hedgerow.cli.options import (
     WorkloadText,
     algorithm_of,
     budget_of,
-    naming_options,
     prepare,
+    read_data,
     split_names,
     warn_of_delta,
     workload_of,
@@ -166,20 +166,15 @@ def synth(
     names = split_names(columns)
     asked = workload_of(files.domain, names, workload)
     algorithm.check(asked, budget.regime)  # before a large table is read for nothing
-    extra: Literal["error", "ignore"] = "error" if names is None else "ignore"
+    extra = "error" if names is None else "ignore"
     with shown.busy(f"reading {data}"):
-        table = _read(data, asked, count_column=count_column, extra_columns=extra, coded=coded, show_values=show_values)
+        table = read_data(
+            data, asked, count_column=count_column, extra_columns=extra, coded=coded, show_values=show_values
+        )
     made = _run(shown, algorithm, table, workload=asked, budget=budget, seed=seed)
     _save(shown, made, files.release)
     with _keeping(shown, files.release):
         _write(shown, files, made, records, _exact_errors(table, made) if evaluate else None)
-
-
-def _read(data: Path, workload: Workload, **options: Any) -> Table:
-    from hedgerow.data.table import read_table
-
-    with naming_options(workload.domain.names):
-        return read_table(data, workload.domain, **options)
 
 
 def _run(

@@ -15,7 +15,7 @@ from hedgerow.algorithms.baselines import noisy_answers
 from hedgerow.algorithms.registry import names, parse
 from hedgerow.comparison.exact import Yardstick
 from hedgerow.comparison.journal import Key, keeping
-from hedgerow.comparison.outcome import Outcome, Setting, common_kind, measure_of
+from hedgerow.comparison.outcome import Outcome, Setting, amount_text, common_kind, measure_of
 from hedgerow.comparison.result import Comparison
 from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.privacy.budget import Budget
@@ -44,6 +44,11 @@ class Step:
     mechanism: str
     budget: Budget
     repeat: int
+
+    @property
+    def text(self) -> str:
+        """What is about to run, in a few words."""
+        return f"{self.mechanism}, {amount_text(self.budget)}, run {self.repeat}"
 
 
 Progress = Callable[[Step], None]

@@ -89,6 +89,16 @@ def amount_of(budget: Budget) -> float:
     return budget.rho if isinstance(budget, ZCDP) else budget.epsilon
 
 
+def amount_text(budget: Budget) -> str:
+    """The amount with its name.
+
+    Example:
+        >>> amount_text(ApproxDP(0.5, 1e-9))
+        'epsilon 0.5'
+    """
+    return f"{'rho' if isinstance(budget, ZCDP) else 'epsilon'} {amount_of(budget):g}"
+
+
 def common_kind(budgets: tuple[Budget, ...]) -> str:
     """The kind of all budgets.
 

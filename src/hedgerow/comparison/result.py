@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
 from hedgerow.comparison.journal import COLUMNS, budget_fields, measure_named, rows_of, text_of
 from hedgerow.comparison.outcome import METRICS, Outcome, Setting, amount_of
@@ -102,7 +102,7 @@ class Comparison:
         models = [(each.errors, each.seconds) for each in runs if each.ran]
         raw = [(each.raw, each.seconds) for each in runs if each.raw is not None]
         if models:
-            return [*_averages(f"{name}{RAW_SUFFIX}", budget, raw), *_averages(name, budget, models)]
+            return [*_averages(name, budget, models), *_averages(f"{name}{RAW_SUFFIX}", budget, raw)]
         reason = runs[0].reason if runs else "not run yet"
         return [Summary(name, budget, metric, 0, math.nan, math.nan, math.nan, 0.0, reason) for metric in METRICS[:1]]
 
@@ -140,6 +140,52 @@ class Comparison:
         with replacing(path) as beside:
             beside.write_text(text_of(rows, rows[0]), encoding="utf-8")
 
+    def plot(self, purpose: Literal["file", "page"] = "file") -> str:
+        """Error against budget as SVG, on logarithmic axes.
+
+        Args:
+            purpose: For a file of its own, or for a place in an HTML page.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+            ConfigError: No mechanism could run, so that there is nothing to draw.
+        """
+        from hedgerow.comparison.drawing import drawing_of
+
+        return drawing_of(self, purpose)
+
+    def write_plot(self, path: str | os.PathLike[str]) -> None:
+        """Write the drawing of `plot` as an SVG file.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+            ConfigError: No mechanism could run.
+            OSError: The file cannot be written.
+        """
+        text = self.plot()
+        with replacing(path) as beside:
+            beside.write_text(text, encoding="utf-8")
+
+    def write_page(self, path: str | os.PathLike[str]) -> None:
+        """Write one HTML page with the drawing and the table.
+
+        Raises:
+            MissingExtraError: jinja2 or matplotlib is not installed.
+            ConfigError: No mechanism could run.
+            OSError: The file cannot be written.
+        """
+        from hedgerow.comparison.drawing import page_of
+
+        text = page_of(self)
+        with replacing(path) as beside:
+            beside.write_text(text, encoding="utf-8")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Setting, averages and references for JSON, with the label."""
+        rows = [{**row, **_amounts(row)} for row in self._summary_rows()]
+        references = {name: dict(errors) for name, errors in self.references.items()}
+        return {"label": self.label, **asdict(self.setting), "averages": rows, "references": references}
+
     def _rows(self) -> list[dict[str, str]]:
         return [row for outcome in self.outcomes for row in rows_of(outcome, self.setting)]
 
@@ -167,6 +213,10 @@ def _typed(column: str, text: str) -> str | float | None:
     if column in _NUMBERS:
         return float(text) if text else None
     return text
+
+
+def _amounts(row: Mapping[str, Any]) -> dict[str, float | None]:
+    return {name: float(row[name]) if row[name] else None for name in ("epsilon", "delta", "rho")}
 
 
 def _averages(name: str, budget: Budget, runs: Sequence[tuple[Mapping[str, float], float]]) -> list[Summary]:

@@ -20,6 +20,8 @@ from hedgerow.release import Release
 from hedgerow.release.words import error_sentence
 
 if TYPE_CHECKING:
+    from jinja2 import Template
+
     from hedgerow.privacy.evaluation import ExactErrors
 
 CONFIDENCE = 0.95
@@ -72,16 +74,11 @@ def render_report(release: Release, *, exact: ExactErrors | None = None) -> str:
         MissingExtraError: jinja2 or matplotlib is not installed.
     """
     require_extra()
-    import jinja2
     from markupsafe import Markup
 
     from hedgerow.report.plots import fit_plot, spending_plot
 
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    environment.filters["number"] = _number
-    template = environment.from_string(Path(__file__).with_name("page.html").read_text(encoding="utf-8"))
+    template = page_template("page.html")
     looks = list(_measured(release))
     budget = release.budget
     return template.render(
@@ -96,6 +93,24 @@ def render_report(release: Release, *, exact: ExactErrors | None = None) -> str:
         attributes=[(attribute, _described(attribute)) for attribute in release.domain],
         confidence=CONFIDENCE,
     )
+
+
+def page_template(name: str) -> Template:
+    """A page of this folder, ready to be filled in; values are escaped, and the page's style is known as ``css``.
+
+    Args:
+        name: Of the file.
+    """
+    import jinja2
+    from markupsafe import Markup
+
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters["number"] = _number
+    folder = Path(__file__).parent
+    environment.globals["css"] = Markup((folder / "page.css").read_text(encoding="utf-8"))
+    return environment.from_string((folder / name).read_text(encoding="utf-8"))
 
 
 def _stamps(release: Release, exact: ExactErrors | None) -> list[str]:

@@ -22,6 +22,7 @@ PAPER = "#010207"
 """Background, to set a line off from what it crosses."""
 
 _COLOURS = {INK: "currentColor", BAR: "var(--bar)", NOISE: "var(--noise)", FAINT: "var(--faint)", PAPER: "var(--paper)"}
+_PRINTED = {INK: "#1d2329", BAR: "#2f6f9f", NOISE: "#b3470f", FAINT: "#e1e5ea", PAPER: "#ffffff"}
 _STYLE: Any = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
@@ -65,19 +66,45 @@ def svg_of(axes: Axes, description: str) -> str:
         ...     svg_of(Figure().add_subplot(), "an empty plot")[:40]
         '<svg role="img" aria-label="an empty plo'
     """
-    from html import escape
+    text = _drawn(axes, _COLOURS)
+    text = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", text)
+    text = re.sub(
+        r'<svg([^>]*?) width="[\d.]+pt" height="[\d.]+pt"', r"<svg\1", text, count=1
+    )  # the page sets the size
+    text = re.sub(r" font-family: [^;\"]*;?", "", text)  # the page's own font
+    return _described(text, description)
 
+
+def svg_file_of(axes: Axes, description: str) -> str:
+    """The figure of some axes as the text of an SVG file: dark lines on white paper.
+
+    Args:
+        axes: Made inside ``drawing_style``.
+        description: What it shows, for people who do not see it; plain text.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> with drawing_style("example"):
+        ...     "http://www.w3.org/2000/svg" in svg_file_of(Figure().add_subplot(), "an empty plot")
+        True
+    """
+    axes.figure.figure.set_facecolor(PAPER)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + _described(_drawn(axes, _PRINTED), description)
+
+
+def _drawn(axes: Axes, colours: dict[str, str]) -> str:
     buffer = StringIO()
     axes.figure.figure.savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", text)
-    text = re.sub(
-        r'<svg([^>]*?) width="[\d.]+pt" height="[\d.]+pt"', r"<svg\1", text, count=1
-    )  # the page sets the size
-    for sentinel, colour in _COLOURS.items():
-        text = text.replace(sentinel, colour)
-    text = re.sub(r" font-family: [^;\"]*;?", "", text)  # the page's own font
     text = re.sub(r"<style[^>]*>[^<]*</style>", "", text)  # it would hold for the whole page
+    for sentinel, colour in colours.items():
+        text = text.replace(sentinel, colour)
+    return text
+
+
+def _described(text: str, description: str) -> str:
+    from html import escape
+
     return text.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1)

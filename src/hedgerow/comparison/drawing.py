@@ -1,0 +1,85 @@
+"""From the averages of a comparison to its drawing and its page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from hedgerow.comparison.journal import measure_named
+from hedgerow.comparison.outcome import METRICS, RMSE, amount_of
+from hedgerow.comparison.words import headings_of, notes_of, rows_of, runs_text, title_of
+from hedgerow.errors import ConfigError
+from hedgerow.privacy.budget import ZCDP, ApproxDP
+
+if TYPE_CHECKING:
+    from hedgerow.comparison.outcome import Setting
+    from hedgerow.comparison.result import Comparison
+    from hedgerow.report.comparison_plot import Panel, Point
+
+TITLES = {"mean": "mean error", "largest": "largest error", "rmse": "root mean square error"}
+"""What the metrics are called."""
+
+
+def drawing_of(comparison: Comparison, purpose: Literal["file", "page"]) -> str:
+    """The drawing; see `Comparison.plot`."""
+    from hedgerow.report import require_extra
+    from hedgerow.report.comparison_plot import comparison_plot
+
+    require_extra()
+    if not comparison.series:
+        raise ConfigError("no mechanism could run, so there is nothing to draw", remedy="read the reasons in the table")
+    panels = [_panel(comparison, metric) for metric in METRICS if metric != RMSE]
+    return comparison_plot(panels, budget=budget_label(comparison), runs=_runs(comparison), purpose=purpose)
+
+
+def budget_label(comparison: Comparison) -> str:
+    """What is along the horizontal axis: the amount, and delta if there is one."""
+    budget = comparison.budgets[0]
+    unit = "rho" if isinstance(budget, ZCDP) else "epsilon"
+    delta = f" (delta = {budget.delta:g})" if isinstance(budget, ApproxDP) else ""
+    return f"privacy budget {unit}{delta}"
+
+
+def page_of(comparison: Comparison) -> str:
+    """The HTML page; see `Comparison.write_page`."""
+    from hedgerow.report.comparison_page import render_comparison
+
+    setting = comparison.setting
+    return render_comparison(
+        drawing=drawing_of(comparison, "page"),
+        title=title_of(comparison),
+        headings=headings_of(comparison),
+        rows=rows_of(comparison),
+        notes=notes_of(comparison),
+        facts={"workload": setting.workload, "budgets": setting.kind, "noise": _noise(setting)},
+    )
+
+
+def _noise(setting: Setting) -> str:
+    return "secure" if setting.seed is None else f"seeded with {setting.seed}"
+
+
+def _runs(comparison: Comparison) -> str:
+    runs = runs_text(comparison)
+    return runs if runs == "1 run" else f"band: 95% for the average of {runs}"
+
+
+def _panel(comparison: Comparison, metric: str) -> Panel:
+    from hedgerow.report.comparison_plot import Panel
+
+    return Panel(
+        TITLES[metric],
+        measure_named(comparison.setting, metric),
+        {name: _points(comparison, name, metric) for name in comparison.series},
+        {name: errors[metric] for name, errors in comparison.references.items()},
+        {},
+    )
+
+
+def _points(comparison: Comparison, name: str, metric: str) -> list[Point]:
+    from hedgerow.report.comparison_plot import Point
+
+    return [
+        Point(amount_of(each.budget), each.mean, each.low, each.high)
+        for each in comparison.summaries
+        if (each.mechanism, each.metric) == (name, metric) and each.runs
+    ]

@@ -1,0 +1,214 @@
+"""The drawing of a comparison: error against budget on logarithmic axes, legible without colours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, final
+
+from hedgerow.report.svg import INK, NOISE, PAPER, drawing_style, svg_file_of, svg_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+STAMP = "NOT PRIVATE: exact errors, for public or test data only"
+_PANEL = (4.2, 3.3)
+_LEGEND_ROW = 0.2
+_QUIET = "#7a828a"
+_LINES = ((0, (6, 3)), (0, (1, 2)), (0, (4, 2, 1, 2)))
+
+
+@final
+@dataclass(frozen=True)
+class Look:
+    """How a mechanism is drawn.
+
+    Attributes:
+        colour: From a palette that people with colour blindness tell apart.
+        marker: Of its points.
+        dashes: Of its line.
+        filled: Whether its points are.
+    """
+
+    colour: str
+    marker: str
+    dashes: Any
+    filled: bool = True
+
+
+LOOKS = {
+    "mwem": Look("#0072b2", "o", "solid"),
+    "pmw": Look("#d55e00", "s", (0, (6, 1.5))),
+    "dual-query": Look("#009e73", "^", (0, (6, 1.5, 1, 1.5))),
+    "small-db": Look("#b2559a", "D", (0, (1.5, 1.5))),
+    "laplace": Look("#d28f00", "v", (0, (4, 1, 1, 1, 1, 1))),
+    "gaussian": Look("#2f9bd6", "P", (0, (9, 2))),
+    "fourier": Look("#5a5a5a", "X", (0, (3, 1))),
+}
+"""The one home of colours and markers: a mechanism looks the same in every drawing."""
+
+_OTHERS = (
+    Look("#8a5a2b", "*", (0, (8, 1, 1, 1))),
+    Look("#4b4bb8", "p", (0, (2, 1))),
+    Look("#a02c2c", "h", (0, (5, 3))),
+)
+
+
+def looks_of(names: Iterable[str]) -> dict[str, Look]:
+    """How the mechanisms of a drawing look.
+
+    A mechanism with options, or its raw answers, has the colour and the marker of the mechanism with hollow points.
+
+    Args:
+        names: As in the drawing: ``"mwem"``, ``"mwem:rounds=30"``, ``"laplace (raw answers)"``, or names of one's own.
+
+    Example:
+        >>> found = looks_of(["laplace", "laplace (raw answers)"])
+        >>> [(look.marker, look.filled) for look in found.values()]
+        [('v', True), ('v', False)]
+    """
+    found: dict[str, Look] = {}
+    own: dict[str, Look] = {}
+    for name in names:
+        base = name.partition(" (")[0].partition(":")[0]
+        look = LOOKS.get(base) or own.setdefault(base, _OTHERS[len(own) % len(_OTHERS)])
+        found[name] = look if look not in found.values() else replace(look, filled=False, dashes=(0, (1, 1)))
+    return found
+
+
+@final
+@dataclass(frozen=True)
+class Point:
+    """An average error at one budget, with the ends of its interval."""
+
+    budget: float
+    mean: float
+    low: float
+    high: float
+
+
+@final
+@dataclass(frozen=True)
+class Panel:
+    """One metric.
+
+    Attributes:
+        title: Above the axes.
+        unit: What the errors are, along the axis.
+        curves: Points by the name of the mechanism.
+        lines: Errors that do not depend on a budget, by name.
+        bounds: Errors that no mechanism of some kind goes below, by name.
+    """
+
+    title: str
+    unit: str
+    curves: dict[str, Sequence[Point]]
+    lines: dict[str, float]
+    bounds: dict[str, Sequence[Point]]
+
+
+def comparison_plot(
+    panels: Sequence[Panel], *, budget: str, runs: str, purpose: Literal["file", "page"] = "file"
+) -> str:
+    """Draw a comparison as SVG.
+
+    Args:
+        panels: From left to right.
+        budget: What is along the horizontal axis.
+        runs: What the bands are, for the legend.
+        purpose: For a file of its own, or for a place in an HTML page.
+
+    Example:
+        >>> points = [Point(0.1, 0.05, 0.04, 0.06), Point(1.0, 0.01, 0.009, 0.011)]
+        >>> panel = Panel("mean", "total variation distance", {"mwem": points}, {"uniform": 0.6}, {})
+        >>> "NOT PRIVATE" in comparison_plot([panel], budget="epsilon", runs="5 runs")
+        True
+    """
+    with drawing_style("comparison"):
+        figure, axes = _figure(panels)
+        names = list(dict.fromkeys(name for panel in panels for name in panel.curves))
+        looks = looks_of(names)
+        for place, panel in zip(axes, panels, strict=True):
+            _draw(place, panel, looks)
+            place.set_xlabel(budget)
+        _legend(figure, axes, runs)
+        figure.suptitle(STAMP, x=0.01, ha="left", fontsize=9.5, fontweight="bold", color=NOISE)
+        description = f"errors of {', '.join(names)} against the privacy budget; not private"
+        return (svg_file_of if purpose == "file" else svg_of)(axes[0], description)
+
+
+def _figure(panels: Sequence[Panel]) -> tuple[Figure, list[Axes]]:
+    from matplotlib.figure import Figure
+
+    entries = len({name for panel in panels for name in (*panel.curves, *panel.lines, *panel.bounds)}) + 1
+    rows = -(-entries // _columns(len(panels)))
+    width, height = _PANEL
+    figure = Figure(figsize=(width * max(len(panels), 2), height + _LEGEND_ROW * rows + 0.35), layout="constrained")
+    return figure, list(figure.subplots(1, len(panels), squeeze=False)[0])
+
+
+def _columns(panels: int) -> int:
+    return 3 if panels <= 2 else 4
+
+
+def _draw(axes: Axes, panel: Panel, looks: dict[str, Look]) -> None:
+    for dashes, (name, value) in zip(_LINES, panel.lines.items(), strict=False):
+        axes.axhline(value, color=_QUIET, linewidth=1.1, linestyle=dashes, label=name)
+    for name, points in panel.bounds.items():
+        axes.plot([p.budget for p in points], [p.mean for p in points], color=INK, linewidth=1.0, label=name)
+    for name, points in panel.curves.items():
+        _curve(axes, name, points, looks[name])
+    axes.set(xscale="log", yscale="log", ylabel=panel.unit)
+    axes.set_title(panel.title, loc="left", fontsize=9.5)
+    _ticks(axes, sorted({point.budget for points in panel.curves.values() for point in points}))
+
+
+def _curve(axes: Axes, name: str, points: Sequence[Point], look: Look) -> None:
+    budgets = [point.budget for point in points]
+    low, high = [point.low for point in points], [point.high for point in points]
+    if len(points) > 1:
+        axes.fill_between(budgets, low, high, color=look.colour, alpha=0.16, linewidth=0)
+    axes.vlines(budgets, low, high, color=look.colour, linewidth=1.0)
+    axes.plot(
+        budgets,
+        [point.mean for point in points],
+        color=look.colour,
+        marker=look.marker,
+        markersize=5.5,
+        markerfacecolor=look.colour if look.filled else PAPER,
+        markeredgewidth=1.1,
+        linestyle=look.dashes,
+        linewidth=1.5,
+        label=name,
+    )
+
+
+def _ticks(axes: Axes, budgets: list[float]) -> None:
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+    def plain(value: float, _: Any) -> str:
+        return f"{value:.12g}"
+
+    axes.xaxis.set_major_locator(FixedLocator(budgets))
+    axes.xaxis.set_minor_locator(NullLocator())
+    if budgets:
+        room = (budgets[-1] / budgets[0]) ** 0.06 if len(budgets) > 1 else 3.0
+        axes.set_xlim(budgets[0] / room, budgets[-1] * room)
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high > 1000 * low else (1.0, 2.0, 5.0), numticks=12))
+    axes.yaxis.set_minor_locator(NullLocator())
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(plain))
+
+
+def _legend(figure: Figure, axes: Sequence[Axes], runs: str) -> None:
+    from matplotlib.patches import Patch
+
+    entries: dict[str, Any] = {
+        label: handle for place in axes for handle, label in zip(*place.get_legend_handles_labels(), strict=True)
+    }
+    order = sorted(entries, key=lambda label: entries[label].get_color() in (_QUIET, INK))
+    handles = [*(entries[label] for label in order), Patch(color=_QUIET, alpha=0.3)]
+    columns = _columns(len(axes))
+    figure.legend(handles, [*order, runs], loc="outside lower left", ncols=columns, fontsize=8.5, handlelength=3.4)
