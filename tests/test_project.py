@@ -37,6 +37,7 @@ def test_the_tools_lock_agrees_with_the_users_lock() -> None:
 def test_public_names_are_pinned() -> None:
     assert set(hedgerow.__all__) == {
         "MWEM",
+        "ZCDP",
         "ApproxDP",
         "Binned",
         "Categorical",
@@ -55,10 +56,10 @@ def test_public_names_are_pinned() -> None:
         "Records",
         "Release",
         "SeededNoise",
+        "SmallDB",
         "Sweeps",
         "Table",
         "Workload",
-        "ZCDP",
         "__version__",
         "compare",
         "errors",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hedgerow.algorithms.mw import MultiplicativeWeights
     from hedgerow.algorithms.mwem import MWEM
     from hedgerow.algorithms.pmw_offline import OfflinePMW
+    from hedgerow.algorithms.small_db import SmallDB
     from hedgerow.attribute import Binned, Categorical, IntegerRange
     from hedgerow.comparison import Comparison, compare
     from hedgerow.data.table import Table, read_table
@@ -53,6 +54,7 @@ _HOMES = {
     "Records": "records",
     "Release": "release",
     "SeededNoise": "privacy.noise",
+    "SmallDB": "algorithms.small_db",
     "Sweeps": "models.refit",
     "Table": "data.table",
     "Workload": "queries.workload",
@@ -86,6 +88,7 @@ __all__ = [
     "Records",
     "Release",
     "SeededNoise",
+    "SmallDB",
     "Sweeps",
     "Table",
     "Workload",

@@ -1,0 +1,307 @@
+"""SmallDB: the best small database, by the exponential mechanism (theory.md section 8).
+
+A. Blum, K. Ligett, A. Roth, "A Learning Theory Approach to Noninteractive Database Privacy", STOC 2008; algorithm 4
+("SmallDB") in C. Dwork, A. Roth, "The Algorithmic Foundations of Differential Privacy", 2014. Every multiset y of k
+records is a candidate, with score ``-max over q of |q(B) - (n / k) q(y)|`` in counts; one is chosen with probability
+proportional to ``exp(epsilon score / (2 Delta))``. Some multiset of k records answers all queries within alpha as soon
+as ``k > ln(2 |Q|) / (2 alpha^2)`` (Hoeffding's inequality, for k records drawn from the table), so that the chosen one
+errs by at most ``alpha + 2 (k ln|X| + ln(1 / beta)) / (epsilon n)``, as a fraction.
+
+There are ``C(|X| + k - 1, k)`` such multisets, and all of them are scored: this is the yardstick of theory, for tiny
+domains. Departures: under "add-remove" n is measured first; queries of width w need ``w^2`` times as many records;
+without alpha and k, k is the size whose bound is smallest among those that can be enumerated.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from hedgerow.algorithms.algorithm import check_domain, make_release, open_curator, plain_parameters
+from hedgerow.algorithms.bounds import BETA
+from hedgerow.algorithms.enumeration import answers_of, databases, error_of_size, n_databases, size_for
+from hedgerow.algorithms.outline import Outline
+from hedgerow.algorithms.progress import ProgressCallback, RoundReport
+from hedgerow.algorithms.schedule import Charges, total_error
+from hedgerow.errors import ConfigError
+from hedgerow.memory import available_bytes
+from hedgerow.models.empirical import Empirical
+from hedgerow.models.memory import SHARE
+from hedgerow.privacy.budget import Budget, Regime
+from hedgerow.privacy.lattice import LARGEST_MASS
+from hedgerow.privacy.selection import ExponentialMechanism
+from hedgerow.queries.workload import Workload
+
+if TYPE_CHECKING:
+    from hedgerow.privacy.curator import Curator
+    from hedgerow.privacy.noise import NoiseSource
+    from hedgerow.release import Release
+
+LARGEST_MATRIX = 2**27
+"""Answers of all databases together: one gigabyte."""
+
+
+@final
+@dataclass(frozen=True)
+class SmallDB:
+    """Configuration of SmallDB; holds no data and can be used for any number of runs.
+
+    Weights of the workload are not looked at, and a whole marginal counts as its cells: what is small at the end is the
+    largest error of a single query.
+
+    Attributes:
+        alpha: Error, as a fraction, that some database of the enumerated size must reach on every query; sets k.
+        size: k itself, instead of alpha. Without either, the k whose bound is smallest.
+        beta: Probability that the error bound may fail.
+        max_candidates: Most databases that may be enumerated.
+        total_share: Share of the budget for the noisy number of records, spent under "add-remove" only.
+        error_share: Share of the budget for the noisy error of the workload at the end; 0 leaves it out.
+
+    Example:
+        >>> import hedgerow
+        >>> import pyarrow as pa
+        >>> domain = hedgerow.Domain((hedgerow.Categorical("sex", ("F", "M")), hedgerow.IntegerRange("age", 0, 2)))
+        >>> table = hedgerow.read_table(pa.table({"sex": ["F", "M"] * 400, "age": [0, 1, 2, 2] * 200}), domain)
+        >>> workload = hedgerow.Workload.marginals(domain, order=2)
+        >>> release = SmallDB(size=4).run(table, workload, hedgerow.PureDP(1.0), noise=hedgerow.SeededNoise(0))
+        >>> release.model.codes.tolist()
+        [[0, 0], [0, 2], [1, 1], [1, 2]]
+    """
+
+    alpha: float | None = None
+    size: int | None = None
+    beta: float = BETA
+    max_candidates: int = 100_000
+    total_share: float = 0.02
+    error_share: float = 0.03
+
+    def __post_init__(self) -> None:
+        """Check every number.
+
+        Raises:
+            ConfigError: One is out of its range, or both alpha and a size are given.
+        """
+        if self.alpha is not None and self.size is not None:
+            raise ConfigError("SmallDB takes an alpha or a size, not both", remedy="leave one of them out")
+        if self.alpha is not None and not 0.0 < self.alpha < 1.0:
+            raise ConfigError(f"alpha is a fraction, not {self.alpha!r}", remedy="give a number between 0 and 1")
+        for name in ("size", "max_candidates"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise ConfigError(f"{name} = {value!r} is no whole number from 1 on", remedy="give one")
+        if not 0.0 < self.beta < 1.0:
+            raise ConfigError(f"beta is a probability, not {self.beta!r}", remedy="give a number between 0 and 1")
+        if not (0.0 < self.total_share < 1.0 and 0.0 <= self.error_share < 1.0 - self.total_share):
+            shares = f"total_share = {self.total_share!r} and error_share = {self.error_share!r}"
+            raise ConfigError(
+                f"{shares} leave nothing for the choice",
+                remedy="give a total_share above 0, and an error_share from 0 on, that sum to less than 1",
+            )
+
+    def check(self, workload: Workload, regime: Regime) -> None:
+        """Refuse databases that are too many to enumerate, before anything is read or spent.
+
+        Args:
+            workload: What the release should answer well.
+            regime: Of the budget; any will do.
+
+        Raises:
+            ConfigError: There are more databases than ``max_candidates``, or their answers would not fit into memory.
+        """
+        cells, size = workload.domain.size, self.smallest_size(workload)
+        number = n_databases(cells, size)
+        if number > self.max_candidates:
+            raise ConfigError(
+                f"there are {_number(number)} databases of {size:,} records over {cells:,} cells, more than "
+                f"max_candidates = {self.max_candidates:,}",
+                remedy=self._remedy(workload),
+            )
+        if number * workload.n_queries > LARGEST_MATRIX:
+            raise ConfigError(
+                f"{number:,} databases have {number * workload.n_queries:,} answers together",
+                remedy="ask fewer queries, or allow a larger error",
+            )
+
+    def _remedy(self, workload: Workload) -> str:
+        if (size := self._largest_size(workload)) == 0:
+            return "SmallDB is for tiny domains: name fewer attributes, coarsen them, or use MWEM"
+        reached = error_of_size(workload, size)
+        return (
+            f"at most {size:,} records can be enumerated, for which alpha must pass {reached:.3g}; "
+            "name fewer attributes, or use MWEM"
+        )
+
+    def smallest_size(self, workload: Workload) -> int:
+        """The number of records that is asked for; 1 where it is chosen among all that can be enumerated."""
+        if self.alpha is not None:
+            return size_for(workload, self.alpha)
+        return 1 if self.size is None else self.size
+
+    def _largest_size(self, workload: Workload) -> int:
+        """The largest k that can be enumerated; 0 where none can."""
+        most, size = min(self.max_candidates, LARGEST_MATRIX // workload.n_queries), 0
+        while size < 1_000 and n_databases(workload.domain.size, size + 1) <= most:
+            size += 1
+        return size
+
+    def chosen_size(self, workload: Workload, budget: Budget, charge: float, total: float) -> int:
+        """The number of records k.
+
+        Args:
+            workload: What the release should answer well.
+            budget: Of the run.
+            charge: What the selection may spend.
+            total: Number of records, public or noisy.
+        """
+        if self.alpha is not None or self.size is not None:
+            return self.smallest_size(workload)
+        sizes = range(1, self._largest_size(workload) + 1)
+        return min(
+            sizes, key=lambda size: sum(error_bound(self, workload, budget, charge=charge, total=total, size=size))
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        """The configuration as plain values, for the release.
+
+        Example:
+            >>> SmallDB(alpha=0.25).parameters()["alpha"]
+            0.25
+        """
+        return plain_parameters(self)
+
+    def run(
+        self,
+        source: Any,  # a CountSource; that name lives in data/, which algorithms do not import
+        workload: Workload,
+        budget: Budget,
+        *,
+        noise: NoiseSource | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> Release:
+        """Make a release of a private table.
+
+        Args:
+            source: The private table, as ``read_table`` gives it; only the curator ever sees it.
+            workload: What the release should answer well.
+            budget: What may be spent, and between which tables.
+            noise: Source of noise; the secure one unless given. A seeded source makes the release not private.
+            progress: Called once, after the choice.
+
+        Returns:
+            The release; its model is an `Empirical` over the chosen records.
+
+        Raises:
+            ConfigError: See `check`.
+        """
+        return self.run_with(open_curator(source, workload, budget, noise), workload, progress)
+
+    def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
+        """As `run`, with a curator that the caller made; its whole remaining budget is spent.
+
+        Args:
+            curator: Stands before the private table.
+            workload: What the release should answer well.
+            progress: Called once, after the choice.
+        """
+        check_domain(curator, workload)
+        self.check(workload, curator.regime)
+        charges = self._charges(curator.ledger.remaining, curator.budget)
+        # The noise of a tiny budget can pass every size that a table can have.
+        total = min(curator.total(charges.total), (1.0 - 1e-6) * LARGEST_MASS)
+        queries = workload.by_query()
+        size = self.chosen_size(workload, curator.budget, charges.rounds, total)
+        cells = databases(workload.domain.size, size)
+        answers = np.clip(answers_of(queries, cells) * (total / size), -LARGEST_MASS, LARGEST_MASS)
+        chosen = curator.select_database(queries, answers, charges.rounds)
+        codes = np.stack(np.unravel_index(cells[chosen], workload.domain.shape), axis=1)
+        if progress is not None:
+            ledger, text = curator.ledger, f"one of {len(cells):,} databases of {size:,} records"
+            progress(RoundReport(1, 1, ledger.spent, ledger.limit, ledger.unit, text, math.nan))
+        return make_release(
+            curator, workload, Empirical(workload.domain, total, codes), name="SmallDB",
+            parameters={**self.parameters(), "size": size}, error_charge=charges.error,
+        )  # fmt: skip
+
+    def _charges(self, limit: float, budget: Budget) -> Charges:
+        return Charges.split(limit, budget.neighbours, total=self.total_share, initial=0.0, error=self.error_share)
+
+    def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
+        """What a run would need, spend and promise; nothing is read and nothing is spent.
+
+        Args:
+            workload: What the release should answer well.
+            budget: What may be spent.
+            total: A public guess of the number of records.
+
+        Example:
+            >>> from hedgerow.attribute import IntegerRange
+            >>> from hedgerow.domain import Domain
+            >>> from hedgerow.privacy.budget import PureDP
+            >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 1) for name in "ab"), 2)
+            >>> plan = SmallDB(alpha=0.25).plan(workload, PureDP(1.0, "replace"), total=1000)
+            >>> plan.facts["size"], plan.facts["databases"], round(plan.facts["bound"])
+            (17, 1140, 302)
+        """
+        self.check(workload, budget.regime)
+        charges = self._charges(budget.limit, budget)
+        size = self.chosen_size(workload, budget, charges.rounds, max(1.0, total))
+        return _outline(self, workload, budget, charges=charges, total=max(1.0, total), size=size)
+
+
+def error_bound(
+    config: SmallDB, workload: Workload, budget: Budget, *, charge: float, total: float, size: int
+) -> tuple[float, float]:
+    """The two parts of the error bound, in counts: of the best database of k records, and of choosing it.
+
+    ``n alpha_k`` with ``alpha_k = w sqrt(ln(2 |Q|) / (2 k))``, and ``2 Delta (k ln|X| + ln(1 / beta)) / epsilon``.
+
+    Args:
+        config: Its beta is the probability that the second part may fail.
+        workload: What the release should answer well.
+        budget: Of the run.
+        charge: What the selection may spend.
+        total: Number of records n.
+        size: Number of records k of a database.
+    """
+    sensitivity = float(workload.by_query().sensitivities(budget.neighbours).max())
+    scale = ExponentialMechanism.for_charge(budget.regime, charge, sensitivity).scale
+    choice = scale * (size * math.log(workload.domain.size) + math.log(1.0 / config.beta))
+    return total * error_of_size(workload, size), choice
+
+
+def _outline(
+    config: SmallDB, workload: Workload, budget: Budget, *, charges: Charges, total: float, size: int
+) -> Outline:
+    number, cells = n_databases(workload.domain.size, size), workload.domain.size
+    best, choice = error_bound(config, workload, budget, charge=charges.rounds, total=total, size=size)
+    noisy = 0.5 * total_error(budget, charges.total, 0.1 * config.beta)
+    magnitude = max(max(abs(low), abs(high)) for low, high in (family.bounds for family in workload.families))
+    bound, failure = best + choice + magnitude * noisy, config.beta + (0.1 * config.beta if noisy else 0.0)
+    needed = 8 * (number * (workload.n_queries + size) + cells * workload.n_queries)
+    shares = (
+        f"number of records {charges.total:.4g}, selection {charges.rounds:.4g}, error estimate {charges.error:.4g}"
+    )
+    text = (
+        ("memory", f"{needed / 2**20:,.1f} MiB for {number:,} databases of {size:,} records over {cells:,} cells"),
+        ("charges", f"{budget.limit:.6g} {budget.unit}: {shares}"),
+        ("bound", f"no query errs by more than {bound:,.0f} counts, except with probability {failure:.3g}"),
+        ("", f"of which {best:,.0f} for having {size:,} records only, and {choice:,.0f} for choosing privately"),
+    )
+    facts = {
+        "size": size,
+        "databases": number,
+        "alpha": best / total,
+        "charge": charges.rounds,
+        "unit": budget.unit,
+        "bound": bound,
+        "bound_parts": {"database": best, "choice": choice, "total": magnitude * noisy},
+        "failure": failure,
+    }
+    return Outline(text, facts, needed, int(SHARE * available_bytes()))
+
+
+def _number(number: int) -> str:
+    return f"{number:,}" if number < 10**12 else f"about 10^{len(str(number)) - 1}"
