@@ -36,8 +36,8 @@ class Entry:
         regimes: Budgets that it can be run under.
 
     Example:
-        >>> entry("mwem").options
-        ('rounds',)
+        >>> entry("laplace").options
+        ('by', 'error_share')
     """
 
     name: str
@@ -60,11 +60,11 @@ class Entry:
         Example:
             >>> entry("mwem").make({"rounds": 12}).parameters()["rounds"]
             12
-            >>> entry("mwem").make({"alpha": 0.1})
+            >>> entry("laplace").make({"alpha": 0.1})
             Traceback (most recent call last):
                 ...
-            hedgerow.errors.ConfigError: mwem takes no option alpha
-              Remedy: leave it out; mwem takes rounds
+            hedgerow.errors.ConfigError: laplace takes no option alpha
+              Remedy: leave it out; laplace takes by and error_share
         """
         given = dict(options or {})
         for option in given:
@@ -81,13 +81,21 @@ ENTRIES = (
         "measures what it answers worst, round by round: the first choice for synthetic records",
         "mwem",
         "MWEM",
-        options=("rounds",),
+        options=("rounds", "selection_share", "step", "output", "initial", "law"),
+    ),
+    Entry(
+        "pmw",
+        "as mwem, but stops as soon as a noisy answer shows that all are within a promised error",
+        "pmw_offline",
+        "OfflinePMW",
+        options=("alpha", "rounds", "step", "beta"),
     ),
     Entry(
         "laplace",
         "measures everything once with Laplace noise and fits a model to it: good for small workloads",
         "baselines",
         "IndependentNoise",
+        options=("by", "error_share"),
         fixed=(("noise", NoiseKind.LAPLACE),),
     ),
     Entry(
@@ -95,6 +103,7 @@ ENTRIES = (
         "the same with Gaussian noise, far smaller when much is measured; needs a delta or a rho",
         "baselines",
         "IndependentNoise",
+        options=("by", "error_share"),
         fixed=(("noise", NoiseKind.GAUSSIAN),),
         regimes=(Regime.ZCDP,),
     ),

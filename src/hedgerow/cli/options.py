@@ -270,11 +270,13 @@ def algorithm_of(mechanism: str, rounds: str | None = None, alpha: float | None 
         12
     """
     given: dict[str, Any] = {"rounds": _rounds_of(rounds), "alpha": alpha}
-    options = {option: value for option, value in given.items() if value is not None}
     chosen = entry(mechanism)
+    takes = (
+        " and ".join(f"--{option}" for option in given if option in chosen.options) or "neither --rounds nor --alpha"
+    )
+    options = {option: value for option, value in given.items() if value is not None}
     for option in options:
         if option not in chosen.options:
-            takes = " and ".join(f"--{each}" for each in chosen.options) or "neither --rounds nor --alpha"
             raise typer.BadParameter(f"--mechanism {mechanism} takes no --{option}; it takes {takes}")
     return chosen.make(options)
 

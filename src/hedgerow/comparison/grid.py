@@ -109,8 +109,7 @@ def compare(
             if progress is not None:
                 progress(step)
             journal.add(grid.run(step))
-        outcomes = tuple(outcome for outcome in journal.known.values() if grid.holds(outcome))
-    return Comparison(grid.setting, outcomes, grid.references())
+    return Comparison(grid.setting, grid.outcomes(journal.known), grid.references())
 
 
 def _named(algorithms: Iterable[str] | Mapping[str, Algorithm]) -> dict[str, Algorithm]:
@@ -164,16 +163,20 @@ class Grid:
         Args:
             known: Outcomes so far; it grows while the steps are taken.
         """
-        cells = list(product(range(1, self._repeats + 1), self._budgets, self._algorithms))
-        for done, (repeat, budget, name) in enumerate(cells):
-            refused = any((name, budget, r) in known and not known[name, budget, r].ran for r in range(1, repeat))
-            if (name, budget, repeat) not in known and not refused:
+        cells = self._cells()
+        for done, key in enumerate(cells):
+            name, budget, repeat = key
+            before = (known.get((name, budget, earlier)) for earlier in range(1, repeat))
+            if key not in known and all(outcome is None or outcome.ran for outcome in before):
                 yield Step(done, len(cells), name, budget, repeat)
 
-    def holds(self, outcome: Outcome) -> bool:
-        """Whether an outcome, perhaps of an earlier call, belongs to this grid."""
-        asked = outcome.mechanism in self._algorithms and outcome.budget in self._budgets
-        return asked and outcome.repeat <= self._repeats
+    def outcomes(self, known: Mapping[Key, Outcome]) -> tuple[Outcome, ...]:
+        """Those of the known outcomes, perhaps of an earlier call with other mechanisms, that belong to this grid."""
+        return tuple(known[key] for key in self._cells() if key in known)
+
+    def _cells(self) -> list[Key]:
+        runs = product(range(1, self._repeats + 1), self._budgets, self._algorithms)
+        return [(name, budget, repeat) for repeat, budget, name in runs]
 
     def run(self, step: Step) -> Outcome:
         """Run one mechanism, and measure how far off its release is."""

@@ -43,7 +43,7 @@ LOOKS = {
     "dual-query": Look("#009e73", "^", (0, (6, 1.5, 1, 1.5))),
     "small-db": Look("#b2559a", "D", (0, (1.5, 1.5))),
     "laplace": Look("#d28f00", "v", (0, (4, 1, 1, 1, 1, 1))),
-    "gaussian": Look("#2f9bd6", "P", (0, (9, 2))),
+    "gaussian": Look("#7a4a1e", "P", (0, (9, 2))),
     "fourier": Look("#5a5a5a", "X", (0, (3, 1))),
 }
 """The one home of colours and markers: a mechanism looks the same in every drawing."""
@@ -140,11 +140,13 @@ def comparison_plot(
 
 def _figure(panels: Sequence[Panel]) -> tuple[Figure, list[Axes]]:
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     entries = len({name for panel in panels for name in (*panel.curves, *panel.lines, *panel.bounds)}) + 1
     rows = -(-entries // _columns(len(panels)))
     width, height = _PANEL
-    figure = Figure(figsize=(width * max(len(panels), 2), height + _LEGEND_ROW * rows + 0.35), layout="constrained")
+    size = (width * max(len(panels), 2), height + _LEGEND_ROW * rows + 0.35)
+    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.12))
     return figure, list(figure.subplots(1, len(panels), squeeze=False)[0])
 
 
