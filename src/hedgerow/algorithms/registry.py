@@ -91,6 +91,13 @@ ENTRIES = (
         options=("alpha", "rounds", "step", "beta"),
     ),
     Entry(
+        "small-db",
+        "chooses the best of all databases of a few records: a yardstick of theory, for tiny domains",
+        "small_db",
+        "SmallDB",
+        options=("alpha", "size", "beta", "max_candidates"),
+    ),
+    Entry(
         "laplace",
         "measures everything once with Laplace noise and fits a model to it: good for small workloads",
         "baselines",

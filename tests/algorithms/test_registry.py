@@ -1,0 +1,99 @@
+"""Every algorithm that can be named keeps the promises of the registry and of the protocol, from plan to report."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hedgerow.algorithms.registry import ENTRIES, Entry, entry, names, parse
+from hedgerow.errors import ConfigError, HedgerowError
+from hedgerow.privacy.budget import ApproxDP, Budget, PureDP, Regime
+from hedgerow.privacy.noise import SeededNoise
+from hedgerow.queries.workload import Workload
+from hedgerow.release import Release
+from hedgerow.report import render_report
+from tests.privacy.tables import DenseCounts, binary
+
+DOMAIN = binary(3)
+WORKLOAD = Workload.marginals(DOMAIN, 2)
+BUDGETS: dict[Regime, Budget] = {Regime.PURE: PureDP(1.0), Regime.ZCDP: ApproxDP(1.0, 1e-6)}
+EACH = pytest.mark.parametrize("each", ENTRIES, ids=lambda each: each.name)
+RUNS = [pytest.param(each, regime, id=f"{each.name}-{regime}") for each in ENTRIES for regime in each.regimes]
+
+
+def table() -> DenseCounts:
+    return DenseCounts(DOMAIN, np.array([300, 20, 40, 140, 60, 10, 30, 400]))
+
+
+def test_names_are_words_joined_by_hyphens_and_each_once() -> None:
+    assert len(set(names())) == len(names())
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", name) for name in names())
+
+
+@EACH
+def test_options_are_fields_and_summaries_are_sentences_without_a_stop(each: Entry) -> None:
+    known = {field.name for field in fields(each.make())}  # type: ignore[arg-type]  # all are dataclasses
+    assert set(each.options) | {name for name, _ in each.fixed} <= known
+    assert not each.summary.endswith(".")
+
+
+@EACH
+def test_the_stated_regimes_are_those_that_it_can_be_run_under(each: Entry) -> None:
+    for regime in Regime:
+        if regime in each.regimes:
+            each.make().check(WORKLOAD, regime)
+        else:
+            with pytest.raises(ConfigError) as caught:
+                each.make().check(WORKLOAD, regime)
+            assert caught.value.remedy
+
+
+@pytest.mark.parametrize(("each", "regime"), RUNS)
+def test_plans_can_be_read(each: Entry, regime: Regime) -> None:
+    plan = each.make().plan(WORKLOAD, BUDGETS[regime], 1000.0)
+    assert plan.fits
+    assert plan.to_dict()
+    for word, sentence in plan.lines(1000.0):
+        assert len(word) <= 8
+        assert sentence
+
+
+@pytest.mark.parametrize(("each", "regime"), RUNS)
+def test_runs_end_in_a_release_that_is_saved_sampled_and_reported(each: Entry, regime: Regime, tmp_path: Path) -> None:
+    told: list[float] = []
+    release = each.make().run(
+        table(), WORKLOAD, BUDGETS[regime], noise=SeededNoise(0), progress=lambda report: told.append(report.spent)
+    )
+    assert 0.0 < release.spent <= BUDGETS[regime].limit * (1 + 1e-12)
+    assert told == sorted(told)
+    assert told
+    release.save(tmp_path / "made.release")
+    loaded = Release.load(tmp_path / "made.release")
+    assert loaded.provenance.parameters == release.provenance.parameters
+    assert np.allclose(WORKLOAD.answers(loaded.model), WORKLOAD.answers(release.model))
+    assert len(loaded.sample(50)) == 50
+    assert loaded.answer("a = 1").value >= 0.0
+    assert "NOT PRIVATE: seeded" in render_report(loaded)
+
+
+def test_unknown_names_and_options_are_told_with_what_there_is() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'gaussian'") as caught:
+        entry("gausian")
+    assert all(name in caught.value.remedy for name in names())
+    with pytest.raises(ConfigError, match="mwem takes no option alpha") as caught:
+        parse("mwem:alpha=0.1")
+    assert "mwem takes rounds" in caught.value.remedy
+    with pytest.raises(ConfigError, match="is no option"):
+        parse("mwem:30")
+    with pytest.raises(HedgerowError):
+        parse("mwem:rounds=many")
+
+
+def test_texts_with_options_are_read() -> None:
+    assert parse("mwem: rounds = 7 : selection_share=0.25").parameters()["selection_share"] == 0.25
+    assert parse("mwem:rounds=bound").parameters()["rounds"] == "bound"
+    assert parse("laplace").parameters()["noise"] == "laplace"
