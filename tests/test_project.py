@@ -51,6 +51,8 @@ def test_public_names_are_pinned() -> None:
         "MultiplicativeWeights",
         "Neighbours",
         "OfflinePMW",
+        "OnlinePMW",
+        "OnlineSession",
         "Proximal",
         "PureDP",
         "Records",

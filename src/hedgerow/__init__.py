@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from hedgerow.algorithms.game import GameSolution, solve_game
     from hedgerow.algorithms.mw import MultiplicativeWeights
     from hedgerow.algorithms.mwem import MWEM
+    from hedgerow.algorithms.online_session import OnlineSession
     from hedgerow.algorithms.pmw_offline import OfflinePMW
+    from hedgerow.algorithms.pmw_online import OnlinePMW
     from hedgerow.algorithms.small_db import SmallDB
     from hedgerow.attribute import Binned, Categorical, IntegerRange
     from hedgerow.comparison import Comparison, compare
@@ -49,6 +51,8 @@ _HOMES = {
     "MultiplicativeWeights": "algorithms.mw",
     "Neighbours": "queries.sensitivity",
     "OfflinePMW": "algorithms.pmw_offline",
+    "OnlinePMW": "algorithms.pmw_online",
+    "OnlineSession": "algorithms.online_session",
     "Proximal": "models.refit",
     "PureDP": "privacy.budget",
     "Records": "records",
@@ -83,6 +87,8 @@ __all__ = [
     "MultiplicativeWeights",
     "Neighbours",
     "OfflinePMW",
+    "OnlinePMW",
+    "OnlineSession",
     "Proximal",
     "PureDP",
     "Records",

@@ -193,5 +193,13 @@ class ReleaseVersionError(ReleaseError):
     """The file was written in a format that this version does not read."""
 
 
+class SessionError(HedgerowError):
+    """A session cannot be saved, or cannot be gone on with as asked."""
+
+
+class DamagedSessionError(SessionError):
+    """The file is not a session, is truncated, or was changed after it was written."""
+
+
 class MissingExtraError(HedgerowError, ImportError):
     """An optional part of Hedgerow is not installed."""

@@ -10,13 +10,14 @@ from pathlib import Path
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[Path]:
     """Give a path beside the target to write to; on success it takes the target's name in one step.
 
     If the body fails or is interrupted, what was written is removed and the target is as it was.
 
     Args:
         path: The target. Its folder must exist.
+        private: Whether only the owner may read and write the file (mode 0600), from its first byte on.
 
     Example:
         >>> import tempfile
@@ -36,7 +37,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield beside
         with beside.open("rb") as written:
             os.fsync(written.fileno())
-        beside.chmod(0o666 & ~_umask())
+        if not private:
+            beside.chmod(0o666 & ~_umask())
         beside.replace(target)
     finally:
         beside.unlink(missing_ok=True)

@@ -1,8 +1,8 @@
 """One zip file of a JSON text and numpy arrays, whose every byte of content is checked before it is used.
 
-The zip comment holds the SHA-256 of ``release.json``, which holds the size and the SHA-256 of every array. The
-checksums find damage; they are no signature, and say nothing about who wrote the file. Arrays are read when
-they are asked for, and never unpickled. Equal content gives equal bytes.
+The zip comment holds the SHA-256 of ``release.json`` (``session.json`` in the files of sessions), which holds the size
+and the SHA-256 of every array. The checksums find damage; they are no signature, and say nothing about who wrote the
+file. Arrays are read when they are asked for, and never unpickled. Equal content gives equal bytes.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from hedgerow.errors import DamagedReleaseError, ReleaseError, ReleaseVersionError
 from hedgerow.files import replacing
 
-FORMAT = "hedgerow-release"
 VERSION = 1
-HEAD = "release.json"
+RELEASE = "release"
+"""What is in most containers; sessions are the other kind."""
 
 Array = NDArray[Any]
 
@@ -49,27 +49,36 @@ _ZIP_FAULTS = (
 )
 
 
-def write_container(path: str | os.PathLike[str], content: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+def write_container(
+    path: str | os.PathLike[str],
+    content: Mapping[str, Any],
+    arrays: Mapping[str, Array],
+    *,
+    kind: str = RELEASE,
+    private: bool = False,
+) -> None:
     """Write the file in one step: a reader sees the old file or the whole new one.
 
     Args:
         path: Target; its folder must exist.
         content: What JSON can hold.
         arrays: Arrays of numbers, by name.
+        kind: What is in it, in one word.
+        private: Whether only the owner may read the file.
 
     Raises:
         ReleaseError: The folder does not exist or cannot be written to.
     """
     try:
-        with replacing(path) as beside, zipfile.ZipFile(beside, "w") as archive:
+        with replacing(path, private=private) as beside, zipfile.ZipFile(beside, "w") as archive:
             table = {name: _write_array(archive, name, array) for name, array in arrays.items()}
-            head = {"format": FORMAT, "version": VERSION, "arrays": table, "content": content}
+            head = {"format": f"hedgerow-{kind}", "version": VERSION, "arrays": table, "content": content}
             text = json.dumps(head, indent=1, allow_nan=False).encode()
-            archive.writestr(_member(HEAD, len(text)), text)
+            archive.writestr(_member(f"{kind}.json", len(text)), text)
             archive.comment = _COMMENT + hashlib.sha256(text).hexdigest().encode()
     except OSError as error:
         raise ReleaseError(
-            f"{path}: the release cannot be written: {error.strerror or error}",
+            f"{path}: the {kind} cannot be written: {error.strerror or error}",
             remedy="name a file in a folder that exists and has room",
         ) from error
 
@@ -122,6 +131,7 @@ class Container:
         path: The file.
         content: What was written as JSON.
         table: Size and checksum of every array, by name.
+        kind: What is in it, in one word.
 
     Example:
         >>> import tempfile
@@ -135,10 +145,15 @@ class Container:
     path: Path
     content: Mapping[str, Any]
     table: Mapping[str, Mapping[str, Any]]
+    kind: str = RELEASE
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Self:
+    def open(cls, path: str | os.PathLike[str], kind: str = RELEASE) -> Self:
         """Read and check the JSON text.
+
+        Args:
+            path: The file.
+            kind: What should be in it.
 
         Raises:
             ReleaseError: There is no such file, or it may not be read.
@@ -148,13 +163,13 @@ class Container:
         file = Path(path)
         try:
             with zipfile.ZipFile(file) as archive:
-                head = _checked_head(file, archive)
-                table = _checked_table(file, archive, head)
+                head = _checked_head(file, archive, kind)
+                table = _checked_table(file, archive, head, kind)
         except OSError as error:
-            raise _unreadable(file, error) from error
+            raise _unreadable(file, error, kind) from error
         except _ZIP_FAULTS as error:
-            raise damaged(file, "it is not a zip archive, or is truncated") from error
-        return cls(file, head["content"], table)
+            raise damaged(file, "it is not a zip archive, or is truncated", kind) from error
+        return cls(file, head["content"], table, kind)
 
     def array(self, name: str) -> Array:
         """Read and check an array.
@@ -164,63 +179,66 @@ class Container:
             ReleaseError: The file has gone, or may not be read.
         """
         if name not in self.table:
-            raise damaged(self.path, f"the array {name!r} is missing")
+            raise damaged(self.path, f"the array {name!r} is missing", self.kind)
         try:
             with zipfile.ZipFile(self.path) as archive, archive.open(f"{name}.npy") as stream:
                 hashing = _Hashing(stream)
                 array: Array = np.lib.format.read_array(hashing, allow_pickle=False)
                 whole = not hashing.read(1) and hashing.digest == self.table[name]["sha256"]
         except OSError as error:
-            raise _unreadable(self.path, error) from error
+            raise _unreadable(self.path, error, self.kind) from error
         except (*_ZIP_FAULTS, MemoryError, SyntaxError) as error:
-            raise damaged(self.path, f"the array {name!r} cannot be read") from error
+            raise damaged(self.path, f"the array {name!r} cannot be read", self.kind) from error
         if not whole:
-            raise damaged(self.path, f"the array {name!r} does not match its checksum")
+            raise damaged(self.path, f"the array {name!r} does not match its checksum", self.kind)
         return array
 
 
-def _checked_head(file: Path, archive: zipfile.ZipFile) -> Mapping[str, Any]:
-    if HEAD not in archive.namelist() or archive.getinfo(HEAD).file_size > _LARGEST_HEAD:
-        raise damaged(file, f"it holds no {HEAD}")
-    text = archive.read(HEAD)
+def _checked_head(file: Path, archive: zipfile.ZipFile, kind: str) -> Mapping[str, Any]:
+    name = f"{kind}.json"
+    if name not in archive.namelist() or archive.getinfo(name).file_size > _LARGEST_HEAD:
+        raise damaged(file, f"it holds no {name}", kind)
+    text = archive.read(name)
     head = json.loads(text)
-    if not isinstance(head, dict) or head.get("format") != FORMAT:
-        raise damaged(file, "it is not a release of hedgerow")
+    if not isinstance(head, dict) or head.get("format") != f"hedgerow-{kind}":
+        raise damaged(file, f"it is not a {kind} of hedgerow", kind)
     version = head.get("version")
     if isinstance(version, int) and version > VERSION:
         raise ReleaseVersionError(
-            f"{file}: written in release format {version}; this version of hedgerow reads up to format {VERSION}",
+            f"{file}: written in {kind} format {version}; this version of hedgerow reads up to format {VERSION}",
             remedy="install a newer hedgerow",
         )
     if version != VERSION or not isinstance(head.get("content"), dict):
-        raise damaged(file, "its format version is unknown")
+        raise damaged(file, "its format version is unknown", kind)
     if archive.comment != _COMMENT + hashlib.sha256(text).hexdigest().encode():
-        raise damaged(file, f"{HEAD} does not match its checksum")
+        raise damaged(file, f"{name} does not match its checksum", kind)
     return head
 
 
-def _checked_table(file: Path, archive: zipfile.ZipFile, head: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+def _checked_table(
+    file: Path, archive: zipfile.ZipFile, head: Mapping[str, Any], kind: str
+) -> Mapping[str, Mapping[str, Any]]:
     table: Mapping[str, Mapping[str, Any]] = head["arrays"]
-    expected = {HEAD, *(f"{name}.npy" for name in table)}
+    expected = {f"{kind}.json", *(f"{name}.npy" for name in table)}
     if sorted(archive.namelist()) != sorted(expected):
-        raise damaged(file, "its list of parts does not match")
+        raise damaged(file, "its list of parts does not match", kind)
     for name, entry in table.items():
         if archive.getinfo(f"{name}.npy").file_size != entry["bytes"]:
-            raise damaged(file, f"the array {name!r} has the wrong size")
+            raise damaged(file, f"the array {name!r} has the wrong size", kind)
     return table
 
 
-def damaged(file: Path, reason: str) -> DamagedReleaseError:
+def damaged(file: Path, reason: str, kind: str = RELEASE) -> DamagedReleaseError:
     """The error for a file that cannot be trusted."""
+    wrote = "'hedgerow synth --release' or Release.save" if kind == RELEASE else "hedgerow"
     return DamagedReleaseError(
-        f"{file}: not a release file of hedgerow, or damaged ({reason})",
-        remedy="use the file as 'hedgerow synth --release' or Release.save wrote it",
+        f"{file}: not a {kind} file of hedgerow, or damaged ({reason})", remedy=f"use the file as {wrote} wrote it"
     )
 
 
-def _unreadable(file: Path, error: OSError) -> ReleaseError:
+def _unreadable(file: Path, error: OSError, kind: str) -> ReleaseError:
     if error.errno == errno.EINVAL:  # an offset in the archive points before the start of the file
-        return damaged(file, "it is not a zip archive, or is truncated")
+        return damaged(file, "it is not a zip archive, or is truncated", kind)
     return ReleaseError(
-        f"{file}: the release cannot be read: {error.strerror or error}", remedy="check the path and the permissions"
+        f"{file}: the {kind} cannot be read: {error.strerror or error}", remedy="check the path and the permissions"
     )

@@ -70,7 +70,7 @@ def load_release(path: str | os.PathLike[str]) -> Release:
 
 
 def _release_of(container: Container) -> Release:
-    content, arrays = container.content, _Arrays(container)
+    content, arrays = container.content, StoredArrays(container)
     domain: Domain = domain_from_mapping(content["domain"])
     ledger = Ledger.from_dict(content["ledger"])
     total = float(content["total"])
@@ -87,19 +87,23 @@ def _release_of(container: Container) -> Release:
     )
 
 
-class _Arrays(Mapping[str, NDArray[Any]]):
+class StoredArrays(Mapping[str, NDArray[Any]]):
     """The arrays of a container, each read and checked when it is asked for."""
 
     def __init__(self, container: Container) -> None:
+        """Read nothing yet."""
         self._container = container
 
     def __getitem__(self, name: str) -> NDArray[Any]:
+        """Read and check an array."""
         return self._container.array(name)
 
     def __iter__(self) -> Iterator[str]:
+        """Their names."""
         return iter(self._container.table)
 
     def __len__(self) -> int:
+        """How many there are."""
         return len(self._container.table)
 
 

@@ -1,0 +1,439 @@
+"""One session of online private multiplicative weights: questions one by one, for as long as somebody asks.
+
+**Privacy.** The private table is reached through the curator alone: a noisy number of records, sparse vectors (charged
+when an epoch starts, whatever its length) and noisy answers, each charged before it is drawn. Everything else is a
+function of what these returned, and queries may be chosen after looking at all earlier answers.
+
+After the last correction, or when the budget or the number of queries is used up, the hypothesis answers alone,
+without intervals, and the private table is never touched again. Where intervals come from is in ``online_answer.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, final
+
+from hedgerow.algorithms.algorithm import make_release
+from hedgerow.algorithms.online_answer import Basis, Known, OnlineAnswer, Source
+from hedgerow.algorithms.online_rules import Rules, Stream
+from hedgerow.algorithms.online_warm import check_charged, check_same, warm_base
+from hedgerow.algorithms.steps import clipped, step_size
+from hedgerow.errors import QueryError
+from hedgerow.models.answering import Answering
+from hedgerow.models.histogram import Histogram, check_fits
+from hedgerow.privacy.additive_noise import AdditiveNoise, additive_noise
+from hedgerow.privacy.lattice import LARGEST_MASS
+from hedgerow.privacy.scores import GRID
+from hedgerow.privacy.watch import Watch
+from hedgerow.queries.canonical import canonical, query_key
+from hedgerow.queries.measurement import Measurement
+from hedgerow.queries.predicate import parse_predicate
+from hedgerow.queries.query import Conjunction, LinearQuery
+from hedgerow.queries.sensitivity import Neighbours, of_query
+from hedgerow.queries.workload import Workload
+from hedgerow.release.answer import Answer, check_confidence
+
+if TYPE_CHECKING:
+    import os
+
+    from hedgerow.algorithms.pmw_online import OnlinePMW
+    from hedgerow.domain import Domain
+    from hedgerow.privacy.budget import Budget
+    from hedgerow.privacy.curator import Curator
+    from hedgerow.privacy.noise import NoiseSource
+    from hedgerow.release import Release
+
+WATCH = "watch"
+"""Label of the session's epochs in the ledger."""
+_TOTAL_RISK = 0.1
+"""Share of beta for the noisy number of records."""
+
+
+@final
+@dataclass
+class Progress:
+    """The public state of a session between two queries, beside its hypothesis.
+
+    Attributes:
+        tests: How many queries were tested.
+        epochs: How many threshold noises were drawn.
+        known: What was found out, by the key of the query.
+        measurements: The noisy answers, in order.
+        closed: Why the data are not looked at any more; empty while they are.
+        sources: How many answers came from where.
+    """
+
+    tests: int
+    epochs: int
+    known: dict[Hashable, Known]
+    measurements: list[Measurement]
+    closed: str
+    sources: dict[str, int]
+
+    @classmethod
+    def fresh(cls) -> Progress:
+        """Of a session that was asked nothing."""
+        return cls(0, 0, {}, [], "", {})
+
+
+def begin(config: OnlinePMW, curator: Curator, warm: Release | None) -> OnlineSession:
+    """Learn the number of records, fix the rules and make the first hypothesis.
+
+    Raises:
+        ConfigError: The configuration does not fit the budget, or the release does not fit the session.
+        ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
+    """
+    domain, budget = curator.domain, curator.budget
+    config.variant_for(budget)
+    check_fits(domain, copies=3 if warm is None else 5)
+    if warm is not None:
+        check_same(warm, budget, domain)
+        check_charged(warm, curator.ledger)
+    noise, total = _learn_total(config, curator)
+    largest = max(abs(bound) for bound in config.bounds)
+    stream = Stream(
+        records=total,
+        log_cells=math.log(domain.size) + (0.0 if warm is None else -math.log(config.uniform_share)),
+        queries=config.queries,
+        beta=config.beta * (1.0 if noise is None else 1.0 - _TOTAL_RISK),
+        sensitivity=max(1.0, math.ceil(of_query(*config.bounds, budget.neighbours).l1 / GRID) * GRID),
+        width=config.bounds[1] - config.bounds[0],
+        slack=0.0 if noise is None else largest * noise.quantile(1.0 - _TOTAL_RISK * config.beta),
+    )
+    rules = config.rules(stream, budget, curator.ledger.remaining)
+    base = None if warm is None else warm_base(warm, config.uniform_share)
+    secure = curator.secure and (warm is None or warm.provenance.secure)
+    basis = Basis(config, budget, rules, total, noise, secure)
+    return OnlineSession(curator, basis, Histogram(domain, total, base=base), Progress.fresh(), None)
+
+
+def _learn_total(config: OnlinePMW, curator: Curator) -> tuple[AdditiveNoise | None, float]:
+    if curator.neighbours is Neighbours.REPLACE:
+        return None, curator.total(0.0)
+    charge = config.total_share * curator.ledger.remaining
+    noise = additive_noise(curator.regime, charge, l1=1.0, l2=1.0, step=1.0, kind=None)
+    # The noise of a tiny budget can pass every size that a table can have.
+    return noise, min(curator.total(charge), (1.0 - 1e-6) * LARGEST_MASS)
+
+
+@final
+class OnlineSession:
+    """A running session; made by `OnlinePMW.start`, and by `OnlineSession.restore` from a file.
+
+    Not for several threads at once.
+
+    Example:
+        >>> import hedgerow
+        >>> import pyarrow as pa
+        >>> domain = hedgerow.Domain((hedgerow.IntegerRange("a", 0, 1), hedgerow.IntegerRange("b", 0, 3)))
+        >>> people = pa.table({"a": [0, 1, 1, 1] * 5_000, "b": [0, 1, 2, 2] * 5_000})
+        >>> table = hedgerow.read_table(people, domain)
+        >>> online = hedgerow.OnlinePMW(updates=5, threshold=0.05)
+        >>> session = online.start(table, hedgerow.PureDP(1.0), noise=hedgerow.SeededNoise(1))
+        >>> [session.ask(text).source for text in ("a = 1", "a = 0", "a = 1", "b in (0, 1, 2, 3)")]
+        ['data', 'hypothesis', 'cache', 'public']
+        >>> session.updates_left, len(session.release().sample(100))
+        (4, 100)
+    """
+
+    def __init__(
+        self, curator: Curator, basis: Basis, model: Histogram, progress: Progress, watch: Watch | None
+    ) -> None:
+        """Go on from a state.
+
+        Args:
+            curator: Stands before the private table.
+            basis: Configuration, rules and number of records.
+            model: The hypothesis, exactly as its potentials give it.
+            progress: What happened so far.
+            watch: The running epoch, if there is one.
+        """
+        self._curator = curator
+        self._basis = basis
+        self._progress = progress
+        self._watch = watch
+        self._answering = Answering(model)
+        self._model = model
+        self._parsed: dict[str, tuple[Hashable, LinearQuery]] = {}
+        self._spent = curator.ledger.spent
+
+    # What is known of the session
+
+    @property
+    def domain(self) -> Domain:
+        """The public domain."""
+        return self._curator.domain
+
+    @property
+    def budget(self) -> Budget:
+        """What may be spent in all."""
+        return self._curator.budget
+
+    @property
+    def rules(self) -> Rules:
+        """The numbers that it goes by."""
+        return self._basis.rules
+
+    @property
+    def model(self) -> Histogram:
+        """A copy of the hypothesis."""
+        return self._model.copy()
+
+    @property
+    def spent(self) -> float:
+        """What the ledger holds."""
+        return self._spent
+
+    @property
+    def is_open(self) -> bool:
+        """Whether queries are still tested against the data."""
+        return not self._progress.closed
+
+    @property
+    def updates_left(self) -> int:
+        """How many corrections are left."""
+        rules = self._basis.rules
+        running = 0 if self._watch is None else self._watch.fires_left
+        return (rules.draws - self._progress.epochs) * rules.watch.fires + running
+
+    def summary(self) -> dict[str, Any]:
+        """The session as plain values that JSON can hold; all public."""
+        rules, ledger = self._basis.rules, self._curator.ledger
+        return {
+            "variant": rules.variant,
+            "theorem": rules.error is not None,
+            "error_bound": rules.error,
+            "updates": rules.updates,
+            "updates_left": self.updates_left,
+            "threshold": rules.threshold_at(max(1, self._progress.tests)),
+            "tested": self._progress.tests,
+            "queries": rules.queries,
+            "answers": dict(self._progress.sources),
+            "closed": self._progress.closed,
+            "total": self._basis.total,
+            "spent": ledger.spent,
+            "limit": ledger.limit,
+            "unit": ledger.unit,
+            "private": self._basis.secure and self._curator.secure,
+        }
+
+    # Questions
+
+    def ask(self, query: str | LinearQuery, confidence: float = 0.95) -> OnlineAnswer:
+        """Answer a query.
+
+        Args:
+            query: A condition in SQL (see ``parse_predicate``), or a linear query.
+            confidence: That the interval covers the true answer, over the noise of the session.
+
+        Returns:
+            The answer, in counts.
+
+        Raises:
+            QueryError: The text is not understood, or the query's values leave the ``bounds`` of the session; nothing
+                was read.
+            ConfigError: The confidence is not between 0 and 1.
+        """
+        check_confidence(confidence)
+        key, asked = self._read(query)
+        known = self._progress.known.get(key)
+        if known is not None:
+            return self._tell(self._basis.answer(known, confidence), "cache")
+        if _is_public(asked):
+            return self._tell(self._basis.public_answer(asked, confidence), "public")
+        self._may_test()
+        if self._progress.closed:
+            return self._tell_alone(self._answering.value(asked))
+        before = self._spent
+        # On the grid of the tests, so that the answer given is the answer tested.
+        found = self._test(asked, round(self._answering.value(asked) / GRID) * GRID)
+        self._progress.known[key] = found
+        source: Source = "hypothesis" if found.threshold is not None else "data"
+        return self._tell(self._basis.answer(found, confidence), source, self._spent - before)
+
+    def ask_all(self, queries: Iterable[str | LinearQuery], confidence: float = 0.95) -> list[OnlineAnswer]:
+        """Answer many queries in their order; the same answers as one by one, and faster.
+
+        Args:
+            queries: As in `ask`.
+            confidence: Of each interval on its own.
+
+        Raises:
+            QueryError: A query is not understood; none was answered.
+            ConfigError: See `ask`.
+        """
+        listed = [self._read(query) for query in queries]
+        answers: list[OnlineAnswer] = []
+        for _, query in listed:
+            if self._progress.closed:
+                break
+            answers.append(self.ask(query, confidence))
+        rest = listed[len(answers) :]
+        known = self._progress.known
+        values = self._answering.values([query for _, query in rest]).tolist()
+        for (key, query), value in zip(rest, values, strict=True):
+            is_told = key in known or _is_public(query)
+            answers.append(self.ask(query, confidence) if is_told else self._tell_alone(value))
+        return answers
+
+    def _read(self, query: str | LinearQuery) -> tuple[Hashable, LinearQuery]:
+        """The canonical form of a query, and its key."""
+        if isinstance(query, str):
+            found = self._parsed.get(query)
+            if found is None:
+                found = self._parsed[query] = self._read(parse_predicate(query, self.domain))
+            return found
+        if not isinstance(query, LinearQuery) or (query.domain is not self.domain and query.domain != self.domain):
+            raise QueryError(
+                f"{getattr(query, 'text', query)!r} is not one linear query over the domain of the session",
+                remedy="ask for a condition; for all cells of a marginal ask for each of them",
+            )
+        low, high = self._basis.config.bounds
+        if not low <= query.bounds[0] <= query.bounds[1] <= high:
+            raise QueryError(
+                f"the values of {query.text!r} lie in {query.bounds}, beyond the bounds {low:g} and {high:g} of this "
+                "session",
+                remedy=f"scale the query, or start the session with OnlinePMW(bounds={query.bounds})",
+            )
+        reduced = canonical(query)
+        return query_key(reduced), reduced
+
+    # Looking at the data
+
+    def _may_test(self) -> None:
+        """Close the session for good if a test, or the answer it may lead to, is not covered."""
+        progress, rules, ledger = self._progress, self._basis.rules, self._curator.ledger
+        if progress.closed:
+            return
+        running = self._watch is not None and self._watch.fires_left > 0
+        needed = [rules.answer_charge] + ([] if running else [rules.watch.charge(self.budget.regime)])
+        if rules.queries is not None and progress.tests >= rules.queries:
+            progress.closed = "the planned number of queries was asked"
+        elif self.updates_left < 1:
+            progress.closed = "the corrections are used up"
+        elif math.fsum([*(event.charge for event in ledger.events), *needed, -ledger.limit]) > 0.0:
+            progress.closed = "the budget is spent"
+
+    def _test(self, query: LinearQuery, value: float) -> Known:
+        """One query against the data: a test, and if it fires an answer and a correction."""
+        progress, rules = self._progress, self._basis.rules
+        if self._watch is None or self._watch.fires_left < 1:
+            self._watch = None
+            progress.epochs += 1
+            self._watch = self._curator.watch(rules.watch, label=WATCH)
+            self._spent = self._curator.ledger.spent
+        progress.tests += 1
+        threshold = rules.threshold_at(progress.tests)
+        if not _fires(self._watch, query, value, threshold, two_sided=rules.variant == "4a"):
+            return Known(query, value, threshold)
+        measured = self._curator.measure(query, rules.answer_charge, kind=rules.answer_kind, label="answer")
+        self._spent = self._curator.ledger.spent
+        progress.measurements.append(measured)
+        self._correct(query, measured, value)
+        return Known(query, float(measured.values[0]), None)
+
+    def _correct(self, query: LinearQuery, measured: Measurement, before: float) -> None:
+        """One step of multiplicative weights towards a noisy answer."""
+        total, rules, config = self._basis.total, self._basis.rules, self._basis.config
+        residual = float(clipped(measured.values, query, total)[0]) - before
+        if rules.step is None:
+            step = step_size(residual / total, query.bounds, "sharp")
+        else:
+            step = math.copysign(rules.step, residual) / (config.bounds[1] - config.bounds[0])
+        self._model.update(query, step)
+        # Made anew from its potentials, as after restoring: a restored session goes on bit by bit.
+        self._model = Histogram.from_potentials(self.domain, total, self._model.potentials())
+        self._answering.replace(self._model)
+
+    # Answers
+
+    def _tell(self, found: Answer, source: Source, charged: float = 0.0) -> OnlineAnswer:
+        sources = self._progress.sources
+        sources[source] = sources.get(source, 0) + 1
+        return OnlineAnswer(
+            found.value, found.low, found.high, found.covers, source, charged, self._spent, self.updates_left
+        )
+
+    def _tell_alone(self, value: float) -> OnlineAnswer:
+        return self._tell(Answer(value, None, None, f"nothing: {self._progress.closed}"), "hypothesis only")
+
+    # What is left of a session
+
+    def release(self) -> Release:
+        """The hypothesis as it is now, as a release: synthetic records, answers and reports cost nothing more.
+
+        Its workload are the conditions that were corrected; where there were none, the marginals of single attributes.
+        """
+        asked = [each.target for each in self._progress.measurements if isinstance(each.target, Conjunction)]
+        workload = Workload.conjunctions(self.domain, asked) if asked else Workload.marginals(self.domain, 1)
+        made = make_release(
+            self._curator,
+            workload,
+            self.model,
+            name="OnlinePMW",
+            parameters={**self._basis.config.parameters(), "rules": self._basis.rules.to_dict()},
+            measurements=self._progress.measurements,
+        )
+        if made.provenance.secure and not self._basis.secure:
+            made = replace(made, provenance=replace(made.provenance, secure=False))
+        return made
+
+    def save(self, path: str | os.PathLike[str], *, secret: bool = True) -> None:
+        """Write the session to a file that only its owner may read, to go on with it later.
+
+        The file holds the *secret* noise of the running epoch's threshold. Whoever learns it together with the answers
+        learns more about the data than the ledger says: keep the file where the data are.
+
+        **Forks.** The file remembers what was spent, but not that it was restored. Going on twice from one file spends
+        the same budget twice; keep one file per session and save after every question.
+
+        Args:
+            path: Target; its folder must exist.
+            secret: Whether the secret noise is written. Without it restoring must start a new epoch, which is charged
+                (and with one threshold draw for all corrections, variant 4c, means that the data are not looked at
+                again unless budget is left).
+
+        Raises:
+            SessionError: The file cannot be written.
+        """
+        from hedgerow.algorithms.online_state import save_session
+
+        watch = None if self._watch is None or not secret else self._watch.state()
+        save_session(path, self._curator, self._basis, self._model, self._progress, watch=watch)
+
+    @classmethod
+    def restore(cls, path: str | os.PathLike[str], source: Any, *, noise: NoiseSource | None = None) -> OnlineSession:
+        """Go on with a saved session about the *same* private table.
+
+        Args:
+            path: What `save` wrote.
+            source: The private table, as ``read_table`` gives it.
+            noise: Source of noise; the secure one unless given.
+
+        Raises:
+            SessionError: There is no such file, or the table has another domain.
+            DamagedSessionError: It is not a session, is truncated, or was changed.
+        """
+        from hedgerow.algorithms.online_state import restore_session
+
+        return restore_session(path, source, noise)
+
+    def __repr__(self) -> str:
+        """Public facts only."""
+        return (
+            f"<OnlineSession, variant {self.rules.variant}, {self.updates_left} of {self.rules.updates} updates left>"
+        )
+
+
+def _fires(watch: Watch, query: LinearQuery, value: float, threshold: float, *, two_sided: bool) -> bool:
+    """Whether the hypothesis' answer seems to be off by the threshold; the second side only if the first did not."""
+    if not two_sided:
+        return watch.test(query, value, threshold)
+    return watch.test(query, value, threshold, "above") or watch.test(query, value, threshold, "below")
+
+
+def _is_public(query: LinearQuery) -> bool:
+    """Whether a query in canonical form is the same for all records."""
+    return not query.scope or (isinstance(query, Conjunction) and not all(query.codes))

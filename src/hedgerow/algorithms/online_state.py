@@ -1,0 +1,192 @@
+"""Sessions as files: what stands where in the container, and going on exactly where the session stopped.
+
+The file is the custodian's: unlike a release it may hold a secret, the threshold noise of the running epoch, and is
+written with mode 0600. Everything else in it is a function of the session's answers and of public parameters.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.algorithms.online_answer import Basis, Known
+from hedgerow.algorithms.online_rules import rules_from_dict
+from hedgerow.algorithms.online_session import WATCH, OnlineSession, Progress
+from hedgerow.algorithms.pmw_online import OnlinePMW
+from hedgerow.domain_file import domain_from_mapping, domain_to_mapping
+from hedgerow.errors import DamagedReleaseError, DamagedSessionError, HedgerowError, ReleaseError, SessionError
+from hedgerow.models.histogram import Histogram
+from hedgerow.privacy.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise
+from hedgerow.privacy.budget import budget_from_dict
+from hedgerow.privacy.curator import Curator
+from hedgerow.privacy.ledger import Ledger
+from hedgerow.privacy.watch import WatchState
+from hedgerow.queries.canonical import query_key
+from hedgerow.queries.measurement import Measurement, NoiseKind
+from hedgerow.queries.query import LinearQuery
+from hedgerow.release.container import Container, write_container
+from hedgerow.release.file import StoredArrays
+from hedgerow.release.measurement_format import measurements_from_list, measurements_to_list
+from hedgerow.release.model_format import StoredModel, model_to_dict
+
+if TYPE_CHECKING:
+    from hedgerow.privacy.noise import NoiseSource
+
+KIND = "session"
+
+_FAULTS = (AttributeError, KeyError, IndexError, OverflowError, TypeError, ValueError)
+
+
+def save_session(
+    path: str | os.PathLike[str],
+    curator: Curator,
+    basis: Basis,
+    model: Histogram,
+    progress: Progress,
+    *,
+    watch: WatchState | None,
+) -> None:
+    """Write a session to one file that only its owner may read, in one step.
+
+    Args:
+        path: Target; its folder must exist.
+        curator: Its ledger is written, nothing else of it.
+        basis: What the session rests on.
+        model: The hypothesis.
+        progress: What happened so far.
+        watch: SECRET: the running epoch, or None to leave it out.
+
+    Raises:
+        SessionError: The file cannot be written.
+    """
+    entry, arrays = model_to_dict(model)
+    measured, measured_arrays = measurements_to_list([*progress.measurements, *map(_as_measurement, _known(progress))])
+    ledger = Ledger(curator.budget.limit, curator.budget.unit, curator.ledger.events)
+    content = {
+        "warning": "holds a secret: keep this file where the data are" if watch is not None else "",
+        "config": basis.config.parameters(),
+        "rules": basis.rules.to_dict(),
+        "budget": curator.budget.to_dict(),
+        "domain": domain_to_mapping(curator.domain),
+        "ledger": ledger.to_dict(),
+        "total": basis.total,
+        "total_noise": _noise_to_dict(basis.total_noise),
+        "secure": basis.secure and curator.secure,
+        "model": entry,
+        "measurements": len(progress.measurements),
+        "measured": measured,
+        "tests": progress.tests,
+        "epochs": progress.epochs,
+        "closed": progress.closed,
+        "sources": progress.sources,
+        "watch": None if watch is None else watch.to_dict(),
+    }
+    try:
+        write_container(path, content, {**arrays, **measured_arrays}, kind=KIND, private=True)
+    except ReleaseError as error:
+        raise SessionError(error.message, remedy=error.remedy) from error
+
+
+def restore_session(path: str | os.PathLike[str], source: Any, noise: NoiseSource | None) -> OnlineSession:
+    """Read a session and go on with it.
+
+    Args:
+        path: The file.
+        source: The private table, which must be the same as before; only its domain can be checked.
+        noise: Source of noise; the secure one unless given.
+
+    Raises:
+        SessionError: There is no such file, it may not be read, or the table has another domain.
+        DamagedSessionError: It is not a session, is truncated, or was changed.
+    """
+    try:
+        container = Container.open(path, KIND)
+        return _session_of(container, source, noise)
+    except SessionError:
+        raise
+    except DamagedReleaseError as error:
+        raise DamagedSessionError(error.message, remedy=error.remedy) from error
+    except ReleaseError as error:
+        raise SessionError(error.message, remedy=error.remedy) from error
+    except (HedgerowError, *_FAULTS) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise DamagedSessionError(
+            f"{Path(path)}: not a session file of hedgerow, or damaged (its contents do not fit together: {reason})",
+            remedy="use the file as hedgerow wrote it",
+        ) from error
+
+
+def _session_of(container: Container, source: Any, noise: NoiseSource | None) -> OnlineSession:
+    content, arrays = container.content, StoredArrays(container)
+    domain = domain_from_mapping(content["domain"])
+    if source.domain != domain:
+        raise SessionError(
+            f"{container.path}: the session is about a table with another domain",
+            remedy="go on with the table, the columns and the domain file that it was started with",
+        )
+    budget = budget_from_dict(content["budget"])
+    curator = Curator(source, budget, noise=noise, events=Ledger.from_dict(content["ledger"]).events)
+    config = OnlinePMW(**{**content["config"], "bounds": tuple(content["config"]["bounds"])})
+    basis = Basis(
+        config=config,
+        budget=budget,
+        rules=rules_from_dict(content["rules"]),
+        total=float(content["total"]),
+        total_noise=_noise_from_dict(content["total_noise"]),
+        secure=bool(content["secure"]),
+    )
+    model = StoredModel(source.domain, basis.total, content["model"], arrays).model
+    if not isinstance(model, Histogram):
+        raise TypeError("the hypothesis of a session is a histogram")
+    measured = measurements_from_list(content["measured"], arrays, source.domain)
+    watch = None if content["watch"] is None else WatchState.from_dict(content["watch"])
+    return OnlineSession(
+        curator,
+        basis,
+        model,
+        _progress_of(content, measured),
+        None if watch is None else curator.resume_watch(watch, label=WATCH),
+    )
+
+
+def _progress_of(content: Mapping[str, Any], measured: Sequence[Measurement]) -> Progress:
+    count = int(content["measurements"])
+    known = [_from_measurement(each) for each in measured[count:]]
+    return Progress(
+        tests=int(content["tests"]),
+        epochs=int(content["epochs"]),
+        known={query_key(each.query): each for each in known},
+        measurements=list(measured[:count]),
+        closed=str(content["closed"]),
+        sources={str(name): int(number) for name, number in content["sources"].items()},
+    )
+
+
+def _known(progress: Progress) -> list[Known]:
+    return list(progress.known.values())
+
+
+def _as_measurement(known: Known) -> Measurement:
+    """What is known of a query in the format of measurements: its scale is the test's threshold, 0 without a test."""
+    return Measurement(known.query, np.array([known.value]), NoiseKind.LAPLACE, known.threshold or 0.0)
+
+
+def _from_measurement(measured: Measurement) -> Known:
+    if not isinstance(measured.target, LinearQuery):
+        raise TypeError("a session knows linear queries alone")
+    return Known(measured.target, float(measured.values[0]), measured.scale or None)
+
+
+def _noise_to_dict(noise: AdditiveNoise | None) -> dict[str, Any] | None:
+    return None if noise is None else {"kind": noise.kind.value, "scale": noise.scale}
+
+
+def _noise_from_dict(mapping: Mapping[str, Any] | None) -> AdditiveNoise | None:
+    if mapping is None:
+        return None
+    scale = float(mapping["scale"])
+    return LaplaceNoise(scale) if NoiseKind(mapping["kind"]) is NoiseKind.LAPLACE else GaussianNoise(scale)

@@ -1,0 +1,100 @@
+"""Starting a session from an earlier release of the same table."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hedgerow.domain import Domain
+from hedgerow.errors import ConfigError
+from hedgerow.privacy.budget import Budget, Regime
+from hedgerow.privacy.charging import ABOVE, pure_rho
+from hedgerow.privacy.ledger import Event, LedgerView
+from hedgerow.queries.query import Floats
+
+if TYPE_CHECKING:
+    from hedgerow.release import Release
+
+EARLIER = "earlier release"
+"""Label of the event that stands for all that a release spent."""
+
+
+def earlier_events(release: Release, budget: Budget, domain: Domain) -> tuple[Event, ...]:
+    """What a release of the same table spent, as one event of a new ledger.
+
+    epsilon-differential privacy is (epsilon tanh(epsilon / 2))-zCDP, so a pure release can be charged to either kind of
+    ledger; a zCDP release has no pure epsilon.
+
+    Args:
+        release: The earlier release.
+        budget: Of the new session.
+        domain: Of the table.
+
+    Raises:
+        ConfigError: The domains or the neighbouring relations differ, or the units cannot be converted.
+        BudgetError: See ``Event``.
+    """
+    check_same(release, budget, domain)
+    spent = math.fsum(event.charge for event in release.events) * ABOVE
+    if spent == 0.0:
+        return ()
+    if release.budget.regime is Regime.ZCDP and budget.regime is Regime.PURE:
+        raise ConfigError(
+            "what a zCDP release spent cannot be charged to a pure budget",
+            remedy="give the session a ZCDP or ApproxDP budget, or start from a pure release",
+        )
+    if release.budget.regime is not budget.regime:
+        spent = pure_rho(spent) * ABOVE
+    target = f"{release.provenance.algorithm}, {len(release.events)} events"
+    return (Event(EARLIER, EARLIER, target, 0.0, 0.0, spent, budget.unit, budget.neighbours.value),)
+
+
+def check_same(release: Release, budget: Budget, domain: Domain) -> None:
+    """Refuse a release over another domain, or under another neighbouring relation.
+
+    Raises:
+        ConfigError: They differ.
+    """
+    if release.domain != domain:
+        raise ConfigError("the earlier release is over another domain than the table", remedy="read the same columns")
+    if release.budget.neighbours is not budget.neighbours:
+        raise ConfigError(
+            f"the earlier release hides neighbours of the kind {release.budget.neighbours.value!r}, the session "
+            f"of the kind {budget.neighbours.value!r}",
+            remedy="give the session's budget the neighbours of the release",
+        )
+
+
+def check_charged(release: Release, ledger: LedgerView) -> None:
+    """Refuse a ledger that does not hold what a release spent, event by event or as one earlier release.
+
+    Raises:
+        ConfigError: It does not.
+    """
+    held = Counter(ledger.events)
+    if any(event.label == EARLIER for event in held):
+        return
+    missing = Counter(event for event in release.events if event.charge > 0.0) - held
+    if missing:
+        raise ConfigError(
+            f"the curator's ledger does not hold {missing.total()} of the events of the earlier release",
+            remedy="start the session with OnlinePMW.start(table, budget, warm=release), which charges them",
+        )
+
+
+def warm_base(release: Release, gamma: float) -> Floats:
+    """The hypothesis to start from, ``(1 - gamma) p + gamma uniform``, as shares of the cells, shape of the domain.
+
+    Its potential is at most ``ln|X| + ln(1 / gamma)`` whatever the data (theory.md section 2, variation 3): no cell has
+    less than ``gamma / |X|``.
+
+    Args:
+        release: The earlier release.
+        gamma: Share of the uniform distribution.
+    """
+    (cells,) = release.model.marginals([release.domain.names])
+    total = float(cells.sum())
+    return np.asarray((1.0 - gamma) * (cells / total) + gamma / cells.size)

@@ -1,0 +1,259 @@
+"""Online private multiplicative weights: answers to a stream of queries that nobody knows beforehand.
+
+M. Hardt, G. Rothblum, "A Multiplicative Weights Mechanism for Privacy-Preserving Data Analysis", FOCS 2010; taught in
+C. Dwork, A. Roth, "The Algorithmic Foundations of Differential Privacy" (2014), algorithms 5 and 6; M. Lyu, D. Su,
+N. Li, "Understanding the Sparse Vector Technique for Differential Privacy" (2017) for one threshold draw (theory.md
+section 4, with the errors of the sources).
+
+Every query is first answered by the hypothesis. A sparse vector tests whether that answer seems to be off by more
+than a threshold: if not, the hypothesis' answer is given, and nothing is spent for it; if so, the data answer with
+fresh noise, and the hypothesis learns from it. Only so many corrections can be needed, so the budget can be divided
+over them beforehand. Departures from the papers, each an option whose other value is their way:
+
+- one absolute test per query in place of two one-sided ones (``variant``);
+- thresholds that no theorem supports, but tables of ordinary size bear (``updates``, ``threshold``), with the step
+  that fits a noisy answer best (``step``);
+- the number of records is measured under "add-remove", where the papers take it as known;
+- a start from an earlier release of the same table (``warm``), whose spending counts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, final
+
+from hedgerow.algorithms.online_parameters import best_rules, cheapest_rules, check_variant
+from hedgerow.algorithms.online_practical import ANSWER_SHARE, USEFUL_ERROR, practical_rules
+from hedgerow.algorithms.online_rules import VARIANTS, Rules, Stream, Variant
+from hedgerow.errors import ConfigError
+from hedgerow.privacy.budget import Budget, Regime
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.online_session import OnlineSession
+    from hedgerow.privacy.curator import Curator
+    from hedgerow.privacy.noise import NoiseSource
+    from hedgerow.release import Release
+
+StepRule = Literal["theorem", "residual"]
+
+
+@final
+@dataclass(frozen=True)
+class OnlinePMW:
+    """Configuration of online private multiplicative weights; holds no data and can be used for any number of sessions.
+
+    Without ``updates``, ``threshold`` and ``alpha`` the theorem's parameters with the smallest error bound are taken if
+    that bound is below a quarter of the records, and otherwise rules that have proved useful on tables of ordinary
+    size; the session's ``summary()`` says which.
+
+    Attributes:
+        variant: ``"4a"``, ``"4b"``, ``"4c"`` (theory.md section 4) or ``"pay-as-you-go"``, which needs no number of
+            queries; 4c by default for pure budgets, 4b for the others.
+        queries: How many queries may be tested against the data; after these the hypothesis answers alone. A larger
+            number costs no budget and makes thresholds and intervals slightly wider. Not a limit for pay-as-you-go.
+        alpha: Largest error of all answers that the theorem should promise, as a fraction of the records (times the
+            width of the queries); the session then spends no more than that needs.
+        beta: Probability with which the theorem's bound may fail.
+        updates: How many times the hypothesis may be corrected, in place of the theorem's number.
+        threshold: Errors of about this fraction of the records (times the width) are to be corrected, in place of the
+            theorem's.
+        step: Size of a correction: the ``"theorem"``'s, or the one that fits the noisy answer, ``"residual"``
+            (eta = 4 r / w**2); by default the theorem's where its parameters are used.
+        bounds: Smallest and largest value of the queries that may be asked: (0, 1) for conditions, (-1, 1) if
+            parities are to be asked too.
+        total_share: Share of the budget for the noisy number of records, spent under "add-remove" only.
+        answer_share: Share of the budget for answers, where no theorem divides it.
+        uniform_share: gamma, the part of the uniform distribution in a warm start.
+
+    Example:
+        >>> import hedgerow
+        >>> import pyarrow as pa
+        >>> domain = hedgerow.Domain((hedgerow.Categorical("sex", ("F", "M")), hedgerow.IntegerRange("age", 0, 2)))
+        >>> people = pa.table({"sex": ["F", "M"] * 40_000, "age": [0, 1, 2, 2] * 20_000})
+        >>> table = hedgerow.read_table(people, domain)
+        >>> online = hedgerow.OnlinePMW(updates=8, threshold=0.02)
+        >>> session = online.start(table, hedgerow.PureDP(1.0), noise=hedgerow.SeededNoise(0))
+        >>> first, again = session.ask("sex = 'M' and age = 2"), session.ask("age = 2 and sex = 'M'")
+        >>> first.source, first.low <= 20_000 <= first.high, again.source, again.charged
+        ('data', True, 'cache', 0.0)
+        >>> OnlinePMW(queries=0)
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: queries must be a whole number from 1, not 0
+          Remedy: give a generous number of queries; it costs no budget
+    """
+
+    variant: Variant | None = None
+    queries: int = 10_000
+    alpha: float | None = None
+    beta: float = 0.05
+    updates: int | None = None
+    threshold: float | None = None
+    step: StepRule | None = None
+    bounds: tuple[float, float] = (0.0, 1.0)
+    total_share: float = 0.02
+    answer_share: float = ANSWER_SHARE
+    uniform_share: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Check every number.
+
+        Raises:
+            ConfigError: One is out of its range, a name is unknown, or two options contradict each other.
+        """
+        if self.variant not in (None, *VARIANTS):
+            raise ConfigError(f"there is no variant {self.variant!r}", remedy=f"give one of {', '.join(VARIANTS)}")
+        if self.step not in (None, "theorem", "residual"):
+            raise ConfigError(f"step = {self.step!r} is unknown", remedy="give 'theorem' or 'residual'")
+        _check_count("queries", self.queries, "give a generous number of queries; it costs no budget")
+        if self.updates is not None:
+            _check_count("updates", self.updates, "give the number of corrections that the budget is divided over")
+        for name in ("beta", "total_share", "answer_share", "uniform_share"):
+            if not 0.0 < getattr(self, name) < 1.0:
+                raise ConfigError(f"{name} must lie between 0 and 1, not {getattr(self, name)!r}")
+        for name in ("alpha", "threshold"):
+            if getattr(self, name) is not None and not 0.0 < getattr(self, name) <= 1.0:
+                raise ConfigError(f"{name} is a fraction of the records, not {getattr(self, name)!r}")
+        object.__setattr__(self, "bounds", tuple(float(bound) for bound in self.bounds))
+        low, high = self.bounds
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise ConfigError(f"bounds {self.bounds} leave no room for a query", remedy="give (0, 1), or (-1, 1)")
+        self._check_choice()
+
+    def _check_choice(self) -> None:
+        if not self.is_practical:
+            return
+        if self.alpha is not None:
+            raise ConfigError("alpha asks for a theorem, updates and threshold for none", remedy="leave one out")
+        if self.variant == "4a":
+            raise ConfigError("variant 4a is its theorem", remedy="leave updates and threshold out, or use 4b or 4c")
+        if self.step == "theorem":
+            raise ConfigError("no theorem speaks of a chosen number of updates or threshold", remedy="leave step out")
+
+    @property
+    def is_practical(self) -> bool:
+        """Whether numbers are given that no theorem supports."""
+        return self.updates is not None or self.threshold is not None
+
+    def parameters(self) -> dict[str, Any]:
+        """The configuration as plain values, for the release and for saved sessions.
+
+        Example:
+            >>> OnlinePMW(updates=12).parameters()["updates"]
+            12
+        """
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**plain, "bounds": list(self.bounds)}
+
+    def variant_for(self, budget: Budget) -> Variant:
+        """The variant, chosen by the budget where none was given.
+
+        Raises:
+            ConfigError: The budget cannot pay for it.
+
+        Example:
+            >>> from hedgerow.privacy.budget import PureDP
+            >>> OnlinePMW().variant_for(PureDP(1.0))
+            '4c'
+        """
+        variant = self.variant or ("4c" if budget.regime is Regime.PURE else "4b")
+        check_variant(variant, budget)
+        return variant
+
+    def rules(self, stream: Stream, budget: Budget, amount: float) -> Rules:
+        """All numbers of a session.
+
+        Args:
+            stream: Sizes of the table and of the domain.
+            budget: Its regime counts.
+            amount: What may be spent on epochs and answers.
+
+        Raises:
+            ConfigError: The target cannot be reached, or the variant does not fit the budget.
+
+        Example:
+            >>> from hedgerow.privacy.budget import PureDP
+            >>> stream = Stream(records=48_842.0, log_cells=15.0, queries=1000)
+            >>> OnlinePMW().rules(stream, PureDP(1.0), 1.0).error is None
+            True
+        """
+        variant = self.variant_for(budget)
+        if self.alpha is not None:
+            found = cheapest_rules(stream, budget, amount, variant, self.alpha)
+        elif self.is_practical or not self._is_useful(stream, budget, amount, variant):
+            return practical_rules(
+                stream,
+                budget,
+                amount,
+                variant,
+                updates=self.updates,
+                threshold=self.threshold,
+                answer_share=self.answer_share,
+            )
+        else:
+            found = best_rules(stream, budget, amount, variant)
+        return replace(found, step=None, error=None) if self.step == "residual" else found
+
+    def _is_useful(self, stream: Stream, budget: Budget, amount: float, variant: Variant) -> bool:
+        """Whether the theorem promises something; variant 4a, and a wish for its step, ask for it in any case."""
+        if variant == "4a" or self.step == "theorem":
+            return True
+        try:
+            best = best_rules(stream, budget, amount, variant)
+        except ConfigError:
+            return False
+        return best.error is not None and best.error <= USEFUL_ERROR * stream.unit
+
+    def start(
+        self,
+        source: Any,  # a CountSource; that name lives in data/, which algorithms do not import
+        budget: Budget,
+        *,
+        noise: NoiseSource | None = None,
+        warm: Release | None = None,
+    ) -> OnlineSession:
+        """Begin a session about a private table.
+
+        Args:
+            source: The private table, as ``read_table`` gives it; only the curator ever sees it.
+            budget: What may be spent in all, and between which tables.
+            noise: Source of noise; the secure one unless given. A seeded source makes the answers not private.
+            warm: An earlier release of the *same* table, to start from; what it spent is charged to the budget.
+
+        Returns:
+            The session. Under "add-remove" a noisy number of records was bought; nothing else.
+
+        Raises:
+            ConfigError: The configuration does not fit the budget, or the release does not fit the session.
+            ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
+        """
+        from hedgerow.algorithms.online_warm import earlier_events
+        from hedgerow.privacy.curator import Curator
+
+        if not callable(getattr(source, "total", None)):
+            remedy = "read it with hedgerow.read_table(source, domain)"
+            raise ConfigError(f"a {type(source).__name__} is no table that was read", remedy=remedy)
+        self.variant_for(budget)
+        events = () if warm is None else earlier_events(warm, budget, source.domain)
+        return self.start_with(Curator(source, budget, noise=noise, events=events), warm=warm)
+
+    def start_with(self, curator: Curator, *, warm: Release | None = None) -> OnlineSession:
+        """As `start`, with a curator that the caller made; its whole remaining budget may be spent.
+
+        Args:
+            curator: Stands before the private table.
+            warm: An earlier release of the same table, whose events the curator's ledger must hold.
+
+        Raises:
+            ConfigError: See `start`; or the ledger does not hold what the release spent.
+            ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
+        """
+        from hedgerow.algorithms.online_session import begin
+
+        return begin(self, curator, warm)
+
+
+def _check_count(name: str, value: Any, remedy: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ConfigError(f"{name} must be a whole number from 1, not {value!r}", remedy=remedy)

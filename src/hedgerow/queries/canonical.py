@@ -1,0 +1,93 @@
+"""One form for all ways to write the same query: what does not matter is left out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+
+import numpy as np
+
+from hedgerow.queries.query import Conjunction, Explicit, Floats, LinearQuery
+
+_COMPARED_CELLS = 1 << 16
+"""Parities over more cells are told apart by their attributes alone."""
+
+
+def canonical(query: LinearQuery) -> LinearQuery:
+    """The same query over as few attributes as it depends on; a conjunction wherever it is one.
+
+    A condition that no record meets becomes one without codes on the first attribute. A query that is the same for
+    all records has no attribute left.
+
+    Args:
+        query: Any linear query.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
+        >>> canonical(Conjunction.where(domain, {"a": [0, 1], "b": [2]})).text
+        'b = 2'
+        >>> canonical(Explicit.of(domain, ["a", "b"], [[0, 0, 1], [0, 0, 1]])).text
+        'b = 2'
+    """
+    if isinstance(query, Conjunction):
+        return _conjunction(query)
+    if isinstance(query, Explicit):
+        return _explicit(query)
+    return query
+
+
+def query_key(query: LinearQuery) -> Hashable:
+    """What two queries in canonical form have in common if and only if they have the same values.
+
+    Args:
+        query: What ``canonical`` returned.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
+        >>> domain = Domain((IntegerRange("a", 0, 1),))
+        >>> query_key(canonical(Explicit.of(domain, ["a"], [0, 1]))) == query_key(Conjunction.where(domain, {"a": [1]}))
+        True
+    """
+    if isinstance(query, Conjunction):
+        return query.scope, query.codes
+    if math.prod(query.domain.shape_of(query.scope)) <= _COMPARED_CELLS or isinstance(query, Explicit):
+        return query.scope, np.ascontiguousarray(query.values() + 0.0).tobytes()  # + 0.0: no negative zeros
+    return type(query).__name__, query.scope
+
+
+def _conjunction(query: Conjunction) -> Conjunction:
+    if not all(query.codes):
+        return Conjunction(query.domain, query.domain.names[:1], ((),))
+    sizes = query.domain.shape_of(query.scope)
+    if all(len(codes) < size for codes, size in zip(query.codes, sizes, strict=True)):
+        return query
+    kept = [axis for axis, size in enumerate(sizes) if len(query.codes[axis]) < size]
+    scope = tuple(query.scope[axis] for axis in kept)
+    return Conjunction(query.domain, scope, tuple(query.codes[axis] for axis in kept))
+
+
+def _explicit(query: Explicit) -> LinearQuery:
+    table = query.values()
+    needed = [axis for axis in range(table.ndim) if not (table == table.take([0], axis=axis)).all()]
+    index = tuple(slice(None) if axis in needed else 0 for axis in range(table.ndim))
+    reduced, scope = np.asarray(table[index]), tuple(query.scope[axis] for axis in needed)
+    if not table.any():
+        return Conjunction(query.domain, query.domain.names[:1], ((),))
+    codes = _product_of_sets(reduced)
+    if codes is not None:
+        return _conjunction(Conjunction(query.domain, scope, codes))
+    return Explicit(query.domain, scope, query.name, reduced, query.limits)
+
+
+def _product_of_sets(table: Floats) -> tuple[tuple[int, ...], ...] | None:
+    """The codes of each axis, if the table is 1 where all axes have one of theirs and 0 elsewhere."""
+    if not ((table == 0.0) | (table == 1.0)).all():
+        return None
+    axes = range(table.ndim)
+    codes = tuple(
+        tuple(np.flatnonzero(table.any(axis=tuple(other for other in axes if other != axis))).tolist()) for axis in axes
+    )
+    return codes if math.prod(map(len, codes)) == int(table.sum()) else None
