@@ -12,10 +12,18 @@ absolute value under a pure budget.
     loss = log_likelihood(run, source, transcript) - log_likelihood(run, neighbour, transcript)
 
 where ``run(source, noise)`` makes a curator with that noise and lets the algorithm loose on it.
+
+**Sparse vectors.** What leaves is whether tests passed; the noise of a threshold stays secret and is not in a
+transcript. In a replay `ReplayNoise.secret` returns a *tag* instead of noise: its own number times 2^42. The margin
+that comes back says by its multiple of 2^42 which secrets were subtracted from it, and by the rest what the margin
+was without them. So each test finds its own watch, however watches are interleaved, saved and resumed; and a test
+whose threshold was *not* disturbed is seen as such. The probability of all tests of one watch is an integral over its
+noise (`watch_law`); those of several watches, and of everything else in the transcript, are multiplied.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,6 +38,10 @@ from tests.privacy.laws import (
     permute_and_flip_log_law,
 )
 from tests.privacy.tables import DenseCounts
+from tests.privacy.watch_law import TestedWatch, exceeds_log_law
+
+TAG = 2**42
+"""Distance between the tags of secrets, in lattice units: margins are below half of it (2^31 counts)."""
 
 Run = Callable[[Any, NoiseSource], object]
 """Takes a count source and a noise source; returns anything."""
@@ -37,11 +49,11 @@ Run = Callable[[Any, NoiseSource], object]
 
 @dataclass(frozen=True)
 class Output:
-    """One thing that left a noise source: which draw, at which scale, and what came out."""
+    """One thing that left a noise source: which draw, at which scale, and what came out (None: a secret)."""
 
     draw: str
     scale: float
-    value: Integers | int
+    value: Integers | int | None
 
 
 @dataclass
@@ -67,6 +79,16 @@ class RecordingNoise:
     def permute_and_flip(self, scores: Floats, scale: float) -> int:
         return self._index("permute_and_flip", scale, self.inner.permute_and_flip(scores, scale))
 
+    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+        return self._vector("draw", scale, self.inner.draw(scores, scale, size))
+
+    def secret(self, scale: float) -> int:
+        self.transcript.append(Output("secret", scale, None))
+        return self.inner.secret(scale)
+
+    def exceeds(self, margin: int, scale: float) -> bool:
+        return bool(self._index("exceeds", scale, self.inner.exceeds(margin, scale)))
+
     def _vector(self, draw: str, scale: float, value: Integers) -> Integers:
         self.transcript.append(Output(draw, scale, value.copy()))
         return value
@@ -81,12 +103,14 @@ class ReplayNoise:
 
     Attributes:
         log_probability: Sum so far, natural logarithm.
-        parts: The summands, one per output.
+        watches: Tests of each secret so far.
     """
 
     def __init__(self, transcript: Sequence[Output]) -> None:
         self._transcript = tuple(transcript)
-        self.parts: list[float] = []
+        self._parts: list[float] = []
+        self._given = 0
+        self.watches: list[TestedWatch] = []
 
     @property
     def secure(self) -> bool:
@@ -94,12 +118,12 @@ class ReplayNoise:
 
     @property
     def log_probability(self) -> float:
-        return float(np.sum(self.parts))
+        return math.fsum([*self._parts, *(watch.log_likelihood() for watch in self.watches)])
 
     @property
     def finished(self) -> bool:
         """Whether every recorded output was asked for."""
-        return len(self.parts) == len(self._transcript)
+        return self._given == len(self._transcript)
 
     def laplace(self, values: Integers, scale: float) -> Integers:
         return self._vector("laplace", values, scale, laplace_log_pmf)
@@ -113,26 +137,49 @@ class ReplayNoise:
     def permute_and_flip(self, scores: Floats, scale: float) -> int:
         return self._index("permute_and_flip", scores, scale, permute_and_flip_log_law)
 
-    def _next(self, draw: str, scale: float) -> Output:
+    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+        value = np.asarray(self._next("draw", scale))
+        assert value.shape == (size,)
+        self._parts.append(float(exponential_log_law(scores, scale)[value].sum()))
+        return value.copy()
+
+    def secret(self, scale: float) -> int:
+        """The tag of a new watch: its number, from 1 on, times 2^42."""
+        self._next("secret", scale)
+        self.watches.append(TestedWatch(scale))
+        return len(self.watches) * TAG
+
+    def exceeds(self, margin: int, scale: float) -> bool:
+        answer = bool(self._next("exceeds", scale))
+        number = (TAG // 2 - margin) // TAG
+        assert 0 <= number <= len(self.watches), f"the margin {margin} belongs to no threshold"
+        if number:
+            self.watches[number - 1].add(margin + number * TAG, scale, answer)
+        else:
+            self._parts.append(float(exceeds_log_law(margin, scale, answer)))
+        return answer
+
+    def _next(self, draw: str, scale: float) -> Integers | int | None:
         assert not self.finished, f"the replayed run asks for {draw} after the recorded one had ended"
-        output = self._transcript[len(self.parts)]
+        output = self._transcript[self._given]
         assert (output.draw, output.scale) == (draw, scale), (
             f"recorded {output.draw} at {output.scale}, not {draw} at {scale}"
         )
-        return output
+        self._given += 1
+        return output.value
 
     def _vector(
         self, draw: str, values: Integers, scale: float, log_pmf: Callable[[Integers, float], Floats]
     ) -> Integers:
-        value = np.asarray(self._next(draw, scale).value)
+        value = np.asarray(self._next(draw, scale))
         assert value.shape == values.shape
-        self.parts.append(float(log_pmf(value - values, scale).sum()))
+        self._parts.append(float(log_pmf(value - values, scale).sum()))
         return value.copy()
 
     def _index(self, draw: str, scores: Floats, scale: float, log_law: Callable[[Floats, float], Floats]) -> int:
-        value = self._next(draw, scale).value
-        self.parts.append(float(log_law(scores, scale)[value]))
-        return int(value)
+        value = int(np.asarray(self._next(draw, scale)))
+        self._parts.append(float(log_law(scores, scale)[value]))
+        return value
 
 
 class ExplodingNoise:
@@ -152,6 +199,15 @@ class ExplodingNoise:
         raise RuntimeError("drawn")
 
     def permute_and_flip(self, scores: Floats, scale: float) -> int:
+        raise RuntimeError("drawn")
+
+    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+        raise RuntimeError("drawn")
+
+    def secret(self, scale: float) -> int:
+        raise RuntimeError("drawn")
+
+    def exceeds(self, margin: int, scale: float) -> bool:
         raise RuntimeError("drawn")
 
 
