@@ -26,7 +26,14 @@ from typing import TYPE_CHECKING, Any, Literal, final
 from hedgerow.algorithms.algorithm import check_domain, make_release, open_curator, plain_parameters
 from hedgerow.algorithms.bounds import BETA, Step
 from hedgerow.algorithms.outline import Outline, memory_line
-from hedgerow.algorithms.pmw_offline_parameters import Scale, Setting, check_budget, choose, step_length
+from hedgerow.algorithms.pmw_offline_parameters import (
+    Scale,
+    Setting,
+    alpha_of,
+    check_budget,
+    choose,
+    step_length,
+)
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.schedule import Charges
 from hedgerow.errors import ConfigError
@@ -142,11 +149,9 @@ class OfflinePMW:
             regime: Of the budget.
 
         Raises:
-            ConfigError: A domain of one cell; families with different weights; a constant query; an advanced
+            ConfigError: Families with different weights; a constant query; too few rounds for the domain; an advanced
                 calibration of a pure budget.
         """
-        if workload.domain.size < 2:
-            raise ConfigError("a domain of one cell leaves nothing to learn", remedy="give an attribute two values")
         if len(set(workload.weights)) > 1:
             raise ConfigError(
                 "the promise of offline PMW is the same for all queries; families cannot have different weights",
@@ -157,6 +162,8 @@ class OfflinePMW:
                 "the advanced calibration needs an (epsilon, delta) budget", remedy="give a delta, or use 'auto'"
             )
         Scale.of(workload.by_query(), Neighbours.REPLACE)
+        if self.rounds is not None:
+            alpha_of(self.rounds, workload.domain.size, self.step)
 
     def parameters(self) -> dict[str, Any]:
         """The configuration as plain values, for the release.
