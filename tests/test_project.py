@@ -37,13 +37,13 @@ def test_the_tools_lock_agrees_with_the_users_lock() -> None:
 def test_public_names_are_pinned() -> None:
     assert set(hedgerow.__all__) == {
         "MWEM",
-        "ZCDP",
         "ApproxDP",
         "Binned",
         "Categorical",
         "Comparison",
         "Curator",
         "Domain",
+        "FourierMeasurement",
         "GameSolution",
         "Histogram",
         "IndependentNoise",
@@ -62,6 +62,7 @@ def test_public_names_are_pinned() -> None:
         "Sweeps",
         "Table",
         "Workload",
+        "ZCDP",
         "__version__",
         "compare",
         "errors",

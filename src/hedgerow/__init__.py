@@ -13,6 +13,7 @@ from hedgerow.version import __version__
 if TYPE_CHECKING:
     from hedgerow import errors
     from hedgerow.algorithms.baselines import IndependentNoise
+    from hedgerow.algorithms.fourier import FourierMeasurement
     from hedgerow.algorithms.game import GameSolution, solve_game
     from hedgerow.algorithms.mw import MultiplicativeWeights
     from hedgerow.algorithms.mwem import MWEM
@@ -43,6 +44,7 @@ _HOMES = {
     "Comparison": "comparison",
     "Curator": "privacy.curator",
     "Domain": "domain",
+    "FourierMeasurement": "algorithms.fourier",
     "GameSolution": "algorithms.game",
     "Histogram": "models.histogram",
     "IndependentNoise": "algorithms.baselines",
@@ -80,6 +82,7 @@ __all__ = [
     "Comparison",
     "Curator",
     "Domain",
+    "FourierMeasurement",
     "GameSolution",
     "Histogram",
     "IndependentNoise",

@@ -1,0 +1,298 @@
+"""Noisy Fourier coefficients: all marginals of binary attributes at once (theory.md section 8).
+
+B. Barak, K. Chaudhuri, C. Dwork, S. Kale, F. McSherry, K. Talwar, "Privacy, Accuracy, and Consistency Too: A Holistic
+Solution to Contingency Table Release", PODS 2007. The marginal over a set S of binary attributes is a function of the
+2^|S| parities over subsets of S, its Fourier coefficients: ``cell x = 2^-|S| sum over A in S of (-1)^(x_A) parity_A``.
+Marginals share most of these, so each parity that any marginal of the workload needs is measured once, all with the
+same charge; marginals made of them agree with each other. Departures:
+
+- the linear program that finds a non-negative table is replaced by the multiplicative-weights fit of MWEM, and counts
+  are not rounded to whole numbers;
+- Gaussian noise in zCDP, with scale ``sqrt(K / (2 rho))`` where Laplace noise has ``K / epsilon``;
+- the parity of no attribute is the number of records: measured like the others under "add-remove", public under
+  "replace";
+- a parity in the workload needs itself alone, not those of its subsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from hedgerow.algorithms.algorithm import check_domain, open_curator, plain_parameters
+from hedgerow.algorithms.baselines import IndependentNoise
+from hedgerow.algorithms.bounds import BETA
+from hedgerow.algorithms.equal_shares import noise_bound, plan_equal_shares, run_equal_shares
+from hedgerow.algorithms.outline import Outline
+from hedgerow.algorithms.progress import ProgressCallback
+from hedgerow.algorithms.schedule import noise_of
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import ConfigError
+from hedgerow.models.refit import Proximal, Refit
+from hedgerow.privacy.additive_noise import additive_noise
+from hedgerow.privacy.budget import Budget, Regime
+from hedgerow.queries.measurement import NoiseKind
+from hedgerow.queries.parity import Parities
+from hedgerow.queries.query import Conjunction, Floats
+from hedgerow.queries.sensitivity import Neighbours
+from hedgerow.queries.walsh import walsh_hadamard
+from hedgerow.queries.workload import Workload
+
+if TYPE_CHECKING:
+    from hedgerow.privacy.curator import Curator
+    from hedgerow.privacy.noise import NoiseSource
+    from hedgerow.release import Release
+
+LARGEST_CLOSURE = 2**18
+"""Most parities that are measured."""
+
+_REFIT = Proximal()
+
+
+@final
+@dataclass(frozen=True)
+class FourierMeasurement:
+    """Configuration of the release of marginals by noisy Fourier coefficients; for domains of binary attributes.
+
+    Attributes:
+        noise: Shape of the noise; Laplace for pure budgets and Gaussian for zCDP unless given.
+        fit: How the hypothesis is fitted to the noisy coefficients; None leaves it uniform, so that the release holds
+            the coefficients and nothing else, and no error is estimated.
+        error_share: Share of the budget for the noisy error of the workload at the end; 0 leaves it out.
+
+    Example:
+        >>> import hedgerow
+        >>> import pyarrow as pa
+        >>> domain = hedgerow.Domain(hedgerow.Categorical(name, ("no", "yes")) for name in ("smokes", "coughs"))
+        >>> people = {"smokes": ["no", "yes"] * 400, "coughs": ["no", "yes", "no", "no"] * 200}
+        >>> table = hedgerow.read_table(pa.table(people), domain)
+        >>> workload = hedgerow.Workload.marginals(domain, order=2)
+        >>> release = FourierMeasurement().run(table, workload, hedgerow.PureDP(1.0), noise=hedgerow.SeededNoise(0))
+        >>> [measured.target.text for measured in release.measurements]
+        ['parity(smokes)', 'parity(coughs)', 'parity(smokes, coughs)']
+        >>> noisy_answers(release)
+        array([398.25,   0.75, 198.75, 200.25])
+    """
+
+    noise: NoiseKind | None = None
+    fit: Refit | None = _REFIT
+    error_share: float = 0.03
+
+    def __post_init__(self) -> None:
+        """Check the share.
+
+        Raises:
+            ConfigError: It is out of its range.
+        """
+        if not 0.0 <= self.error_share < 1.0:
+            raise ConfigError(
+                f"error_share = {self.error_share!r} is no share", remedy="give a number from 0 to below 1"
+            )
+
+    def check(self, workload: Workload, regime: Regime) -> None:
+        """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent.
+
+        Args:
+            workload: What the release should answer well.
+            regime: Of the budget.
+
+        Raises:
+            ConfigError: An attribute of the workload is not binary, there are too many coefficients, or Gaussian noise
+                is asked for under pure differential privacy.
+            ModelTooLargeError: The hypothesis does not fit into memory.
+        """
+        self._independent(coefficients(workload)).check(workload, regime)
+
+    def parameters(self) -> dict[str, Any]:
+        """The configuration as plain values, for the release.
+
+        Example:
+            >>> FourierMeasurement(error_share=0.0).parameters()["error_share"]
+            0.0
+        """
+        return plain_parameters(self)
+
+    def run(
+        self,
+        source: Any,  # a CountSource; that name lives in data/, which algorithms do not import
+        workload: Workload,
+        budget: Budget,
+        *,
+        noise: NoiseSource | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> Release:
+        """Make a release of a private table.
+
+        Args:
+            source: The private table, as ``read_table`` gives it; only the curator ever sees it.
+            workload: What the release should answer well.
+            budget: What may be spent, and between which tables.
+            noise: Source of noise; the secure one unless given. A seeded source makes the release not private.
+            progress: Called after every coefficient.
+
+        Raises:
+            ConfigError: See `check`.
+            ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
+        """
+        return self.run_with(open_curator(source, workload, budget, noise), workload, progress)
+
+    def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
+        """As `run`, with a curator that the caller made; its whole remaining budget is spent.
+
+        Args:
+            curator: Stands before the private table.
+            workload: What the release should answer well.
+            progress: Called after every coefficient.
+        """
+        check_domain(curator, workload)
+        measured = coefficients(workload)
+        config = self._independent(measured)
+        config.check(workload, curator.regime)
+        return run_equal_shares(
+            config, curator, measured, workload, name="FourierMeasurement", parameters=self.parameters(),
+            progress=progress,
+        )  # fmt: skip
+
+    def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
+        """What a run would need, spend and promise; nothing is read and nothing is spent.
+
+        Args:
+            workload: What the release should answer well.
+            budget: What may be spent.
+            total: A public guess of the number of records; nothing here depends on it.
+
+        Example:
+            >>> from hedgerow.attribute import IntegerRange
+            >>> from hedgerow.domain import Domain
+            >>> from hedgerow.privacy.budget import ZCDP
+            >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 1) for name in "abc"), 2)
+            >>> facts = FourierMeasurement(error_share=0.0).plan(workload, ZCDP(0.5), total=1000).facts
+            >>> facts["measured"], round(facts["scale"] ** 2, 6)
+            (6, 7.0)
+        """
+        measured = coefficients(workload)
+        config = self._independent(measured)
+        config.check_options(budget.regime)
+        planned = plan_equal_shares(config, measured, workload, budget)
+        bound = self._bound(measured, budget, planned.facts["charge"])
+        sentence = f"no cell made of the coefficients errs by more than {bound:,.0f} counts, except with probability"
+        text = (
+            *(line for line in planned.text if line[0] not in ("bound", "")),
+            ("bound", f"{sentence} {BETA:.3g}"),
+            ("", "of the hypothesis fitted to them no theorem speaks; the release estimates its error"),
+        )
+        return replace(planned, text=text, facts={**planned.facts, "bound": bound})
+
+    def _bound(self, measured: Workload, budget: Budget, charge: float) -> float:
+        """On all coefficients, and hence on all cells: these are averages of coefficients with signs."""
+        noises = [noise_of(measured.candidate(0), budget, charge, self.noise)]
+        if budget.neighbours is Neighbours.ADD_REMOVE:
+            noises.append(additive_noise(budget.regime, charge, l1=1.0, l2=1.0, step=1.0, kind=None))
+        return max(noise_bound(noise, measured.n_queries + 1, BETA) for noise in noises)
+
+    def _independent(self, measured: Workload) -> IndependentNoise:
+        """Independent noise on the coefficients, that of no attribute with the same charge as the others."""
+        error = self.error_share if self.fit is not None else 0.0
+        share = (1.0 - error) / (measured.n_queries + 1)
+        return IndependentNoise(noise=self.noise, fit=self.fit, total_share=share, error_share=self.error_share)
+
+
+def coefficients(workload: Workload) -> Workload:
+    """The parities that the answers of a workload are functions of, but for that of no attribute.
+
+    Args:
+        workload: Over binary attributes, as far as its queries look at them.
+
+    Raises:
+        ConfigError: An attribute is not binary, or there are more than 2^18 parities.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
+        >>> coefficients(Workload.parse("marginals:a*b,b*c", domain)).spec
+        'parities:a,b,c,a*b,b*c'
+    """
+    domain = workload.domain
+    _check_binary(workload)
+    found: dict[Clique, None] = {}
+    for family in workload.families:
+        for scope in family.scopes:
+            parts = [scope] if isinstance(family, Parities) else _subsets(scope)
+            found.update(dict.fromkeys(parts))
+            if len(found) > LARGEST_CLOSURE:
+                raise _too_many(f"more than {LARGEST_CLOSURE:,}")
+    if not found:
+        raise ConfigError("the workload asks for the number of records alone", remedy="ask for a marginal")
+    ordered = sorted(found, key=lambda clique: (len(clique), domain.axes(clique)))
+    return Workload.parities(domain, cliques=ordered)
+
+
+def _check_binary(workload: Workload) -> None:
+    domain = workload.domain
+    for name in dict.fromkeys(name for scope in workload.scopes for name in scope):
+        if domain[name].size != 2:
+            raise ConfigError(
+                f"Fourier coefficients are for attributes with 2 codes; {name!r} has {domain[name].size}",
+                remedy="put its values into two bins, leave it out of the workload, or use IndependentNoise or MWEM",
+            )
+
+
+def _subsets(scope: Clique) -> Iterator[Clique]:
+    if 2 ** len(scope) > LARGEST_CLOSURE:
+        raise _too_many(f"2^{len(scope)}")
+    return (part for size in range(1, len(scope) + 1) for part in combinations(scope, size))
+
+
+def _too_many(number: str) -> ConfigError:
+    return ConfigError(
+        f"the workload has {number} Fourier coefficients", remedy="ask for marginals of fewer attributes"
+    )
+
+
+def noisy_answers(release: Release) -> Floats:
+    """The answers that the noisy coefficients give: consistent with each other, not clipped, may be negative.
+
+    Args:
+        release: Made by `FourierMeasurement`.
+
+    Returns:
+        Counts, shape ``(n_queries,)``, in the order of the release's workload.
+
+    Raises:
+        ConfigError: The release was made otherwise.
+    """
+    if release.provenance.algorithm != "FourierMeasurement":
+        raise ConfigError(
+            f"a release of {release.provenance.algorithm} does not hold all coefficients",
+            remedy="ask a release that FourierMeasurement made, or take workload.answers(release.model)",
+        )
+    known = {measured.target.scope: float(measured.values[0]) for measured in release.measurements}
+    return release.workload.answers(_Spectrum(release.domain, {**known, (): release.total}))
+
+
+@final
+@dataclass(frozen=True)
+class _Spectrum:
+    """A signed table given by its Fourier coefficients; those that are not given are 0. Fits ``Tables``."""
+
+    domain: Domain
+    known: dict[Clique, float]
+    cheap_cells: int = 0
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        return [self._marginal(clique) for clique in cliques]
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
+        return np.array([float(query.of_table(self._marginal(query.scope))[0]) for query in queries])
+
+    def _marginal(self, clique: Clique) -> Floats:
+        """The inverse transform: the transform over the number of cells."""
+        shape = self.domain.shape_of(clique)
+        parts = [tuple(name for name, bit in zip(clique, bits, strict=True) if bit) for bits in np.ndindex(shape)]
+        values = np.array([self.known.get(part, 0.0) for part in parts])
+        return walsh_hadamard(values.reshape(shape)).reshape(shape) / values.size
