@@ -16,7 +16,7 @@ Start = Callable[..., subprocess.Popen[str]]
 DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
 
 
-@pytest.mark.parametrize("command", ["synth", "plan", "domain", "sample", "answer", "show", "report"])
+@pytest.mark.parametrize("command", ["synth", "plan", "domain", "sample", "answer", "show", "report", "compare"])
 def test_every_help_has_examples(place: Place, command: str) -> None:
     result = place.call(command, "--help")
     assert result.exit_code == 0

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from hedgerow.comparison.outcome import LARGEST, MEAN, amount_text
 
@@ -63,8 +62,7 @@ def significant(value: float, digits: int = 3) -> str:
         >>> significant(0.0000456), significant(0.1), significant(12.0, 2)
         ('0.0000456', '0.100', '12')
     """
-    text = np.format_float_positional(value, precision=digits, unique=False, fractional=False, trim="k")
-    return text.rstrip(".")
+    return f"{Decimal(f'{value:.{digits - 1}e}'):f}"
 
 
 def _cell(mean: Summary | None, largest: Summary | None) -> str:

@@ -54,6 +54,8 @@ _OTHERS = (
     Look("#a02c2c", "h", (0, (5, 3))),
 )
 
+_VARIANTS = ((0, (1, 1)), (0, (3, 1.5)), (0, (6, 1, 1, 1, 1, 1)), "solid")
+
 
 def looks_of(names: Iterable[str]) -> dict[str, Look]:
     """How the mechanisms of a drawing look.
@@ -73,7 +75,9 @@ def looks_of(names: Iterable[str]) -> dict[str, Look]:
     for name in names:
         base = name.partition(" (")[0].partition(":")[0]
         look = LOOKS.get(base) or own.setdefault(base, _OTHERS[len(own) % len(_OTHERS)])
-        found[name] = look if look not in found.values() else replace(look, filled=False, dashes=(0, (1, 1)))
+        variants = sum(other.marker == look.marker for other in found.values())
+        dashes = _VARIANTS[(variants - 1) % len(_VARIANTS)]
+        found[name] = replace(look, filled=False, dashes=dashes) if variants else look
     return found
 
 
