@@ -114,6 +114,13 @@ ENTRIES = (
         fixed=(("noise", NoiseKind.GAUSSIAN),),
         regimes=(Regime.ZCDP,),
     ),
+    Entry(
+        "fourier",
+        "measures each parity that any marginal needs once: for workloads of many marginals of yes-or-no attributes",
+        "fourier",
+        "FourierMeasurement",
+        options=("error_share",),
+    ),
 )
 """All algorithms, in the order in which they are listed."""
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, final
 
+from hedgerow.algorithms import baselines, fourier
 from hedgerow.algorithms.algorithm import Algorithm
-from hedgerow.algorithms.baselines import noisy_answers
 from hedgerow.algorithms.registry import names, parse
 from hedgerow.comparison.exact import Yardstick
 from hedgerow.comparison.journal import Key, keeping
@@ -24,6 +24,9 @@ from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
+
+_NOISY_ANSWERS = {"IndependentNoise": baselines.noisy_answers, "FourierMeasurement": fourier.noisy_answers}
+"""Where the noisy answers to a whole workload come from, by the algorithm of a release."""
 
 
 @final
@@ -194,9 +197,8 @@ class Grid:
 
     def _raw(self, release: Release) -> dict[str, float] | None:
         """Errors of the noisy answers themselves, where the release holds one for every query."""
-        if release.provenance.algorithm != "IndependentNoise":
-            return None
-        return self._yardstick.errors(noisy_answers(release), release.total)
+        noisy_answers = _NOISY_ANSWERS.get(release.provenance.algorithm)
+        return None if noisy_answers is None else self._yardstick.errors(noisy_answers(release), release.total)
 
     def references(self) -> dict[str, dict[str, float]]:
         """Errors that need no mechanism, by the name of the guess."""
