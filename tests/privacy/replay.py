@@ -24,7 +24,7 @@ noise (`watch_law`); those of several watches, and of everything else in the tra
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -182,6 +182,32 @@ class ReplayNoise:
         return value
 
 
+@dataclass
+class ScriptedNoise:
+    """Answers tests as a script says, draws no secrets, and everything else from another source.
+
+    Attributes:
+        answers: Of the tests to come, first one first.
+        inner: Where the rest comes from.
+    """
+
+    answers: list[bool]
+    inner: NoiseSource
+
+    @property
+    def secure(self) -> bool:
+        return False
+
+    def secret(self, scale: float) -> int:
+        return 0
+
+    def exceeds(self, margin: int, scale: float) -> bool:
+        return self.answers.pop(0)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
 class ExplodingNoise:
     """Fails on every draw: for tests of what happens before and after."""
 
@@ -214,6 +240,13 @@ class ExplodingNoise:
 def record(run: Run, source: DenseCounts, seed: int = 0) -> tuple[Output, ...]:
     """Everything that the noise source gave out in one run."""
     noise = RecordingNoise(SeededNoise(seed))
+    run(source, noise)
+    return tuple(noise.transcript)
+
+
+def record_answers(run: Run, source: DenseCounts, answers: Iterable[bool], seed: int = 0) -> tuple[Output, ...]:
+    """A transcript in which the tests of sparse vectors were answered so, however unlikely that is."""
+    noise = RecordingNoise(ScriptedNoise(list(answers), SeededNoise(seed)))
     run(source, noise)
     return tuple(noise.transcript)
 
