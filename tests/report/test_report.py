@@ -12,6 +12,7 @@ import pytest
 from hedgerow.attribute import Binned, Categorical, IntegerRange
 from hedgerow.domain import Domain
 from hedgerow.errors import MissingExtraError, ReleaseError
+from hedgerow.models.empirical import Empirical
 from hedgerow.models.histogram import Histogram
 from hedgerow.privacy.budget import ApproxDP, PureDP
 from hedgerow.privacy.evaluation import exact_errors
@@ -161,6 +162,23 @@ def test_hostile_and_long_names_are_escaped_and_shortened(tmp_path: Path) -> Non
 
 def test_a_release_without_measurements_has_a_page() -> None:
     assert "Nothing but the number of records" in render_report(make_release(PureDP(1.0), 0, error=False))
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_what_a_release_says_beyond_its_workload_depends_on_its_kind(
+    release: Release, tmp_path: Path, stored: bool
+) -> None:
+    import dataclasses
+
+    few = dataclasses.replace(
+        release, model=Empirical(release.domain, release.total, np.zeros((3, len(release.domain)), dtype=int))
+    )
+    for kind, words in ((few, "an accident of the few"), (release, "flattest distribution")):
+        made = kind
+        if stored:
+            kind.save(tmp_path / "r.release")
+            made = Release.load(tmp_path / "r.release")
+        assert words in " ".join(render_report(made).split())
 
 
 def test_what_is_missing_is_named(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:

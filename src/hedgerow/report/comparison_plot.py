@@ -175,7 +175,8 @@ def _curve(axes: Axes, name: str, points: Sequence[Point], look: Look) -> None:
     low, high = [point.low for point in points], [point.high for point in points]
     if len(points) > 1:
         axes.fill_between(budgets, low, high, color=look.colour, alpha=0.16, linewidth=0)
-    axes.vlines(budgets, low, high, color=look.colour, linewidth=1.0)
+    else:
+        axes.vlines(budgets, low, high, color=look.colour, linewidth=1.2)
     axes.plot(
         budgets,
         [point.mean for point in points],
