@@ -99,6 +99,7 @@ def compare(
             metavar="A,B,...",
             rich_help_panel=ALGORITHM,
             help=f"Which algorithms: {', '.join(names())}. Options follow a colon, as in mwem:rounds=30.",
+            show_default="all",
         ),
     ] = ",".join(names()),
     epsilon: Annotated[
@@ -155,11 +156,11 @@ def compare(
     as a share of the records. A mechanism that cannot run is told with its reason; the others go on.
 
     Examples:
-      hedgerow compare test.csv --domain test.yaml --epsilon 0.1,1,10 -o errors.csv
+      hedgerow compare test.csv --domain test.yaml --epsilon 0.1,1,10 \
+          -o errors.csv
       hedgerow compare test.csv --domain test.yaml --epsilon 0.1,1 --delta 1e-9 \
           --mechanisms mwem,mwem:rounds=30,gaussian --repeats 10 \
           -o errors.csv --plot errors.svg --html errors.html
-      hedgerow compare test.csv --domain test.yaml --epsilon 0.1,1,10 -o errors.csv --resume
     """
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
     files = _Files(data, domain, output, plot, html)

@@ -6,9 +6,9 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 from hedgerow.algorithms import baselines, fourier
 from hedgerow.algorithms.algorithm import Algorithm
@@ -184,7 +184,10 @@ class Grid:
     def run(self, step: Step) -> Outcome:
         """Run one mechanism, and measure how far off its release is."""
         algorithm = self._algorithms[step.mechanism]
-        noise = None if self._seed is None else SeededNoise(_seed_of(self._seed, step))
+        noise = None
+        if self._seed is not None:
+            seed = _seed_of(self._seed, step)
+            algorithm, noise = _with_seed(algorithm, seed), SeededNoise(seed)
         started = time.perf_counter()
         try:
             algorithm.check(self._workload, step.budget.regime)
@@ -209,3 +212,10 @@ def _seed_of(seed: int, step: Step) -> int:
     """A seed of its own for every run, the same whatever else is in the grid."""
     text = f"{seed}/{step.mechanism}/{step.budget!r}/{step.repeat}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+
+def _with_seed(algorithm: Algorithm, seed: int) -> Algorithm:
+    """With its public randomness seeded too, if it draws some and that is not seeded yet."""
+    config: Any = algorithm
+    draws = is_dataclass(config) and getattr(config, "seed", 0) is None
+    return cast("Algorithm", replace(config, seed=seed % 2**32)) if draws else algorithm
