@@ -66,7 +66,7 @@ class Rules:
         threshold: In counts, of the first query.
         growth: Counts that the threshold grows by when the number of queries grows by a factor of e.
         queries: How many queries may be tested; None for any number.
-        step: Size of eta for a query of width 1; None takes the noisy residual's.
+        step: Size of eta for a query of width 1, or how corrections are made instead: ``"residual"`` or ``"refit"``.
         error: Bound on the largest error of all answers in counts, with probability ``1 - beta``; None without a
             theorem. For pay-as-you-go it is the bound at the planned number of queries.
 
@@ -86,7 +86,7 @@ class Rules:
     threshold: float
     growth: float = 0.0
     queries: int | None = None
-    step: float | None = None
+    step: float | Literal["residual", "refit"] = "refit"
     error: float | None = None
 
     @property

@@ -23,6 +23,7 @@ from hedgerow.algorithms.steps import clipped, step_size
 from hedgerow.errors import QueryError
 from hedgerow.models.answering import Answering
 from hedgerow.models.histogram import Histogram, check_fits
+from hedgerow.models.refit import Proximal, refit
 from hedgerow.privacy.additive_noise import AdditiveNoise, additive_noise
 from hedgerow.privacy.lattice import LARGEST_MASS
 from hedgerow.privacy.scores import GRID
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 WATCH = "watch"
 """Label of the session's epochs in the ledger."""
+_REFIT = Proximal().quick()
 _TOTAL_RISK = 0.1
 """Share of beta for the noisy number of records."""
 
@@ -335,14 +337,16 @@ class OnlineSession:
         return Known(query, float(measured.values[0]), None)
 
     def _correct(self, query: LinearQuery, measured: Measurement, before: float) -> None:
-        """One step of multiplicative weights towards a noisy answer."""
-        total, rules, config = self._basis.total, self._basis.rules, self._basis.config
+        """Bring the hypothesis in line with a noisy answer."""
+        total, config = self._basis.total, self._basis.config
         residual = float(clipped(measured.values, query, total)[0]) - before
-        if rules.step is None:
-            step = step_size(residual / total, query.bounds, "sharp")
-        else:
-            step = math.copysign(rules.step, residual) / (config.bounds[1] - config.bounds[0])
-        self._model.update(query, step)
+        match self._basis.rules.step:
+            case "refit":
+                refit(self._model, self._progress.measurements, _REFIT)
+            case "residual":
+                self._model.update(query, step_size(residual / total, query.bounds, "sharp"))
+            case step:
+                self._model.update(query, math.copysign(step, residual) / (config.bounds[1] - config.bounds[0]))
         # Made anew from its potentials, as after restoring: a restored session goes on bit by bit.
         self._model = Histogram.from_potentials(self.domain, total, self._model.potentials())
         self._answering.replace(self._model)

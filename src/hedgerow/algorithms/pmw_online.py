@@ -12,7 +12,7 @@ over them beforehand. Departures from the papers, each an option whose other val
 
 - one absolute test per query in place of two one-sided ones (``variant``);
 - thresholds that no theorem supports, but tables of ordinary size bear (``updates``, ``threshold``), with the step
-  that fits a noisy answer best (``step``);
+  that fits a noisy answer best, or a fit to all of them (``step``);
 - the number of records is measured under "add-remove", where the papers take it as known;
 - a start from an earlier release of the same table (``warm``), whose spending counts.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from hedgerow.privacy.noise import NoiseSource
     from hedgerow.release import Release
 
-StepRule = Literal["theorem", "residual"]
+StepRule = Literal["theorem", "residual", "refit"]
 
 
 @final
@@ -58,8 +58,9 @@ class OnlinePMW:
         updates: How many times the hypothesis may be corrected, in place of the theorem's number.
         threshold: Errors of about this fraction of the records (times the width) are to be corrected, in place of the
             theorem's.
-        step: Size of a correction: the ``"theorem"``'s, or the one that fits the noisy answer, ``"residual"``
-            (eta = 4 r / w**2); by default the theorem's where its parameters are used.
+        step: How a noisy answer corrects the hypothesis: by a step of the ``"theorem"``'s size; by the step that fits
+            it best, ``"residual"`` (eta = 4 r / w**2); or by fitting the hypothesis to all noisy answers so far,
+            ``"refit"``. By default the theorem's where its parameters are used, and else a refit.
         bounds: Smallest and largest value of the queries that may be asked: (0, 1) for conditions, (-1, 1) if
             parities are to be asked too.
         total_share: Share of the budget for the noisy number of records, spent under "add-remove" only.
@@ -104,8 +105,8 @@ class OnlinePMW:
         """
         if self.variant not in (None, *VARIANTS):
             raise ConfigError(f"there is no variant {self.variant!r}", remedy=f"give one of {', '.join(VARIANTS)}")
-        if self.step not in (None, "theorem", "residual"):
-            raise ConfigError(f"step = {self.step!r} is unknown", remedy="give 'theorem' or 'residual'")
+        if self.step not in (None, "theorem", "residual", "refit"):
+            raise ConfigError(f"step = {self.step!r} is unknown", remedy="give 'theorem', 'residual' or 'refit'")
         _check_count("queries", self.queries, "give a generous number of queries; it costs no budget")
         if self.updates is not None:
             _check_count("updates", self.updates, "give the number of corrections that the budget is divided over")
@@ -182,7 +183,7 @@ class OnlinePMW:
         if self.alpha is not None:
             found = cheapest_rules(stream, budget, amount, variant, self.alpha)
         elif self.is_practical or not self._is_useful(stream, budget, amount, variant):
-            return practical_rules(
+            found = practical_rules(
                 stream,
                 budget,
                 amount,
@@ -193,7 +194,9 @@ class OnlinePMW:
             )
         else:
             found = best_rules(stream, budget, amount, variant)
-        return replace(found, step=None, error=None) if self.step == "residual" else found
+        if self.step is None or self.step == "theorem":
+            return found
+        return replace(found, step=self.step, error=None)
 
     def _is_useful(self, stream: Stream, budget: Budget, amount: float, variant: Variant) -> bool:
         """Whether the theorem promises something; variant 4a, and a wish for its step, ask for it in any case."""
