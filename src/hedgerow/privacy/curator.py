@@ -58,7 +58,7 @@ class Curator:
 
     Raises:
         DataError: The table holds more than 2^31 records.
-        BudgetError: The events do not fit into the budget.
+        BudgetError: The events do not fit into the budget, or are of another neighbouring relation.
 
     Example:
         >>> from hedgerow.data.table import Table
@@ -77,10 +77,13 @@ class Curator:
         self, source: CountSource, budget: Budget, *, noise: NoiseSource | None = None, events: Sequence[Event] = ()
     ) -> None:
         """Open the books; nothing is read but the size of the table, to check that answers will be exact."""
+        if any(event.neighbours != budget.neighbours.value for event in events):
+            raise BudgetError(f"an event was not charged between tables that are neighbours by {budget.neighbours}")
         check_mass(source.total())
         self.__source = source
         self.__exact: list[tuple[Workload, Floats]] = []
         self.__ledger = Ledger(budget.limit, budget.unit, events)
+        self.__watching = False
         self.__noise: NoiseSource = OpenDPNoise() if noise is None else noise
         self.__budget = budget
 
@@ -273,23 +276,30 @@ class Curator:
             BudgetExceededError: The budget does not cover it; nothing was drawn.
         """
         self.__ledger.charge(self._watch_event(mechanism, label))
+        self.__watching = True
         return self._watch(
             WatchState(mechanism, self.__noise.secret(mechanism.threshold_scale / GRID), mechanism.fires)
         )
 
     def resume_watch(self, state: WatchState, *, label: str = "watch") -> Watch:
-        """Go on with a watch that was charged before; the ledger must hold it.
+        """Go on with the newest watch of an interrupted session; the ledger must hold it.
+
+        It can be resumed once, and not where it was started: two watches with one threshold noise would fire twice as
+        often as was paid for.
 
         Args:
             state: What `Watch.state` gave.
             label: As when it was started.
 
         Raises:
-            BudgetError: The newest watch in the ledger is another one.
+            BudgetError: The newest watch in the ledger is another one, or runs already.
         """
+        if self.__watching:
+            raise BudgetError("the newest watch of this curator runs already", remedy="go on with that one")
         watches = [event for event in self.__ledger.events if event.mechanism == state.mechanism.name]
         if not watches or watches[-1] != self._watch_event(state.mechanism, label):
             raise BudgetError("the ledger does not hold this watch", remedy="restore it together with its ledger")
+        self.__watching = True
         return self._watch(state)
 
     def _watch(self, state: WatchState) -> Watch:

@@ -165,8 +165,8 @@ class IndependentDraws:
     def __post_init__(self) -> None:
         """Check the numbers."""
         check_scale(self.scale, self.sensitivity, 1.0)
-        if self.draws < 1:
-            raise ConfigError(f"at least one draw is needed, not {self.draws}")
+        if isinstance(self.draws, bool) or not isinstance(self.draws, int) or self.draws < 1:
+            raise ConfigError(f"at least one draw is needed, not {self.draws!r}")
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Never, Protocol, Self, final
@@ -104,7 +105,7 @@ class Watch:
         (False, True, 0)
     """
 
-    __slots__ = ("__exact", "__exceeds", "__fires_left", "__mechanism", "__neighbours", "__noise")
+    __slots__ = ("__exact", "__exceeds", "__fires_left", "__lock", "__mechanism", "__neighbours", "__noise")
 
     def __init__(
         self, state: WatchState, neighbours: Neighbours, exact: Callable[[LinearQuery], int], exceeds: Exceeds
@@ -123,6 +124,7 @@ class Watch:
         self.__neighbours = neighbours
         self.__exact = exact
         self.__exceeds = exceeds
+        self.__lock = threading.Lock()
 
     @property
     def mechanism(self) -> SparseVector:
@@ -146,19 +148,21 @@ class Watch:
 
         Raises:
             WatchClosedError: The last fire was used; nothing was read.
-            QueryError: The query is too sensitive, or a number is not finite or huge; nothing was read.
+            QueryError: The query is over another domain, too sensitive or off the lattice, or a number is not finite
+                or huge; nothing was read.
         """
-        if self.__fires_left < 1:
-            raise WatchClosedError("this sparse vector has used all its fires", remedy="start another one")
         self._check_sensitivity(query)
-        public, level = _units(answer), _units(threshold)
+        step, public, level = step_of(query), _units(answer), _units(threshold)
         if side not in ("absolute", "above", "below"):
             raise QueryError(f"a test has the sides 'absolute', 'above' and 'below', not {side!r}")
-        error = _grid_units(self.__exact(query), step_of(query)) - public
-        value = {"absolute": abs(error), "above": error, "below": -error}[side]
-        margin = max(-_SATURATION, min(_SATURATION, value - level - self.__noise))
-        fired = self.__exceeds(margin, self.__mechanism.test_scale / GRID)
-        self.__fires_left -= fired
+        with self.__lock:  # two tests at once could both use the last fire
+            if self.__fires_left < 1:
+                raise WatchClosedError("this sparse vector has used all its fires", remedy="start another one")
+            error = _grid_units(self.__exact(query), step) - public
+            value = {"absolute": abs(error), "above": error, "below": -error}[side]
+            margin = max(-_SATURATION, min(_SATURATION, value - level - self.__noise))
+            fired = self.__exceeds(margin, self.__mechanism.test_scale / GRID)
+            self.__fires_left -= fired
         return fired
 
     def _check_sensitivity(self, query: LinearQuery) -> None:
