@@ -1,0 +1,127 @@
+"""Many conjunctions as a few arrays: which literals exist, and which of them each conjunction asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.domain import Domain
+from hedgerow.errors import QueryError
+from hedgerow.queries.query import Conjunction
+
+Ints = NDArray[np.int64]
+
+NEVER = -1
+"""Position of a conjunction that no record satisfies."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Literals:
+    """Conditions "this attribute has one of these codes", each of them once and none of them always true.
+
+    Attributes:
+        attribute: Position of the attribute in the domain, shape ``(L,)``.
+        start: Where the codes of each literal begin, shape ``(L + 1,)``.
+        codes: The codes of all literals, sorted within each.
+    """
+
+    attribute: Ints
+    start: Ints
+    codes: Ints
+
+    def met(self, record: Ints) -> NDArray[np.bool_]:
+        """Which literals a record satisfies, shape ``(L,)``."""
+        owner = np.repeat(np.arange(self.attribute.size), np.diff(self.start))
+        hits = self.codes == record[self.attribute[owner]]
+        return np.bincount(owner[hits], minlength=self.attribute.size) > 0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ConjunctionTable:
+    """Conjunctions over one domain, equal ones merged; made once where many problems draw on the same queries.
+
+    Attributes:
+        domain: The domain.
+        position: For each conjunction that was given, its row among the different ones, or ``NEVER``.
+        literals: The literals of all rows.
+        start: Where the literals of each row begin, shape ``(rows + 1,)``.
+        members: The literals of all rows; their attributes increase within a row.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
+        >>> both = Conjunction.where(domain, {"a": [1], "b": [0]})
+        >>> without_b = Conjunction.where(domain, {"a": [1], "b": [0, 1, 2]})
+        >>> table = ConjunctionTable.of(domain, [both, without_b, both])
+        >>> table.position.tolist(), np.diff(table.start).tolist()
+        ([0, 1, 0], [2, 1])
+    """
+
+    domain: Domain
+    position: Ints
+    literals: Literals
+    start: Ints
+    members: Ints
+
+    @classmethod
+    def of(cls, domain: Domain, conjunctions: Sequence[Conjunction]) -> ConjunctionTable:
+        """Collect literals and rows; literals that hold for every code are dropped.
+
+        Raises:
+            QueryError: One is not a conjunction, or is over another domain.
+        """
+        sizes = dict(zip(domain.names, domain.shape, strict=True))
+        literals: dict[tuple[str, tuple[int, ...]], int] = {}
+        rows: dict[tuple[int, ...], int] = {}
+        position = np.empty(len(conjunctions), dtype=np.int64)
+        for i, conjunction in enumerate(conjunctions):
+            _check(domain, conjunction)
+            parts = [part for part in zip(conjunction.scope, conjunction.codes, strict=True) if _says(part, sizes)]
+            if all(codes for _, codes in parts):
+                row = tuple([literals.setdefault(part, len(literals)) for part in parts])
+                position[i] = rows.setdefault(row, len(rows))
+            else:
+                position[i] = NEVER
+        attribute = np.array([domain.index(name) for name, _ in literals], dtype=np.int64)
+        collected = Literals(attribute, *_flat([codes for _, codes in literals]))
+        return cls(domain, position, collected, *_flat(list(rows)))
+
+    def __len__(self) -> int:
+        """Number of conjunctions given."""
+        return self.position.size
+
+    def holds(self, record: Ints) -> NDArray[np.bool_]:
+        """Which rows a record satisfies, shape ``(rows,)``."""
+        broken = ~self.literals.met(record)[self.members]
+        misses = np.concatenate([[0], np.cumsum(broken)])
+        return np.asarray(misses[self.start[1:]] == misses[self.start[:-1]], dtype=np.bool_)
+
+
+def _check(domain: Domain, conjunction: object) -> None:
+    if not isinstance(conjunction, Conjunction):
+        raise QueryError(
+            f"a best response is to conjunctions; this is a {type(conjunction).__name__}",
+            remedy="take the cells of marginals, boxes or conditions",
+        )
+    if conjunction.domain is not domain and conjunction.domain != domain:
+        raise QueryError(
+            f"the conjunction {conjunction.text!r} is over another domain", remedy="build it over the problem's domain"
+        )
+
+
+def _says(part: tuple[str, tuple[int, ...]], sizes: dict[str, int]) -> bool:
+    """Whether a literal excludes a code."""
+    name, codes = part
+    return len(codes) < sizes[name]
+
+
+def _flat(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
+    """Starts and values of lists put end to end."""
+    start = np.concatenate([[0], np.cumsum([len(each) for each in lists], dtype=np.int64)]).astype(np.int64)
+    return start, np.fromiter((value for each in lists for value in each), dtype=np.int64, count=int(start[-1]))

@@ -1,0 +1,272 @@
+"""The best-response problem: which record satisfies the largest weight of conjunctions? Everything here is public.
+
+DualQuery's record player (theory.md section 5) maximises the mean of sampled queries over the records of the domain.
+The complement of a conjunction is 1 less the conjunction, so its weight is negative.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, final, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hedgerow.algorithms.oracles.conjunctions import NEVER, ConjunctionTable, Ints
+from hedgerow.domain import Domain
+from hedgerow.errors import ConfigError
+from hedgerow.queries.query import Conjunction, Floats
+from hedgerow.randomness import Seed
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.oracles.kernels import Clauses
+
+WHOLE_BITS = 50
+"""Weights that are not whole are rounded so that their absolute values sum to at most ``2**WHOLE_BITS`` units."""
+
+
+def kernels() -> Any:
+    """The compiled kernels, imported where they are first used: that takes a second."""
+    from hedgerow.algorithms.oracles import kernels as compiled
+
+    return compiled
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Response:
+    """A record, what it is worth, and what is known about the optimum.
+
+    Attributes:
+        codes: One code per attribute, shape ``(d,)``.
+        value: ``problem.value(codes)``.
+        bound: A number that no record exceeds, or None.
+        proved: Whether no record is worth more (up to the rounding of weights that are not whole).
+    """
+
+    codes: Ints
+    value: float
+    bound: float | None = None
+    proved: bool = False
+
+
+@runtime_checkable
+class Oracle(Protocol):
+    """Anything that finds a record of large value. It sees public numbers only; a bad answer costs accuracy."""
+
+    def best(self, problem: BestResponseProblem, seed: Seed = None) -> Response:
+        """A record of large value.
+
+        Args:
+            problem: The problem.
+            seed: Breaks ties and picks codes that the conjunctions do not tell apart.
+        """
+        ...
+
+
+@final
+class BestResponseProblem:
+    """Maximise ``constant + (sum of the weights of the conjunctions that hold)`` over the records of a domain.
+
+    Attributes:
+        domain: The domain.
+        constant: Added to every value.
+        table: The different conjunctions.
+        weights: The total weight of each of the table's rows, shape ``(rows,)``.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
+        >>> first = Conjunction.where(domain, {"a": [1], "b": [0]})
+        >>> second = Conjunction.where(domain, {"b": [0, 1]})
+        >>> problem = BestResponseProblem(domain, [first, second, first], [1, -1, 1], constant=0.5)
+        >>> problem.value([1, 0]), problem.value([1, 2])
+        (1.5, 0.5)
+    """
+
+    domain: Domain
+    constant: float
+    table: ConjunctionTable
+    weights: Floats
+
+    def __init__(
+        self,
+        domain: Domain,
+        conjunctions: Sequence[Conjunction] | ConjunctionTable,
+        weights: ArrayLike,
+        constant: float = 0.0,
+    ) -> None:
+        """Add up the weights of equal conjunctions.
+
+        Args:
+            domain: The domain.
+            conjunctions: The conjunctions, or a table of them that was made once for many problems.
+            weights: One weight of any sign per conjunction, 0 for those that play no part. Whole numbers (counts of
+                sampled queries) give the sharpest bounds.
+            constant: Added to every value.
+
+        Raises:
+            QueryError: A conjunction is over another domain.
+            ConfigError: The table is over another domain, the numbers of conjunctions and of weights differ, or a
+                weight, their sum or the constant is not finite.
+        """
+        table = (
+            conjunctions if isinstance(conjunctions, ConjunctionTable) else ConjunctionTable.of(domain, conjunctions)
+        )
+        given = np.asarray(weights, dtype=np.float64)
+        _check(domain, table, given, constant)
+        possible = table.position != NEVER
+        self.domain, self.constant, self.table = domain, float(constant), table
+        total = np.bincount(table.position[possible], given[possible], minlength=table.start.size - 1)
+        self.weights = np.asarray(total, dtype=np.float64)
+
+    def value(self, codes: ArrayLike) -> float:
+        """The value of one record, rounded once.
+
+        Args:
+            codes: One code per attribute, shape ``(d,)``.
+
+        Raises:
+            ConfigError: The codes are not those of a record of the domain.
+        """
+        record = np.asarray(codes)
+        shape = np.array(self.domain.shape)
+        if record.shape != shape.shape or record.dtype.kind not in "iu" or not ((record >= 0) & (record < shape)).all():
+            raise ConfigError("this is no record of the domain", remedy="pass one existing code per attribute")
+        return math.fsum([self.constant, *self.weights[self.table.holds(record.astype(np.int64))].tolist()])
+
+    @cached_property
+    def reduced(self) -> Reduced:
+        """The same problem over classes of codes that it cannot tell apart."""
+        return _reduce(self)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """A best-response problem with whole weights over classes of codes; what is always or never so is gone.
+
+    Codes that satisfy the same literals are one class. An attribute that no conjunction mentions has one class.
+
+    Attributes:
+        clauses: The conjunctions as arrays over classes.
+        sizes: Number of classes of each attribute, shape ``(d,)``.
+        unit: What one unit of a whole weight is worth.
+        constant: Constant of the problem and the conjunctions that always hold, together.
+        slack: How far a sum of whole weights may be from the sum of weights, in units; 0 where weights are whole.
+        label: Class of each code, all attributes one after the other.
+        first_code: Where the codes of each attribute begin in ``label``, shape ``(d + 1,)``.
+    """
+
+    clauses: Clauses
+    sizes: Ints
+    unit: float
+    constant: float
+    slack: float
+    label: Ints = field(repr=False)
+    first_code: Ints = field(repr=False)
+
+    def spots(self, classes: Ints) -> Ints:
+        """Classes of one record, numbered through all attributes."""
+        return np.asarray(self.clauses.offset[:-1] + classes, dtype=np.int64)
+
+    def decode(self, spots: Ints, rng: np.random.Generator) -> Ints:
+        """One code per attribute, uniformly among those of its class: the rule for what no conjunction tells apart."""
+        codes = np.empty(self.sizes.size, dtype=np.int64)
+        for a, label in enumerate(spots - self.clauses.offset[:-1]):
+            alike = np.flatnonzero(self.label[self.first_code[a] : self.first_code[a + 1]] == label)
+            codes[a] = alike[rng.integers(alike.size)]
+        return codes
+
+    def bound(self, whole: int, value: float) -> float:
+        """A bound on the value of every record.
+
+        Args:
+            whole: A bound on the sum of whole weights.
+            value: Of the best record known.
+        """
+        return max(value, math.fsum([self.constant, self.unit * whole, self.unit * self.slack]))
+
+
+def _check(domain: Domain, table: ConjunctionTable, weights: NDArray[np.float64], constant: float) -> None:
+    if table.domain is not domain and table.domain != domain:
+        raise ConfigError(
+            "the conjunctions and the problem are over different domains", remedy="use one domain for both"
+        )
+    if weights.shape != (len(table),):
+        raise ConfigError(
+            f"{len(table):,} conjunctions need as many weights; the weights have the shape {weights.shape}",
+            remedy="give one weight per conjunction",
+        )
+    with np.errstate(over="ignore"):
+        total = float(np.abs(weights).sum()) + abs(constant)
+    if not math.isfinite(total):
+        raise ConfigError("a weight, the sum of the weights or the constant is not finite", remedy="scale them down")
+
+
+def _reduce(problem: BestResponseProblem) -> Reduced:
+    table, length = problem.table, np.diff(problem.table.start)
+    always = math.fsum([problem.constant, *problem.weights[length == 0].tolist()])
+    rows = np.flatnonzero((problem.weights != 0.0) & (length > 0))
+    weights = problem.weights[rows]
+    whole, unit = _whole(weights)
+    slack = float(np.abs(weights / unit - whole).sum())
+    members, start = _gather(table.start, table.members, rows[whole != 0])
+    used, literal = np.unique(members, return_inverse=True)
+    clauses, label, first_code = _over_classes(problem, used, literal.astype(np.int64), start, whole[whole != 0])
+    return Reduced(clauses, np.diff(clauses.offset), unit, always, slack, label, first_code)
+
+
+def _over_classes(
+    problem: BestResponseProblem, used: Ints, literal: Ints, start: Ints, weight: Ints
+) -> tuple[Clauses, Ints, Ints]:
+    """Clauses over classes of codes, the class of each code, and where each attribute's codes begin."""
+    literals = problem.table.literals
+    attribute = literals.attribute[used]
+    codes, code_start = _gather(literals.start, literals.codes, used)
+    first_code = _starts(np.array(problem.domain.shape, dtype=np.int64))
+    label, sizes = kernels().split_classes(first_code, attribute, code_start, codes)
+    offset = _starts(sizes)
+    owner = np.repeat(np.arange(used.size), np.diff(code_start))
+    numbers = owner * offset[-1] + offset[attribute[owner]] + label[first_code[attribute[owner]] + codes]
+    owner, spots = np.divmod(np.unique(numbers), offset[-1])
+    literal_start = _starts(np.bincount(owner, minlength=used.size))
+    entry_spots, entry_start = _gather(literal_start, spots, literal)
+    clauses = kernels().Clauses(
+        offset=offset,
+        attribute=np.repeat(np.arange(sizes.size), sizes),
+        weight=weight,
+        start=start,
+        clause=np.repeat(np.arange(weight.size), np.diff(start)),
+        literal=literal,
+        literal_attribute=attribute,
+        literal_start=literal_start,
+        literal_spots=spots,
+        spot_start=_starts(np.bincount(entry_spots, minlength=int(offset[-1]))),
+        spot_entries=np.repeat(np.arange(literal.size), np.diff(entry_start))[np.argsort(entry_spots, kind="stable")],
+    )
+    return clauses, label, first_code
+
+
+def _whole(weights: Floats) -> tuple[Ints, float]:
+    """Whole multiples of a unit, a power of two: the weights themselves where they are whole."""
+    total = float(np.abs(weights).sum())
+    if total < 2.0**WHOLE_BITS and bool((weights == np.round(weights)).all()):
+        return weights.astype(np.int64), 1.0
+    exponent = math.frexp(total)[1] - WHOLE_BITS
+    return np.round(np.ldexp(weights, -exponent)).astype(np.int64), math.ldexp(1.0, exponent)
+
+
+def _gather(start: Ints, values: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """The values of some rows end to end, and where each row now begins."""
+    length = start[rows + 1] - start[rows]
+    new = _starts(length)
+    index = np.arange(new[-1]) - np.repeat(new[:-1] - start[rows], length)
+    return values[index], new
+
+
+def _starts(length: Ints) -> Ints:
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(length, dtype=np.int64)])
