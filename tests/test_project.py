@@ -70,6 +70,7 @@ def test_public_names_are_pinned() -> None:
         "read_domain",
         "read_table",
         "solve_game",
+        "svd_bound",
         "write_domain",
     }
     for name in hedgerow.__all__:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hedgerow.algorithms.baselines import IndependentNoise
     from hedgerow.algorithms.fourier import FourierMeasurement
     from hedgerow.algorithms.game import GameSolution, solve_game
+    from hedgerow.algorithms.matrix_bound import svd_bound
     from hedgerow.algorithms.mw import MultiplicativeWeights
     from hedgerow.algorithms.mwem import MWEM
     from hedgerow.algorithms.online_session import OnlineSession
@@ -70,6 +71,7 @@ _HOMES = {
     "read_domain": "domain_file",
     "read_table": "data.table",
     "solve_game": "algorithms.game",
+    "svd_bound": "algorithms.matrix_bound",
     "write_domain": "domain_file",
 }
 
@@ -108,6 +110,7 @@ __all__ = [
     "read_domain",
     "read_table",
     "solve_game",
+    "svd_bound",
     "write_domain",
 ]
 
