@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hedgerow.algorithms.matrix_bound import svd_bound
 from hedgerow.algorithms.mwem import MWEM
 from hedgerow.attribute import IntegerRange
 from hedgerow.comparison import Comparison, Outcome, Step, compare
@@ -92,6 +93,12 @@ def test_independent_attributes_are_right_about_each_attribute_and_about_nothing
 def test_a_table_without_records_is_refused() -> None:
     with pytest.raises(ConfigError, match="no record"):
         Yardstick(DenseCounts(DOMAIN, np.zeros(DOMAIN.size, dtype=np.int64)), WORKLOAD)
+
+
+def test_the_bound_is_that_of_the_workload_as_a_share_of_the_records(comparison: Comparison) -> None:
+    for budget in BUDGETS:
+        assert comparison.bounds[budget] == pytest.approx(svd_bound(WORKLOAD, budget).rmse / 2000)
+    assert comparison.to_dict()["matrix_mechanism_bounds"][0]["epsilon"] == 0.5
 
 
 # The grid

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -19,7 +20,7 @@ from tests.report.test_report import Page
 HOSTILE = "<script>alert('&')</script> $x$"
 
 
-def made(*mechanisms: str, runs: int = 2, budgets: tuple[float, ...] = (0.1, 1.0)) -> Comparison:
+def made(*mechanisms: str, runs: int = 3, budgets: tuple[float, ...] = (0.1, 1.0)) -> Comparison:
     setting = Setting("marginals:2", 1000, "epsilon, add-remove", None, "total variation distance")
     outcomes = [
         Outcome(
@@ -67,7 +68,7 @@ def test_the_drawing_names_axes_units_mechanisms_references_and_the_label() -> N
     found = texts_of(drawing)
     assert "NOT PRIVATE: exact errors, for public or test data only" in found
     assert {"mean error", "largest error", "total variation distance", "privacy budget epsilon"} <= found
-    assert {"mwem", "laplace", "mine", "uniform", "band: 95% for the average of 2 runs"} <= found
+    assert {"mwem", "laplace", "mine", "uniform", "band: 95% for the average of 3 runs"} <= found
     assert {"0.1", "1"} <= found
     assert "gaussian" not in found
 
@@ -82,8 +83,14 @@ def test_the_drawing_is_a_file_of_its_own_without_scripts_or_fonts_from_elsewher
 
 
 def test_one_budget_and_one_run_can_be_drawn() -> None:
-    found = texts_of(made("mwem", runs=1, budgets=(1.0,)).plot())
-    assert "1 run" in found
+    for runs, words in ((1, "average of 1 run"), (2, "average of 2 runs")):
+        assert words in texts_of(made("mwem", runs=runs, budgets=(1.0,)).plot())
+
+
+def test_the_bound_of_matrix_mechanisms_has_a_panel_where_it_is_known() -> None:
+    known = dataclasses.replace(made("mwem"), bounds={PureDP(0.1): 0.02, PureDP(1.0): 0.002})
+    assert {"bound of matrix mechanisms", "root mean square error"} <= texts_of(known.plot())
+    assert not {"bound of matrix mechanisms", "root mean square error"} & texts_of(made("mwem").plot())
 
 
 def test_the_page_is_labelled_and_names_are_escaped(tmp_path: Path) -> None:

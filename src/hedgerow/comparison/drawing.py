@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from hedgerow.comparison.result import Comparison
     from hedgerow.report.comparison_plot import Panel, Point
 
+BOUND = "bound of matrix mechanisms"
+"""What the least error of the mechanisms that answer without bias from linear measurements is called."""
+
+_FEWEST_RUNS = 3
+"""Intervals for the average of two runs are wider than anything they could be compared with."""
+
 TITLES = {"mean": "mean error", "largest": "largest error", "rmse": "root mean square error"}
 """What the metrics are called."""
 
@@ -27,7 +33,7 @@ def drawing_of(comparison: Comparison, purpose: Literal["file", "page"]) -> str:
     require_extra()
     if not comparison.series:
         raise ConfigError("no mechanism could run, so there is nothing to draw", remedy="read the reasons in the table")
-    panels = [_panel(comparison, metric) for metric in METRICS if metric != RMSE]
+    panels = [_panel(comparison, metric) for metric in METRICS if metric != RMSE or comparison.bounds]
     return comparison_plot(panels, budget=budget_label(comparison), runs=_runs(comparison), purpose=purpose)
 
 
@@ -51,6 +57,7 @@ def page_of(comparison: Comparison) -> str:
         rows=rows_of(comparison),
         notes=notes_of(comparison),
         facts={"workload": setting.workload, "budgets": setting.kind, "noise": _noise(setting)},
+        bounded=bool(comparison.bounds),
     )
 
 
@@ -59,8 +66,9 @@ def _noise(setting: Setting) -> str:
 
 
 def _runs(comparison: Comparison) -> str:
-    runs = runs_text(comparison)
-    return runs if runs == "1 run" else f"band: 95% for the average of {runs}"
+    most = max(each.runs for each in comparison.summaries)
+    band = "band: 95% for the average of" if most >= _FEWEST_RUNS else "average of"
+    return f"{band} {runs_text(comparison)}"
 
 
 def _panel(comparison: Comparison, metric: str) -> Panel:
@@ -71,15 +79,21 @@ def _panel(comparison: Comparison, metric: str) -> Panel:
         measure_named(comparison.setting, metric),
         {name: _points(comparison, name, metric) for name in comparison.series},
         {name: errors[metric] for name, errors in comparison.references.items()},
-        {},
+        {BOUND: _bounds(comparison)} if metric == RMSE else {},
     )
+
+
+def _bounds(comparison: Comparison) -> list[Point]:
+    from hedgerow.report.comparison_plot import Point
+
+    asked = [budget for budget in comparison.budgets if budget in comparison.bounds]
+    found = [(amount_of(budget), comparison.bounds[budget]) for budget in asked]
+    return [Point(amount, bound, bound, bound) for amount, bound in found]
 
 
 def _points(comparison: Comparison, name: str, metric: str) -> list[Point]:
     from hedgerow.report.comparison_plot import Point
 
-    return [
-        Point(amount_of(each.budget), each.mean, each.low, each.high)
-        for each in comparison.summaries
-        if (each.mechanism, each.metric) == (name, metric) and each.runs
-    ]
+    found = [each for each in comparison.summaries if (each.mechanism, each.metric) == (name, metric) and each.runs]
+    ends = [(each.low, each.high) if each.runs >= _FEWEST_RUNS else (each.mean, each.mean) for each in found]
+    return [Point(amount_of(each.budget), each.mean, *pair) for each, pair in zip(found, ends, strict=True)]

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, cast, final
 
 from hedgerow.algorithms import baselines, fourier
 from hedgerow.algorithms.algorithm import Algorithm
+from hedgerow.algorithms.matrix_bound import svd_bound
 from hedgerow.algorithms.registry import names, parse
 from hedgerow.comparison.exact import Yardstick
 from hedgerow.comparison.journal import Key, keeping
 from hedgerow.comparison.outcome import Outcome, Setting, amount_text, common_kind, measure_of
 from hedgerow.comparison.result import Comparison
-from hedgerow.errors import ConfigError, HedgerowError
+from hedgerow.errors import ConfigError, HedgerowError, QueryError
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.queries.workload import Workload
@@ -112,7 +113,7 @@ def compare(
             if progress is not None:
                 progress(step)
             journal.add(grid.run(step))
-    return Comparison(grid.setting, grid.outcomes(journal.known), grid.references())
+    return Comparison(grid.setting, grid.outcomes(journal.known), grid.references(), grid.bounds())
 
 
 def _named(algorithms: Iterable[str] | Mapping[str, Algorithm]) -> dict[str, Algorithm]:
@@ -206,6 +207,16 @@ class Grid:
     def references(self) -> dict[str, dict[str, float]]:
         """Errors that need no mechanism, by the name of the guess."""
         return {"uniform": self._yardstick.uniform(), "independent attributes": self._yardstick.independent()}
+
+    def bounds(self) -> dict[Budget, float]:
+        """The least root mean square error of every matrix mechanism, as a share of the records, by budget.
+
+        Empty where the singular values of the workload cannot be had from its structure.
+        """
+        try:
+            return {b: svd_bound(self._workload, b).rmse / self.setting.records for b in self._budgets}
+        except QueryError:
+            return {}
 
 
 def _seed_of(seed: int, step: Step) -> int:

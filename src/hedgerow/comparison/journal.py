@@ -61,9 +61,9 @@ def measure_named(setting: Setting, metric: str) -> str:
 
     Example:
         >>> measure_named(Setting("marginals:2", 10, "epsilon", None, "total variation distance"), "rmse")
-        'error of a single answer as a share of the records'
+        'absolute error as a share of the records'
     """
-    return "error of a single answer as a share of the records" if metric == "rmse" else setting.measure
+    return "absolute error as a share of the records" if metric == "rmse" else setting.measure
 
 
 def text_of(rows: Iterable[Mapping[str, str]], columns: Iterable[str] = COLUMNS, *, header: bool = True) -> str:

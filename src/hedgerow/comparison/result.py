@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
@@ -66,6 +66,8 @@ class Comparison:
         setting: What all runs share.
         outcomes: What each run found.
         references: Errors of guesses that need no mechanism, by name and metric.
+        bounds: For every budget the root mean square error, as a share of the records, that no matrix mechanism goes
+            below; empty where that is not known. Public, unlike all else.
 
     Example:
         >>> from hedgerow.privacy.budget import PureDP
@@ -80,6 +82,7 @@ class Comparison:
     setting: Setting
     outcomes: tuple[Outcome, ...]
     references: Mapping[str, Mapping[str, float]]
+    bounds: Mapping[Budget, float] = field(default_factory=dict)
 
     @property
     def budgets(self) -> list[Budget]:
@@ -184,7 +187,10 @@ class Comparison:
         """Setting, averages and references for JSON, with the label."""
         rows = [{**row, **_amounts(row)} for row in self._summary_rows()]
         references = {name: dict(errors) for name, errors in self.references.items()}
-        return {"label": self.label, **asdict(self.setting), "averages": rows, "references": references}
+        bounds = [{**budget_fields(budget), "rmse": bound} for budget, bound in self.bounds.items()]
+        bounds = [{**row, **_amounts(row)} for row in bounds]
+        found = {"averages": rows, "references": references, "matrix_mechanism_bounds": bounds}
+        return {"label": self.label, **asdict(self.setting), **found}
 
     def _rows(self) -> list[dict[str, str]]:
         return [row for outcome in self.outcomes for row in rows_of(outcome, self.setting)]

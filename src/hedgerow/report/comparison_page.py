@@ -16,6 +16,7 @@ def render_comparison(
     rows: Sequence[Sequence[str]],
     notes: Sequence[str],
     facts: Mapping[str, str],
+    bounded: bool = False,
 ) -> str:
     """The page as text; it opens offline and holds no script and no address.
 
@@ -26,6 +27,7 @@ def render_comparison(
         rows: Its cells.
         notes: Why some mechanisms could not run.
         facts: What all runs share, by name.
+        bounded: Whether the drawing shows a bound of matrix mechanisms.
 
     Raises:
         MissingExtraError: jinja2 or matplotlib is not installed.
@@ -47,4 +49,5 @@ def render_comparison(
         rows=rows,
         notes=notes,
         facts=facts,
+        bounded=bounded,
     )
