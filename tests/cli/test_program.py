@@ -79,3 +79,26 @@ def test_an_interrupt_in_the_middle(start: Start, tmp_path: Path, sent: signal.S
     assert "spent" in error
     assert "Traceback" not in error
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_comparison_loses_no_run_that_was_over(start: Start, place: Place) -> None:
+    common = ("--domain", "people.yaml", "--epsilon", "1", "--mechanisms", "laplace", "-o", "c.csv")
+    program = start("compare", "people.csv", *common, "--repeats", "1000000")
+    rows = place / "c.csv"
+    while not (rows.exists() and rows.read_text().count("\n") > 30):
+        assert program.poll() is None
+        time.sleep(0.05)
+    program.send_signal(signal.SIGINT)
+    error = program.communicate(timeout=60)[1]
+    assert program.returncode == 130, error
+    assert "--resume" in error
+    assert "Traceback" not in error
+    before = rows.read_text().splitlines()
+    complete = (len(before) - 1) // 6
+    assert complete >= 5
+    again = start("compare", "people.csv", *common, "--repeats", str(complete + 2), "--resume", "--quiet")
+    assert "Traceback" not in again.communicate(timeout=60)[1]
+    assert again.returncode == 0
+    after = rows.read_text().splitlines()
+    assert len(after) == 1 + 6 * (complete + 2)
+    assert after[: 1 + 6 * complete] == before[: 1 + 6 * complete]
