@@ -13,10 +13,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+Marks = NDArray[np.int8]
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 
+_MET, _STAYS = 1, 2
 _LEAST = -(2**62)
 
 
@@ -107,19 +108,6 @@ def _shuffle(values: Ints, state: Words) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _meets(c: Clauses, literal: int, spot: int) -> Any:
-    """Whether a spot satisfies a literal, by bisection."""
-    low, high = c.literal_start[literal], c.literal_start[literal + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if c.literal_spots[middle] < spot:
-            low = middle + 1
-        else:
-            high = middle
-    return low < c.literal_start[literal + 1] and c.literal_spots[low] == spot
-
-
-@njit(nogil=True, cache=True)
 def greedy(c: Clauses, state: Words, spots: Ints) -> None:
     """Fix the attributes in random order, each so that the expected value over the free ones, uniform, is largest.
 
@@ -171,61 +159,67 @@ def _condition(c: Clauses, a: Any, chosen: Any, chance: Floats, share: Floats, k
 
 
 @njit(nogil=True, cache=True)
-def _add(c: Clauses, literal: int, amount: int, score: Ints) -> None:
-    for k in range(c.literal_start[literal], c.literal_start[literal + 1]):
-        score[c.literal_spots[k]] += amount
-
-
-@njit(nogil=True, cache=True)
-def _open(c: Clauses, spots: Ints, unmet: Ints, score: Ints) -> int:
-    """Count unmet literals and fill the scores of a start; returns its value.
+def _open(c: Clauses, spots: Ints, met: Marks, unmet: Ints, score: Ints) -> int:
+    """Mark met entries, count unmet ones and fill the scores of a start; returns its value.
 
     The score of a spot is the weight of the clauses that its attribute alone decides and that the spot satisfies.
     """
-    value = 0
+    met[:] = 0
+    for spot in spots:
+        for k in range(c.spot_start[spot], c.spot_start[spot + 1]):
+            met[c.spot_entries[k]] = _MET
+    unmet[:] = 0
+    for e in range(met.size):
+        unmet[c.clause[e]] += met[e] == 0
     score[:] = 0
-    for j in range(c.weight.size):
-        unmet[j] = 0
-        for e in range(c.start[j], c.start[j + 1]):
-            unmet[j] += not _meets(c, c.literal[e], spots[c.literal_attribute[c.literal[e]]])
+    for e in range(met.size):
+        j = c.clause[e]
+        if unmet[j] == 0 or (unmet[j] == 1 and met[e] == 0):
+            _add(c, c.literal[e], c.weight[j], score)
+    value = 0
+    for j in range(unmet.size):
         value += c.weight[j] if unmet[j] == 0 else 0
-        for e in range(c.start[j], c.start[j + 1]):
-            literal = c.literal[e]
-            if unmet[j] == 0 or (unmet[j] == 1 and not _meets(c, literal, spots[c.literal_attribute[literal]])):
-                _add(c, literal, c.weight[j], score)
     return value
 
 
 @njit(nogil=True, cache=True)
-def _turn(c: Clauses, j: int, a: int, amount: int, spots: Ints, unmet: Ints, score: Ints) -> None:
-    """Add to the scores of the other attributes that clause j leaves the decision to, given that ``a`` satisfies it."""
-    if unmet[j] > 1:
-        return
-    for e in range(c.start[j], c.start[j + 1]):
-        literal = c.literal[e]
-        b = c.literal_attribute[literal]
-        if b != a and (unmet[j] == 0 or not _meets(c, literal, spots[b])):
-            _add(c, literal, amount, score)
+def _move(c: Clauses, new: int, spots: Ints, met: Marks, unmet: Ints, score: Ints) -> None:
+    """Put an attribute on a new spot and bring met entries, unmet counts and scores up to date."""
+    a = c.attribute[new]
+    old = spots[a]
+    spots[a] = new
+    entering = c.spot_entries[c.spot_start[new] : c.spot_start[new + 1]]
+    for e in entering:
+        if met[e] == _MET:
+            met[e] = _STAYS
+    for e in c.spot_entries[c.spot_start[old] : c.spot_start[old + 1]]:
+        if met[e] != _STAYS:
+            _score_others(c, e, -1, met, unmet, score)
+            met[e] = 0
+            unmet[c.clause[e]] += 1
+    for e in entering:
+        if met[e] != _STAYS:
+            unmet[c.clause[e]] -= 1
+            _score_others(c, e, 1, met, unmet, score)
+        met[e] = _MET
 
 
 @njit(nogil=True, cache=True)
-def _move(c: Clauses, new: int, spots: Ints, unmet: Ints, score: Ints) -> None:
-    """Put an attribute on a new spot and bring unmet literals and scores up to date."""
-    a = c.attribute[new]
-    old = spots[a]
-    for k in range(c.spot_start[old], c.spot_start[old + 1]):
-        e = c.spot_entries[k]
-        if not _meets(c, c.literal[e], new):
-            j = c.clause[e]
-            _turn(c, j, a, -c.weight[j], spots, unmet, score)
-            unmet[j] += 1
-    spots[a] = new
-    for k in range(c.spot_start[new], c.spot_start[new + 1]):
-        e = c.spot_entries[k]
-        if not _meets(c, c.literal[e], old):
-            j = c.clause[e]
-            unmet[j] -= 1
-            _turn(c, j, a, c.weight[j], spots, unmet, score)
+def _score_others(c: Clauses, entry: int, sign: int, met: Marks, unmet: Ints, score: Ints) -> None:
+    """Give or take the weight of a clause where, with this entry met, one other attribute alone decides it."""
+    j = c.clause[entry]
+    if unmet[j] > 1:
+        return
+    amount = sign * c.weight[j]
+    for e in range(c.start[j], c.start[j + 1]):
+        if e != entry and (unmet[j] == 0 or met[e] == 0):
+            _add(c, c.literal[e], amount, score)
+
+
+@njit(nogil=True, cache=True)
+def _add(c: Clauses, literal: int, amount: int, score: Ints) -> None:
+    for k in range(c.literal_start[literal], c.literal_start[literal + 1]):
+        score[c.literal_spots[k]] += amount
 
 
 @njit(nogil=True, cache=True)
@@ -248,10 +242,11 @@ def _choose(c: Clauses, now: int, needed: int, spots: Ints, score: Ints, until: 
 @njit(nogil=True, cache=True)
 def climb(c: Clauses, patience: int, tenure: int, state: Words, spots: Ints, best: Ints) -> int:
     """Tabu search from ``spots`` until ``patience`` moves have not improved; fills ``best`` and returns its value."""
+    met = np.empty(c.clause.size, np.int8)
     unmet = np.empty(c.weight.size, np.int64)
     score = np.empty(c.attribute.size, np.int64)
     until = np.zeros(c.attribute.size, np.int64)
-    value = _open(c, spots, unmet, score)
+    value = _open(c, spots, met, unmet, score)
     most = value
     best[:] = spots
     now, last = 0, 0
@@ -261,7 +256,7 @@ def climb(c: Clauses, patience: int, tenure: int, state: Words, spots: Ints, bes
         if spot < 0:
             continue
         until[spots[c.attribute[spot]]] = now + tenure + _below(state, tenure + 1)
-        _move(c, spot, spots, unmet, score)
+        _move(c, spot, spots, met, unmet, score)
         value += gain
         if value > most:
             most, last = value, now
