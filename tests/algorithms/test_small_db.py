@@ -333,9 +333,26 @@ def test_large_domains_are_refused_before_anything_is_read() -> None:
     assert source.reads == 0
 
 
+@pytest.mark.parametrize("alpha", [1e-4, 0.5])
+def test_astronomic_numbers_are_refused_at_once(alpha: float) -> None:
+    wide = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(60))
+    with pytest.raises(ConfigError, match=r"databases of [0-9,]+ records over about 10\^60 cells"):
+        SmallDB(alpha=alpha).check(Workload.marginals(wide, 1), PureDP(1.0).regime)
+    with pytest.raises(ConfigError, match=r"more than 10\^30 databases"):
+        SmallDB(size=10**7).check(Workload.marginals(binary(8), 1), PureDP(1.0).regime)
+
+
+def test_a_line_of_two_cells_is_enumerated_as_far_as_memory_goes() -> None:
+    workload = Workload.conjunctions(binary(1), ["a = 0"])
+    chosen = SmallDB().plan(workload, PureDP(1.0, REPLACE), 10**9).facts
+    assert chosen["databases"] == chosen["size"] + 1 == math.isqrt(2**25) + 1
+    with pytest.raises(ConfigError, match="at most 5,792 records can be enumerated"):
+        SmallDB(size=6_000).check(workload, PureDP(1.0).regime)
+
+
 def test_a_matrix_that_fits_no_memory_is_refused() -> None:
     line = Domain((IntegerRange("a", 0, 1999),))
-    with pytest.raises(ConfigError, match="answers together"):
+    with pytest.raises(ConfigError, match="answers each are too many"):
         SmallDB(size=2, max_candidates=10**7).check(Workload.prefixes(line, "a"), PureDP(1.0).regime)
 
 

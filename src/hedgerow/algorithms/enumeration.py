@@ -25,6 +25,40 @@ def n_databases(cells: int, size: int) -> int:
     return math.comb(cells + size - 1, size)
 
 
+def at_most(most: int, cells: int, size: int) -> bool:
+    """Whether there are at most so many multisets; quick however large the numbers.
+
+    ``C(a + b, b) >= 2^min(a, b)`` decides where that number itself would take long to compute.
+
+    Example:
+        >>> at_most(1140, 4, 17), at_most(1139, 4, 17), at_most(10**9, 10**40, 10**9)
+        (True, False, False)
+    """
+    if min(cells - 1, size) > most.bit_length():
+        return False
+    return n_databases(cells, size) <= most
+
+
+def number_of(cells: int, size: int) -> str:
+    """The number of multisets, for people.
+
+    Example:
+        >>> number_of(4, 17), number_of(10**12, 2), number_of(10**40, 10**9)
+        ('1,140', 'about 10^23', 'more than 10^30')
+    """
+    return "more than 10^30" if min(cells - 1, size) > 100 else human(n_databases(cells, size))
+
+
+def human(number: int) -> str:
+    """A number for people, who do not read sixty digits.
+
+    Example:
+        >>> human(1_234_567), human(3 * 10**59)
+        ('1,234,567', 'about 10^59')
+    """
+    return f"{number:,}" if number < 10**12 else f"about 10^{len(str(number)) - 1}"
+
+
 def databases(cells: int, size: int) -> Cells:
     """All multisets, as numbers of cells in ascending order, shape ``(n_databases, size)``.
 

@@ -15,6 +15,7 @@ without alpha and k, k is the size whose bound is smallest among those that can 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -22,17 +23,24 @@ import numpy as np
 
 from hedgerow.algorithms.algorithm import check_domain, make_release, open_curator, plain_parameters
 from hedgerow.algorithms.bounds import BETA
-from hedgerow.algorithms.enumeration import answers_of, databases, error_of_size, n_databases, size_for
+from hedgerow.algorithms.enumeration import (
+    answers_of,
+    at_most,
+    databases,
+    error_of_size,
+    human,
+    n_databases,
+    number_of,
+    size_for,
+)
 from hedgerow.algorithms.outline import Outline
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
-from hedgerow.algorithms.schedule import Charges, total_error
+from hedgerow.algorithms.schedule import Charges
+from hedgerow.algorithms.small_db_bound import choice_scale, outline
 from hedgerow.errors import ConfigError
-from hedgerow.memory import available_bytes
 from hedgerow.models.empirical import Empirical
-from hedgerow.models.memory import SHARE
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.privacy.lattice import LARGEST_MASS
-from hedgerow.privacy.selection import ExponentialMechanism
 from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
@@ -40,8 +48,8 @@ if TYPE_CHECKING:
     from hedgerow.privacy.noise import NoiseSource
     from hedgerow.release import Release
 
-LARGEST_MATRIX = 2**27
-"""Answers of all databases together: one gigabyte."""
+LARGEST_MATRIX = 2**25
+"""Answers, and records, of all databases together: a quarter of a gigabyte, held a few times."""
 
 
 @final
@@ -109,20 +117,20 @@ class SmallDB:
             regime: Of the budget; any will do.
 
         Raises:
-            ConfigError: There are more databases than ``max_candidates``, or their answers would not fit into memory.
+            ConfigError: There are more databases than ``max_candidates``, or all their answers would be too many.
         """
         cells, size = workload.domain.size, self.smallest_size(workload)
-        number = n_databases(cells, size)
-        if number > self.max_candidates:
+        if not at_most(self.max_candidates, cells, size):
             raise ConfigError(
-                f"there are {_number(number)} databases of {size:,} records over {cells:,} cells, more than "
-                f"max_candidates = {self.max_candidates:,}",
+                f"there are {number_of(cells, size)} databases of {size:,} records over {human(cells)} cells, "
+                f"more than max_candidates = {self.max_candidates:,}",
                 remedy=self._remedy(workload),
             )
-        if number * workload.n_queries > LARGEST_MATRIX:
+        number = n_databases(cells, size)
+        if number * max(workload.n_queries, size) > LARGEST_MATRIX:
             raise ConfigError(
-                f"{number:,} databases have {number * workload.n_queries:,} answers together",
-                remedy="ask fewer queries, or allow a larger error",
+                f"{number:,} databases of {size:,} records with {workload.n_queries:,} answers each are too many",
+                remedy=self._remedy(workload),
             )
 
     def _remedy(self, workload: Workload) -> str:
@@ -142,13 +150,17 @@ class SmallDB:
 
     def _largest_size(self, workload: Workload) -> int:
         """The largest k that can be enumerated; 0 where none can."""
-        most, size = min(self.max_candidates, LARGEST_MATRIX // workload.n_queries), 0
-        while size < 1_000 and n_databases(workload.domain.size, size + 1) <= most:
-            size += 1
-        return size
+        sizes = range(1, min(self.max_candidates, LARGEST_MATRIX) + 1)
+        return bisect_right(sizes, False, key=lambda size: not self._affordable(workload, size))
+
+    def _affordable(self, workload: Workload, size: int) -> bool:
+        cells, most = workload.domain.size, min(self.max_candidates, LARGEST_MATRIX // max(workload.n_queries, size))
+        return at_most(most, cells, size)
 
     def chosen_size(self, workload: Workload, budget: Budget, charge: float, total: float) -> int:
-        """The number of records k.
+        """The number of records k; if it is to be chosen, the one whose bound is smallest.
+
+        The bound is ``a / sqrt(k) + b k`` and a constant, with the minimum at ``(a / 2 b)^(2/3)``.
 
         Args:
             workload: What the release should answer well.
@@ -158,10 +170,11 @@ class SmallDB:
         """
         if self.alpha is not None or self.size is not None:
             return self.smallest_size(workload)
-        sizes = range(1, self._largest_size(workload) + 1)
-        return min(
-            sizes, key=lambda size: sum(error_bound(self, workload, budget, charge=charge, total=total, size=size))
-        )
+        each = choice_scale(workload, budget, charge) * math.log(workload.domain.size)
+        best: float = (total * error_of_size(workload, 1) / (2.0 * each)) ** (2.0 / 3.0)
+        largest = self._largest_size(workload)
+        near = {max(1, min(largest, size)) for size in (math.floor(best), math.ceil(best))}
+        return min(near, key=lambda size: total * error_of_size(workload, size) + each * size)
 
     def parameters(self) -> dict[str, Any]:
         """The configuration as plain values, for the release.
@@ -248,60 +261,4 @@ class SmallDB:
         self.check(workload, budget.regime)
         charges = self._charges(budget.limit, budget)
         size = self.chosen_size(workload, budget, charges.rounds, max(1.0, total))
-        return _outline(self, workload, budget, charges=charges, total=max(1.0, total), size=size)
-
-
-def error_bound(
-    config: SmallDB, workload: Workload, budget: Budget, *, charge: float, total: float, size: int
-) -> tuple[float, float]:
-    """The two parts of the error bound, in counts: of the best database of k records, and of choosing it.
-
-    ``n alpha_k`` with ``alpha_k = w sqrt(ln(2 |Q|) / (2 k))``, and ``2 Delta (k ln|X| + ln(1 / beta)) / epsilon``.
-
-    Args:
-        config: Its beta is the probability that the second part may fail.
-        workload: What the release should answer well.
-        budget: Of the run.
-        charge: What the selection may spend.
-        total: Number of records n.
-        size: Number of records k of a database.
-    """
-    sensitivity = float(workload.by_query().sensitivities(budget.neighbours).max())
-    scale = ExponentialMechanism.for_charge(budget.regime, charge, sensitivity).scale
-    choice = scale * (size * math.log(workload.domain.size) + math.log(1.0 / config.beta))
-    return total * error_of_size(workload, size), choice
-
-
-def _outline(
-    config: SmallDB, workload: Workload, budget: Budget, *, charges: Charges, total: float, size: int
-) -> Outline:
-    number, cells = n_databases(workload.domain.size, size), workload.domain.size
-    best, choice = error_bound(config, workload, budget, charge=charges.rounds, total=total, size=size)
-    noisy = 0.5 * total_error(budget, charges.total, 0.1 * config.beta)
-    magnitude = max(max(abs(low), abs(high)) for low, high in (family.bounds for family in workload.families))
-    bound, failure = best + choice + magnitude * noisy, config.beta + (0.1 * config.beta if noisy else 0.0)
-    needed = 8 * (number * (workload.n_queries + size) + cells * workload.n_queries)
-    shares = (
-        f"number of records {charges.total:.4g}, selection {charges.rounds:.4g}, error estimate {charges.error:.4g}"
-    )
-    text = (
-        ("memory", f"{needed / 2**20:,.1f} MiB for {number:,} databases of {size:,} records over {cells:,} cells"),
-        ("charges", f"{budget.limit:.6g} {budget.unit}: {shares}"),
-        ("bound", f"no query errs by more than {bound:,.0f} counts, except with probability {failure:.3g}"),
-        ("", f"of which {best:,.0f} for having {size:,} records only, and {choice:,.0f} for choosing privately"),
-    )
-    facts = {
-        "size": size,
-        "databases": number,
-        "alpha": best / total,
-        "charge": charges.rounds,
-        "unit": budget.unit,
-        "bound": bound,
-        "bound_parts": {"database": best, "choice": choice, "total": magnitude * noisy},
-        "failure": failure,
-    }
-    return Outline(text, facts, needed, int(SHARE * available_bytes()))
-
-
-def _number(number: int) -> str:
-    return f"{number:,}" if number < 10**12 else f"about 10^{len(str(number)) - 1}"
+        return outline(self, workload, budget, charges=charges, total=max(1.0, total), size=size)
