@@ -135,6 +135,16 @@ def test_progress_shows_what_runs() -> None:
     assert "3/10" in stream.getvalue()
 
 
+def test_the_mechanisms_are_listed_with_their_budgets_and_options(place: Place) -> None:
+    text = place.call("mechanisms").stdout
+    values = json.loads(place.call("mechanisms", "--json").stdout)
+    assert [each["name"] for each in values["mechanisms"]] == names()
+    for each in values["mechanisms"]:
+        assert each["name"] in text
+        assert each["regimes"]
+    assert "with delta, or rho" in text
+
+
 # synth and plan with every mechanism
 
 

@@ -16,7 +16,9 @@ Start = Callable[..., subprocess.Popen[str]]
 DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
 
 
-@pytest.mark.parametrize("command", ["synth", "plan", "domain", "sample", "answer", "show", "report", "compare"])
+@pytest.mark.parametrize(
+    "command", ["synth", "plan", "domain", "sample", "answer", "show", "report", "mechanisms", "compare"]
+)
 def test_every_help_has_examples(place: Place, command: str) -> None:
     result = place.call(command, "--help")
     assert result.exit_code == 0

@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 from hedgerow.cli.compare import compare
 from hedgerow.cli.console import Output
 from hedgerow.cli.domain import domain
+from hedgerow.cli.mechanisms import mechanisms
 from hedgerow.cli.plan import plan
 from hedgerow.cli.released import answer, report, sample, show
 from hedgerow.cli.synth import synth
@@ -88,5 +89,5 @@ def _overview(
 
 
 app.callback(help=_help(_overview))(_overview)
-for _command in (synth, plan, domain, sample, answer, show, report, compare):
+for _command in (synth, plan, domain, sample, answer, show, report, mechanisms, compare):
     app.command(help=_help(_command))(_command)

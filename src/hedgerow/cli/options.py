@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hedgerow.algorithms.registry import ENTRIES, entry, names
+from hedgerow.algorithms.registry import entry, names
 from hedgerow.cli.console import Output
 from hedgerow.errors import ConfigError, UndeclaredColumnError
 from hedgerow.queries.sensitivity import Neighbours
@@ -106,7 +106,7 @@ MechanismOption = Annotated[
         metavar="NAME",
         callback=_known,
         autocompletion=names,
-        help="Which algorithm. " + " ".join(f"{each.name}: {each.summary}." for each in ENTRIES),
+        help=f"Which algorithm: {', '.join(names())}. 'hedgerow mechanisms' tells what each does.",
         rich_help_panel=ALGORITHM,
     ),
 ]
@@ -115,7 +115,7 @@ Rounds = Annotated[
     typer.Option(
         "--rounds",
         metavar="auto|bound|adaptive|N",
-        help="Of mwem: how many looks at the data: chosen from public numbers (auto), by the theorem's bound, while "
+        help="How many looks at the data. Of mwem: chosen from public numbers (auto), by the theorem's bound, while "
         "noisy values show progress (adaptive), or a number.",
         show_default="auto",
         rich_help_panel=ALGORITHM,
