@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from hedgerow.algorithms.pmw_offline import OfflinePMW
-from hedgerow.algorithms.pmw_offline_parameters import Scale, round_epsilon, round_rho
+from hedgerow.algorithms.pmw_offline_parameters import check_budget, round_epsilon, round_rho
+from hedgerow.algorithms.pmw_offline_promise import Scale
 from hedgerow.algorithms.progress import RoundReport
 from hedgerow.attribute import IntegerRange
 from hedgerow.domain import Domain
@@ -201,9 +202,9 @@ def test_without_enough_records_nothing_is_promised() -> None:
 
 def test_the_plan_tells_the_bound_and_when_it_is_vacuous() -> None:
     lines = dict(OfflinePMW(alpha=0.1, step="sharp").plan(CELLS, PureDP(1.0), 1e6).lines(1e6))
-    assert lines["bound"].startswith("every answer within 0.4 of its query's width (all rounds used: 0.1), except")
+    assert lines["bound"].startswith("every answer, as a fraction of the records, within 0.4 of its query's width")
     assert "says nothing" not in lines["bound"]
-    assert set(lines) == {"memory", "rounds", "alpha", "records", "bound"}
+    assert set(lines) == {"memory", "rounds", "charges", "alpha", "records", "bound"}
     assert "says nothing" in dict(OfflinePMW(alpha=0.3).plan(CELLS, PureDP(1.0), 1e6).lines(1e6))["bound"]
 
 
@@ -254,6 +255,11 @@ def test_a_budget_that_was_partly_spent_is_not_passed() -> None:
     curator.measure(CELLS.by_query().candidate(0), 3.0)
     release = OfflinePMW(alpha=0.3).run_with(curator, CELLS)
     assert 3.999 < release.spent <= 4.0
+
+
+def test_a_spent_budget_is_refused() -> None:
+    with pytest.raises(ConfigError, match="charge must be a positive"):
+        check_budget(OfflinePMW(), PureDP(4.0, REPLACE), 0.0)
 
 
 def test_progress_is_told_after_every_round() -> None:

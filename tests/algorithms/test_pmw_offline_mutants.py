@@ -11,6 +11,7 @@ import pytest
 
 import hedgerow.algorithms.pmw_offline as pmw_module
 import hedgerow.algorithms.pmw_offline_parameters as parameters_module
+import hedgerow.algorithms.pmw_offline_promise as promise_module
 from hedgerow.algorithms.pmw_offline import OfflinePMW
 from hedgerow.algorithms.schedule import RoundCharge
 from hedgerow.privacy.budget import ZCDP, Budget, PureDP
@@ -266,9 +267,9 @@ def gaussian_answers(patch: pytest.MonkeyPatch) -> None:
 
 def halves_of_the_round(patch: pytest.MonkeyPatch) -> None:
     """Split what a round costs evenly between selection and answer."""
-    charge = parameters_module.round_charge
+    charge = promise_module.round_charge
     patch.setattr(
-        parameters_module,
+        promise_module,
         "round_charge",
         lambda regime, epsilon: RoundCharge.split(sum(vars(charge(regime, epsilon)).values()), 0.5),
     )

@@ -9,7 +9,7 @@ Departures:
 
 - queries with other ranges than [0, 1] are scaled to it, each by its own bounds;
 - under "add-remove" the number of records is measured, and the promise allows for its noise (see
-  `pmw_offline_parameters`);
+  `pmw_offline_promise`);
 - ``step="sharp"`` takes steps of ``4 alpha`` instead of ``alpha / 2``, which needs eight times fewer rounds;
 - ``calibration="auto"`` is pure composition for pure budgets and zCDP for the others, which gives less noise than the
   source's advanced composition (``"advanced"``);
@@ -20,26 +20,18 @@ Departures:
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast, final
 
 from hedgerow.algorithms.algorithm import check_domain, make_release, open_curator, plain_parameters
 from hedgerow.algorithms.bounds import BETA, Step
-from hedgerow.algorithms.outline import Outline, memory_line
-from hedgerow.algorithms.pmw_offline_parameters import (
-    Scale,
-    Setting,
-    alpha_of,
-    check_budget,
-    choose,
-    step_length,
-)
+from hedgerow.algorithms.outline import Outline
+from hedgerow.algorithms.pmw_offline_parameters import Setting, alpha_of, check_budget, step_length
+from hedgerow.algorithms.pmw_offline_promise import Scale, choose
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.schedule import Charges
 from hedgerow.errors import ConfigError
-from hedgerow.memory import available_bytes
-from hedgerow.models.histogram import Histogram, check_fits, required_bytes
-from hedgerow.models.memory import SHARE
+from hedgerow.models.histogram import Histogram, check_fits
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.privacy.lattice import LARGEST_MASS
 from hedgerow.queries.measurement import Measurement, NoiseKind
@@ -242,27 +234,13 @@ class OfflinePMW:
         Raises:
             ConfigError: The configuration does not fit the budget or the workload.
         """
+        from hedgerow.algorithms.pmw_offline_plan import outline
+
         self.check_options(workload, budget.regime)
         scale = Scale.of(workload.by_query(), budget.neighbours)
         charges = self._charges(budget.limit, budget)
         setting = choose(self, scale, budget, charges, max(1.0, total))
-        required, available = required_bytes(workload.domain, _COPIES), int(SHARE * available_bytes())
-        facts = {
-            "algorithm": "OfflinePMW",
-            **setting.to_dict(),
-            "records_given": total,
-            "round_charge": asdict(setting.charge),
-            "total_charge": charges.total,
-            "error_charge": charges.error,
-            "unit": budget.unit,
-            "limit": budget.limit,
-            "cells": workload.domain.size,
-        }
-        text = (
-            memory_line(required, available, workload.domain.size),
-            *_told(setting, budget.unit),
-        )
-        return Outline(text, facts, required, available)
+        return outline(setting, charges, budget, workload.domain, _COPIES)
 
     def _charges(self, amount: float, budget: Budget) -> Charges:
         charges = Charges.split(amount, budget.neighbours, total=self.total_share, initial=0.0, error=self.error_share)
@@ -272,26 +250,6 @@ class OfflinePMW:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _told(setting: Setting, unit: str) -> tuple[tuple[str, str], ...]:
-    """Rounds, noise and promise in sentences."""
-    charge, alpha = setting.charge, setting.alpha
-    if setting.promised:
-        bound = (
-            f"every answer within {4 * alpha:.3g} of its query's width (all rounds used: {alpha:.3g}), "
-            f"except with probability {setting.failure:g}"
-        )
-        if 4 * alpha >= 1.0:
-            bound += "; that says nothing"
-    else:
-        bound = "none: there are too few records for the theorem"
-    return (
-        ("rounds", f"at most {setting.rounds:,} of {charge.selection:.3g} + {charge.measurement:.3g} {unit}"),
-        ("alpha", f"{alpha:.4g}; a run stops when a noisy answer is within {2 * alpha:.3g} of the hypothesis"),
-        ("records", f"{math.ceil(setting.required):,} needed for the promise, {setting.total:,.0f} given"),
-        ("bound", bound),
-    )
 
 
 @final
@@ -323,9 +281,7 @@ class _Run:
         """Select and measure: the query, and noisy answer minus the hypothesis' as a fraction of its width."""
         charge, answers = self.setting.charge, self.workload.answers(self.model)
         chosen = self.curator.select(self.workload, answers, charge.selection)
-        query = self.workload.candidate(chosen)
-        if not isinstance(query, LinearQuery):
-            raise ConfigError(f"{query.text!r} is not a single query", remedy="take the workload query by query")
+        query = cast("LinearQuery", self.workload.candidate(chosen))
         measured = self.curator.measure(query, charge.measurement, kind=NoiseKind.LAPLACE)
         self.measurements.append(measured)
         residual = float(measured.values[0] - answers[chosen])

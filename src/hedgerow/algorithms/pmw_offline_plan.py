@@ -1,0 +1,68 @@
+"""What a run of offline PMW would need, spend and promise, as text and figures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+
+from hedgerow.algorithms.outline import Outline, memory_line
+from hedgerow.algorithms.pmw_offline_parameters import Setting
+from hedgerow.algorithms.schedule import Charges
+from hedgerow.domain import Domain
+from hedgerow.memory import available_bytes
+from hedgerow.models.histogram import required_bytes
+from hedgerow.models.memory import SHARE
+from hedgerow.privacy.budget import Budget
+
+
+def outline(setting: Setting, charges: Charges, budget: Budget, domain: Domain, copies: int) -> Outline:
+    """The plan of a run.
+
+    Args:
+        setting: What is fixed before the first round.
+        charges: How the budget is divided.
+        budget: What may be spent.
+        domain: Of the records.
+        copies: Arrays over all cells that a run holds at once.
+    """
+    required, available = required_bytes(domain, copies), int(SHARE * available_bytes())
+    facts = {
+        "algorithm": "OfflinePMW",
+        **setting.to_dict(),
+        "records_given": setting.total,
+        "round_charge": asdict(setting.charge),
+        "total_charge": charges.total,
+        "error_charge": charges.error,
+        "unit": budget.unit,
+        "limit": budget.limit,
+        "cells": domain.size,
+    }
+    text = (memory_line(required, available, domain.size), *_told(setting, charges, budget))
+    return Outline(text, facts, required, available)
+
+
+def _told(setting: Setting, charges: Charges, budget: Budget) -> tuple[tuple[str, str], ...]:
+    """Rounds, noise and promise in sentences."""
+    each, alpha, unit = setting.charge, setting.alpha, budget.unit
+    return (
+        ("rounds", f"at most {setting.rounds:,}, each {each.selection:.3g} + {each.measurement:.3g} {unit}"),
+        (
+            "charges",
+            f"{budget.limit:.6g} {unit}: number of records {charges.total:.4g}, rounds at most "
+            f"{setting.rounds * (each.selection + each.measurement):.4g}, error estimate {charges.error:.4g}",
+        ),
+        ("alpha", f"{alpha:.4g}; a run stops when a noisy answer is within {2 * alpha:.3g} of the hypothesis"),
+        ("records", f"{math.ceil(setting.required):,} needed for the promise, {setting.total:,.0f} given"),
+        ("bound", _bound(setting)),
+    )
+
+
+def _bound(setting: Setting) -> str:
+    if not setting.promised:
+        return "none: there are too few records for the theorem; the release estimates its own error"
+    alpha = setting.alpha
+    says_nothing = "; that says nothing" if 4 * alpha >= 1.0 else ""
+    return (
+        f"every answer, as a fraction of the records, within {4 * alpha:.3g} of its query's width (if all rounds are "
+        f"used: {alpha:.3g}), except with probability {setting.failure:g}{says_nothing}"
+    )
