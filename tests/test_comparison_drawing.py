@@ -48,6 +48,24 @@ def test_every_named_mechanism_has_a_colour_a_marker_and_a_line_of_its_own() -> 
         assert len({getattr(look, part) for look in LOOKS.values()}) == len(LOOKS)
 
 
+def contrast(one: str, other: str) -> float:
+    """Of WCAG 2."""
+
+    def light(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((light(one), light(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("paper", ["#ffffff", "#15191e"])
+def test_every_colour_is_seen_on_white_and_on_dark_paper(paper: str) -> None:
+    looks = [*LOOKS.values(), *looks_of(["one", "two", "three"]).values()]
+    assert all(contrast(look.colour, paper) >= 3.0 for look in looks)
+
+
 def test_a_mechanism_looks_the_same_in_every_drawing() -> None:
     alone = looks_of(["laplace"])["laplace"]
     assert looks_of(["mwem", "pmw", "laplace"])["laplace"] == alone == LOOKS["laplace"]

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 STAMP = "NOT PRIVATE: exact errors, for public or test data only"
 _PANEL = (4.2, 3.3)
+_COLUMNS = 3
 _LEGEND_ROW = 0.2
+_LEGEND: Any = {"fontsize": 8.5, "handlelength": 3.4}
 _QUIET = "#7a828a"
 _LINES = ((0, (6, 3)), (0, (1, 2)), (0, (4, 2, 1, 2)))
 
@@ -25,7 +27,7 @@ class Look:
     """How a mechanism is drawn.
 
     Attributes:
-        colour: From a palette that people with colour blindness tell apart.
+        colour: Readable on white and on dark paper, from a palette that people with colour blindness tell apart.
         marker: Of its points.
         dashes: Of its line.
         filled: Whether its points are.
@@ -41,17 +43,17 @@ LOOKS = {
     "mwem": Look("#0072b2", "o", "solid"),
     "pmw": Look("#d55e00", "s", (0, (6, 1.5))),
     "dual-query": Look("#009e73", "^", (0, (6, 1.5, 1, 1.5))),
-    "small-db": Look("#b2559a", "D", (0, (1.5, 1.5))),
-    "laplace": Look("#d28f00", "v", (0, (4, 1, 1, 1, 1, 1))),
-    "gaussian": Look("#7a4a1e", "P", (0, (9, 2))),
-    "fourier": Look("#5a5a5a", "X", (0, (3, 1))),
+    "small-db": Look("#8a63c4", "D", (0, (1.5, 1.5))),
+    "laplace": Look("#c08000", "v", (0, (4, 1, 1, 1, 1, 1))),
+    "gaussian": Look("#d6498f", "P", (0, (9, 2))),
+    "fourier": Look("#737373", "X", (0, (3, 1))),
 }
 """The one home of colours and markers: a mechanism looks the same in every drawing."""
 
 _OTHERS = (
     Look("#8a5a2b", "*", (0, (8, 1, 1, 1))),
-    Look("#4b4bb8", "p", (0, (2, 1))),
-    Look("#a02c2c", "h", (0, (5, 3))),
+    Look("#9a6633", "p", (0, (2, 1))),
+    Look("#c04040", "h", (0, (5, 3))),
 )
 
 _VARIANTS = ((0, (1, 1)), (0, (3, 1.5)), (0, (6, 1, 1, 1, 1, 1)), "solid")
@@ -118,7 +120,7 @@ def comparison_plot(
     """Draw a comparison as SVG.
 
     Args:
-        panels: From left to right.
+        panels: From left to right, two to a row.
         budget: What is along the horizontal axis.
         runs: What the bands are, for the legend.
         purpose: For a file of its own, or for a place in an HTML page.
@@ -130,32 +132,29 @@ def comparison_plot(
         True
     """
     with drawing_style("comparison"):
-        figure, axes = _figure(panels)
+        figure, places = _figure(panels)
+        axes, rest = places[: len(panels)], places[len(panels) :]
         names = list(dict.fromkeys(name for panel in panels for name in panel.curves))
         looks = looks_of(names)
         for place, panel in zip(axes, panels, strict=True):
             _draw(place, panel, looks)
             place.set_xlabel(budget)
-        _legend(figure, axes, runs)
+        _legend(figure, axes, rest[0] if rest else None, runs)
         figure.suptitle(STAMP, x=0.01, ha="left", fontsize=9.5, fontweight="bold", color=NOISE)
         description = f"errors of {', '.join(names)} against the privacy budget; not private"
         return (svg_file_of if purpose == "file" else svg_of)(axes[0], description)
 
 
 def _figure(panels: Sequence[Panel]) -> tuple[Figure, list[Axes]]:
+    """Places for the panels, two to a row; the legend takes the place that is left, or a strip below."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     entries = len({name for panel in panels for name in (*panel.curves, *panel.lines, *panel.bounds)}) + 1
-    rows = -(-entries // _columns(len(panels)))
-    width, height = _PANEL
-    size = (width * max(len(panels), 2), height + _LEGEND_ROW * rows + 0.35)
-    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.12))
-    return figure, list(figure.subplots(1, len(panels), squeeze=False)[0])
-
-
-def _columns(panels: int) -> int:
-    return 3 if panels <= 2 else 4
+    rows, strip = -(-len(panels) // 2), 0.0 if len(panels) % 2 else _LEGEND_ROW * -(-entries // _COLUMNS)
+    size = (2 * _PANEL[0], rows * _PANEL[1] + strip + 0.35)
+    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08))
+    return figure, list(figure.subplots(rows, 2).ravel())
 
 
 def _draw(axes: Axes, panel: Panel, looks: dict[str, Look]) -> None:
@@ -209,13 +208,16 @@ def _ticks(axes: Axes, budgets: list[float]) -> None:
         axis.set_major_formatter(FuncFormatter(plain))
 
 
-def _legend(figure: Figure, axes: Sequence[Axes], runs: str) -> None:
+def _legend(figure: Figure, axes: Sequence[Axes], place: Axes | None, runs: str) -> None:
     from matplotlib.patches import Patch
 
     entries: dict[str, Any] = {
-        label: handle for place in axes for handle, label in zip(*place.get_legend_handles_labels(), strict=True)
+        label: handle for each in axes for handle, label in zip(*each.get_legend_handles_labels(), strict=True)
     }
     order = sorted(entries, key=lambda label: entries[label].get_color() in (_QUIET, INK))
-    handles = [*(entries[label] for label in order), Patch(color=_QUIET, alpha=0.3)]
-    columns = _columns(len(axes))
-    figure.legend(handles, [*order, runs], loc="outside lower left", ncols=columns, fontsize=8.5, handlelength=3.4)
+    handles, labels = [*(entries[label] for label in order), Patch(color=_QUIET, alpha=0.3)], [*order, runs]
+    if place is None:
+        figure.legend(handles, labels, loc="outside lower left", ncols=_COLUMNS, **_LEGEND)
+    else:
+        place.set_axis_off()
+        place.legend(handles, labels, loc="center left", **_LEGEND)
