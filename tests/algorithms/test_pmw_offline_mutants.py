@@ -22,7 +22,7 @@ from hedgerow.queries.measurement import Measurement, NoiseKind
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
-from tests.algorithms.test_pmw_offline_replay import replayed
+from tests.algorithms.offline_pmw_runs import replayed
 from tests.privacy.mutants import (
     Mutant,
     delta_1_for_parities_under_replace,
