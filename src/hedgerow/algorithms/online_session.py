@@ -180,8 +180,8 @@ class OnlineSession:
 
     @property
     def model(self) -> Histogram:
-        """A copy of the hypothesis."""
-        return self._model.copy()
+        """A copy of the hypothesis, made anew: its last bits do not depend on what it was asked."""
+        return Histogram.from_potentials(self.domain, self._basis.total, self._model.potentials())
 
     @property
     def spent(self) -> float:

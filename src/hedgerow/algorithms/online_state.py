@@ -64,7 +64,8 @@ def save_session(
         SessionError: The file cannot be written.
     """
     entry, arrays = model_to_dict(model)
-    measured, measured_arrays = measurements_to_list([*progress.measurements, *map(_as_measurement, _known(progress))])
+    known = [_as_measurement(each) for each in progress.known.values()]
+    measured, measured_arrays = measurements_to_list([*progress.measurements, *known])
     ledger = Ledger(curator.budget.limit, curator.budget.unit, curator.ledger.events)
     content = {
         "warning": "holds a secret: keep this file where the data are" if watch is not None else "",
@@ -78,6 +79,7 @@ def save_session(
         "secure": basis.secure and curator.secure,
         "model": entry,
         "measurements": len(progress.measurements),
+        "known": len(known),
         "measured": measured,
         "tests": progress.tests,
         "epochs": progress.epochs,
@@ -155,6 +157,8 @@ def _session_of(container: Container, source: Any, noise: NoiseSource | None) ->
 
 def _progress_of(content: Mapping[str, Any], measured: Sequence[Measurement]) -> Progress:
     count = int(content["measurements"])
+    if len(measured) != count + int(content["known"]):
+        raise ValueError("the number of answers is another one")
     known = [_from_measurement(each) for each in measured[count:]]
     return Progress(
         tests=int(content["tests"]),
@@ -164,10 +168,6 @@ def _progress_of(content: Mapping[str, Any], measured: Sequence[Measurement]) ->
         closed=str(content["closed"]),
         sources={str(name): int(number) for name, number in content["sources"].items()},
     )
-
-
-def _known(progress: Progress) -> list[Known]:
-    return list(progress.known.values())
 
 
 def _as_measurement(known: Known) -> Measurement:
