@@ -151,13 +151,17 @@ class ReplayNoise:
 
     def exceeds(self, margin: int, scale: float) -> bool:
         answer = bool(self._next("exceeds", scale))
+        self._tested(margin, scale, answer)
+        return answer
+
+    def _tested(self, margin: int, scale: float, answer: bool) -> None:
+        """Count the answer of a test for the watch whose secret is in the margin."""
         number = (TAG // 2 - margin) // TAG
         assert 0 <= number <= len(self.watches), f"the margin {margin} belongs to no threshold"
         if number:
             self.watches[number - 1].add(margin + number * TAG, scale, answer)
         else:
             self._parts.append(float(exceeds_log_law(margin, scale, answer)))
-        return answer
 
     def _next(self, draw: str, scale: float) -> Integers | int | None:
         assert not self.finished, f"the replayed run asks for {draw} after the recorded one had ended"
