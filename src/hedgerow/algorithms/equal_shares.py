@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hedgerow.algorithms.outline import Outline, memory_line
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.schedule import Charges, noise_of
 from hedgerow.algorithms.steps import answer_of
+from hedgerow.domain import Domain
 from hedgerow.memory import available_bytes
 from hedgerow.models.histogram import Histogram, required_bytes
 from hedgerow.models.memory import SHARE
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from hedgerow.algorithms.baselines import IndependentNoise
     from hedgerow.privacy.curator import Curator
     from hedgerow.release import Release
+
+Retelling = Callable[[Domain, Sequence[Measurement], float], Sequence[Measurement]]
+"""Says what measurements say in another way, given the domain and the number of records."""
 
 COPIES = 2
 """Arrays over all cells that a run holds at once: the hypothesis, and room for its tables."""
@@ -63,7 +68,8 @@ def run_equal_shares(
     *,
     name: str,
     parameters: dict[str, Any],
-    progress: ProgressCallback | None,
+    fitted: Retelling | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Release:
     """Measure every candidate of a workload with an equal share, fit a histogram, and make the release.
 
@@ -74,6 +80,8 @@ def run_equal_shares(
         workload: What the release should answer well.
         name: Of the algorithm, for the release.
         parameters: Its configuration, for the release.
+        fitted: What the hypothesis is fitted to, made of the domain, the measurements and the number of records; the
+            measurements themselves unless given.
         progress: Called after every measurement.
 
     Raises:
@@ -92,7 +100,7 @@ def run_equal_shares(
         if progress is not None:
             progress(_report(curator, model, found, len(targets)))
     if config.fit is not None:
-        refit(model, found, config.fit)
+        refit(model, found if fitted is None else fitted(workload.domain, found, model.total), config.fit)
     return make_release(
         curator, workload, model, name=name, parameters=parameters, measurements=found, error_charge=charges.error
     )

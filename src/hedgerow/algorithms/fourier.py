@@ -6,8 +6,8 @@ Solution to Contingency Table Release", PODS 2007. The marginal over a set S of 
 Marginals share most of these, so each parity that any marginal of the workload needs is measured once, all with the
 same charge; marginals made of them agree with each other. Departures:
 
-- the linear program that finds a non-negative table is replaced by the multiplicative-weights fit of MWEM, and counts
-  are not rounded to whole numbers;
+- the linear program that finds a non-negative table is replaced by the multiplicative-weights fit of MWEM, to the
+  marginals that the coefficients determine, and counts are not rounded to whole numbers;
 - Gaussian noise in zCDP, with scale ``sqrt(K / (2 rho))`` where Laplace noise has ``K / epsilon``;
 - the parity of no attribute is the number of records: measured like the others under "add-remove", public under
   "replace";
@@ -16,39 +16,30 @@ same charge; marginals made of them agree with each other. Departures:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, final
-
-import numpy as np
 
 from hedgerow.algorithms.algorithm import check_domain, open_curator, plain_parameters
 from hedgerow.algorithms.baselines import IndependentNoise
 from hedgerow.algorithms.bounds import BETA
+from hedgerow.algorithms.coefficients import Spectrum, as_marginals, coefficients
 from hedgerow.algorithms.equal_shares import noise_bound, plan_equal_shares, run_equal_shares
 from hedgerow.algorithms.outline import Outline
 from hedgerow.algorithms.progress import ProgressCallback
 from hedgerow.algorithms.schedule import noise_of
-from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models.refit import Proximal, Refit
 from hedgerow.privacy.additive_noise import additive_noise
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.queries.measurement import NoiseKind
-from hedgerow.queries.parity import Parities
-from hedgerow.queries.query import Conjunction, Floats
+from hedgerow.queries.query import Floats
 from hedgerow.queries.sensitivity import Neighbours
-from hedgerow.queries.walsh import walsh_hadamard
 from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
     from hedgerow.privacy.curator import Curator
     from hedgerow.privacy.noise import NoiseSource
     from hedgerow.release import Release
-
-LARGEST_CLOSURE = 2**18
-"""Most parities that are measured."""
 
 _REFIT = Proximal()
 
@@ -60,8 +51,8 @@ class FourierMeasurement:
 
     Attributes:
         noise: Shape of the noise; Laplace for pure budgets and Gaussian for zCDP unless given.
-        fit: How the hypothesis is fitted to the noisy coefficients; None leaves it uniform, so that the release holds
-            the coefficients and nothing else, and no error is estimated.
+        fit: How the hypothesis is fitted to the marginals made of the noisy coefficients; None leaves it uniform, so
+            that the release holds the coefficients and nothing else, and no error is estimated.
         error_share: Share of the budget for the noisy error of the workload at the end; 0 leaves it out.
 
     Example:
@@ -154,7 +145,7 @@ class FourierMeasurement:
         config.check(workload, curator.regime)
         return run_equal_shares(
             config, curator, measured, workload, name="FourierMeasurement", parameters=self.parameters(),
-            progress=progress,
+            fitted=as_marginals, progress=progress,
         )  # fmt: skip
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
@@ -201,59 +192,6 @@ class FourierMeasurement:
         return IndependentNoise(noise=self.noise, fit=self.fit, total_share=share, error_share=self.error_share)
 
 
-def coefficients(workload: Workload) -> Workload:
-    """The parities that the answers of a workload are functions of, but for that of no attribute.
-
-    Args:
-        workload: Over binary attributes, as far as its queries look at them.
-
-    Raises:
-        ConfigError: An attribute is not binary, or there are more than 2^18 parities.
-
-    Example:
-        >>> from hedgerow.attribute import IntegerRange
-        >>> from hedgerow.domain import Domain
-        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
-        >>> coefficients(Workload.parse("marginals:a*b,b*c", domain)).spec
-        'parities:a,b,c,a*b,b*c'
-    """
-    domain = workload.domain
-    _check_binary(workload)
-    found: dict[Clique, None] = {}
-    for family in workload.families:
-        for scope in family.scopes:
-            parts = [scope] if isinstance(family, Parities) else _subsets(scope)
-            found.update(dict.fromkeys(parts))
-            if len(found) > LARGEST_CLOSURE:
-                raise _too_many(f"more than {LARGEST_CLOSURE:,}")
-    if not found:
-        raise ConfigError("the workload asks for the number of records alone", remedy="ask for a marginal")
-    ordered = sorted(found, key=lambda clique: (len(clique), domain.axes(clique)))
-    return Workload.parities(domain, cliques=ordered)
-
-
-def _check_binary(workload: Workload) -> None:
-    domain = workload.domain
-    for name in dict.fromkeys(name for scope in workload.scopes for name in scope):
-        if domain[name].size != 2:
-            raise ConfigError(
-                f"Fourier coefficients are for attributes with 2 codes; {name!r} has {domain[name].size}",
-                remedy="put its values into two bins, leave it out of the workload, or use IndependentNoise or MWEM",
-            )
-
-
-def _subsets(scope: Clique) -> Iterator[Clique]:
-    if 2 ** len(scope) > LARGEST_CLOSURE:
-        raise _too_many(f"2^{len(scope)}")
-    return (part for size in range(1, len(scope) + 1) for part in combinations(scope, size))
-
-
-def _too_many(number: str) -> ConfigError:
-    return ConfigError(
-        f"the workload has {number} Fourier coefficients", remedy="ask for marginals of fewer attributes"
-    )
-
-
 def noisy_answers(release: Release) -> Floats:
     """The answers that the noisy coefficients give: consistent with each other, not clipped, may be negative.
 
@@ -271,28 +209,5 @@ def noisy_answers(release: Release) -> Floats:
             f"a release of {release.provenance.algorithm} does not hold all coefficients",
             remedy="ask a release that FourierMeasurement made, or take workload.answers(release.model)",
         )
-    known = {measured.target.scope: float(measured.values[0]) for measured in release.measurements}
-    return release.workload.answers(_Spectrum(release.domain, {**known, (): release.total}))
-
-
-@final
-@dataclass(frozen=True)
-class _Spectrum:
-    """A signed table given by its Fourier coefficients; those that are not given are 0. Fits ``Tables``."""
-
-    domain: Domain
-    known: dict[Clique, float]
-    cheap_cells: int = 0
-
-    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
-        return [self._marginal(clique) for clique in cliques]
-
-    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
-        return np.array([float(query.of_table(self._marginal(query.scope))[0]) for query in queries])
-
-    def _marginal(self, clique: Clique) -> Floats:
-        """The inverse transform: the transform over the number of cells."""
-        shape = self.domain.shape_of(clique)
-        parts = [tuple(name for name, bit in zip(clique, bits, strict=True) if bit) for bits in np.ndindex(shape)]
-        values = np.array([self.known.get(part, 0.0) for part in parts])
-        return walsh_hadamard(values.reshape(shape)).reshape(shape) / values.size
+    spectrum = Spectrum.of(release.domain, release.measurements, release.total)
+    return release.workload.answers(spectrum)
