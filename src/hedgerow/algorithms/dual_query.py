@@ -1,0 +1,202 @@
+"""DualQuery: a game between a distribution over queries and records that answer them (theory.md section 5).
+
+M. Gaboardi, E. Gallego Arias, J. Hsu, A. Roth, Z. S. Wu, "Dual Query: Practical Private Query Release for High
+Dimensional Data", ICML 2014; composition after J. Gong, "Dual Query for DP Query Release". In every round: draw s
+queries that the records so far answer too low; find a record that satisfies as many of them as can be; move the
+distribution away from what the record answers well. The output is the multiset of the records. Nothing in it is as
+large as the domain: it runs on hundreds of attributes. The errata of theory.md are followed. Departures:
+
+- the queries are scaled to width 1 and closed under complement by the curator, which draws from both;
+- draws are charged as exponential mechanisms each with ``epsilon_t = 2 eta (t - 1) / n``, in the regime of the budget:
+  epsilon_t, or epsilon_t^2 / 8 (`dual_query_accounting` compares this with the paper's composition);
+- under "add-remove" the number of records is measured, where the paper takes it as known;
+- ``alpha="auto"`` is a rule for T, eta and s that spends the budget exactly [H]; the theorem's parameters
+  (``constants``) are refused where the budget does not pay for them;
+- the oracle is a heuristic search unless another is given: privacy never depends on it, the bound does;
+- a share of the budget buys a noisy estimate of the final error (``error_share``), so that a report predicts honestly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, final
+
+from hedgerow.algorithms.algorithm import open_curator, plain_parameters
+from hedgerow.algorithms.best_response import check_queries
+from hedgerow.algorithms.bounds import BETA
+from hedgerow.algorithms.dual_query_parameters import Theorem
+from hedgerow.algorithms.oracles.problem import Oracle
+from hedgerow.algorithms.oracles.tabu import TabuSearch
+from hedgerow.algorithms.progress import ProgressCallback
+from hedgerow.algorithms.schedule import Charges
+from hedgerow.errors import ConfigError
+from hedgerow.privacy.budget import Budget, Regime
+from hedgerow.queries.workload import Workload
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.outline import Outline
+    from hedgerow.privacy.curator import Curator
+    from hedgerow.privacy.noise import NoiseSource
+    from hedgerow.release import Release
+
+
+@final
+@dataclass(frozen=True)
+class DualQuery:
+    """Configuration of DualQuery; holds no data and can be used for any number of runs.
+
+    The workload is used query by query; all queries count the same.
+
+    Attributes:
+        alpha: Error aimed at, as a fraction of the width of a query: T, eta and s are then the theorem's. ``"auto"``
+            chooses them by a rule that spends the budget exactly.
+        constants: What a given alpha stands for: ``"source"`` (the paper's constants) or ``"optimised"`` ones.
+        rounds: T, records in the output; only with ``alpha="auto"``, as the two following.
+        step: eta, the learning rate.
+        samples: s, queries drawn in each round.
+        beta: Probability that the theorem's bound may fail.
+        oracle: What finds the records; it sees drawn queries only.
+        seed: Of the public randomness: the first round's queries and the oracle's search. Fresh by default.
+        total_share: Share of the budget for the noisy number of records, spent under "add-remove" only.
+        error_share: Share of the budget for the noisy error of the workload at the end; 0 leaves it out.
+
+    Example:
+        >>> from hedgerow import ApproxDP, Domain, IntegerRange, Workload
+        >>> workload = Workload.marginals(Domain(IntegerRange(f"a{i}", 0, 1) for i in range(100)), 2)
+        >>> plan = DualQuery().plan(workload, ApproxDP(1.0, 1e-6), total=50_000)
+        >>> plan.facts["rounds"], round(plan.facts["step"], 2), plan.facts["samples"]
+        (89, 0.99, 515)
+        >>> DualQuery(alpha=0.1, rounds=20)
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: alpha = 0.1 fixes rounds, step and samples
+          Remedy: leave them out, or leave alpha out
+    """
+
+    alpha: float | Literal["auto"] = "auto"
+    constants: Theorem = "optimised"
+    rounds: int | None = None
+    step: float | None = None
+    samples: int | None = None
+    beta: float = BETA
+    oracle: Oracle = field(default_factory=TabuSearch)
+    seed: int | None = None
+    total_share: float = 0.02
+    error_share: float = 0.03
+
+    def __post_init__(self) -> None:
+        """Check every number.
+
+        Raises:
+            ConfigError: One is out of its range, or alpha is given beside what it fixes.
+        """
+        if self.alpha != "auto" and not (_is_number(self.alpha) and 0.0 < self.alpha < 1.0):
+            raise ConfigError(f"alpha = {self.alpha!r} is no fraction", remedy="give a number below 1, or 'auto'")
+        if self.constants not in ("source", "optimised"):
+            raise ConfigError(f"constants = {self.constants!r} is unknown", remedy="give 'source' or 'optimised'")
+        if self.alpha != "auto" and not self.rounds is self.step is self.samples is None:
+            raise ConfigError(
+                f"alpha = {self.alpha} fixes rounds, step and samples", remedy="leave them out, or leave alpha out"
+            )
+        self._check_amounts()
+        if not isinstance(self.oracle, Oracle):
+            raise ConfigError(f"{self.oracle!r} is no oracle", remedy="give TabuSearch(), or an object with best()")
+
+    def _check_amounts(self) -> None:
+        for name in ("rounds", "samples"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+                raise ConfigError(f"{name} = {value!r} cannot be", remedy="give a whole number from 1")
+        if self.step is not None and not (_is_number(self.step) and 0.0 < self.step < math.inf):
+            raise ConfigError(f"step = {self.step!r} cannot be", remedy="give a positive number, such as 1.5")
+        if not 0.0 < self.beta < 1.0 or not 0.0 < self.total_share < 1.0 or not 0.0 <= self.error_share < 1.0:
+            raise ConfigError("beta, total_share and error_share must lie between 0 and 1")
+        if self.total_share + self.error_share >= 1.0:
+            raise ConfigError(
+                "the shares for the number of records and the error leave nothing for the rounds",
+                remedy="make them smaller",
+            )
+
+    def check(self, workload: Workload, regime: Regime) -> None:
+        """Refuse what cannot be run, before anything is read or spent; both regimes and all domains will do.
+
+        Args:
+            workload: What the release should answer well.
+            regime: Of the budget.
+
+        Raises:
+            ConfigError: A parity, or a query given by its values, spans too many cells.
+            QueryError: A query is constant.
+        """
+        check_queries(workload)
+
+    def parameters(self) -> dict[str, Any]:
+        """The configuration as plain values, for the release.
+
+        Example:
+            >>> DualQuery(rounds=30).parameters()["oracle"]["kind"]
+            'TabuSearch'
+        """
+        return plain_parameters(self)
+
+    def charges(self, amount: float, budget: Budget) -> Charges:
+        """How an amount of the budget is divided."""
+        return Charges.split(amount, budget.neighbours, total=self.total_share, initial=0.0, error=self.error_share)
+
+    def run(
+        self,
+        source: Any,  # a CountSource; that name lives in data/, which algorithms do not import
+        workload: Workload,
+        budget: Budget,
+        *,
+        noise: NoiseSource | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> Release:
+        """Make a release of a private table.
+
+        Args:
+            source: The private table, as ``read_table`` gives it; only the curator ever sees it.
+            workload: What the release should answer well.
+            budget: What may be spent, and between which tables.
+            noise: Source of noise; the secure one unless given. A seeded source makes the release not private.
+            progress: Called after every round.
+
+        Returns:
+            The release; its hypothesis is an `Empirical` of T records.
+
+        Raises:
+            ConfigError: The configuration does not fit the budget or the workload.
+        """
+        return self.run_with(open_curator(source, workload, budget, noise), workload, progress)
+
+    def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
+        """As `run`, with a curator that the caller made and whose ledger it can read whatever happens.
+
+        Args:
+            curator: Stands before the private table; what remains of its budget may be spent.
+            workload: What the release should answer well.
+            progress: Called after every round.
+        """
+        from hedgerow.algorithms.dual_query_session import run_session
+
+        return run_session(self, curator, workload, progress)
+
+    def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
+        """What a run would need, spend and promise; nothing is read and nothing is spent.
+
+        Args:
+            workload: What the release should answer well.
+            budget: What may be spent.
+            total: A public guess of the number of records.
+
+        Raises:
+            ConfigError: The configuration does not fit the budget or the workload.
+        """
+        from hedgerow.algorithms.dual_query_plan import make_plan
+
+        return make_plan(self, workload, budget, total)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,110 @@
+"""What a run of DualQuery would need, spend and promise: from public quantities alone."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from hedgerow.algorithms.dual_query_accounting import ANY_ZCDP, BOUNDED_ZCDP, HETEROGENEOUS, PAPER, PURE, Accounting
+from hedgerow.algorithms.dual_query_parameters import Game, Parameters, predicted_error, smallest_alpha
+from hedgerow.algorithms.dual_query_session import choose, delta_of
+from hedgerow.algorithms.outline import Outline
+from hedgerow.memory import available_bytes
+from hedgerow.models.memory import SHARE
+from hedgerow.privacy.budget import Budget
+from hedgerow.queries.workload import Workload
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.dual_query import DualQuery
+
+_BYTES_PER_QUERY = 250
+"""Measured on three-way cells of 100 attributes: sums, answers, scores and weights, and the objects of the scopes."""
+
+
+def make_plan(config: DualQuery, workload: Workload, budget: Budget, total: float) -> Outline:
+    """Plan a run.
+
+    Args:
+        config: The configuration.
+        workload: What the release should answer well.
+        budget: What may be spent.
+        total: A public guess of the number of records.
+
+    Raises:
+        ConfigError: The configuration does not fit the budget or the workload.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange, PureDP, Workload
+        >>> from hedgerow.algorithms.dual_query import DualQuery
+        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 1) for name in "abcd"), 2)
+        >>> make_plan(DualQuery(rounds=20), workload, PureDP(1.0), 10_000).facts["rounds"]
+        20
+    """
+    config.check(workload, budget.regime)
+    queries = workload.by_query()
+    game = Game.of(queries, budget, max(1.0, total), config.beta)
+    charges = config.charges(budget.limit, budget)
+    play = choose(config, game, budget.regime, charges.rounds)
+    cost = play.accounting(game, delta_of(budget))
+    alpha = smallest_alpha(config.constants, game, budget.regime, charges.rounds)
+    facts = {
+        "algorithm": "DualQuery",
+        **asdict(play),
+        "queries": queries.n_queries,
+        "accounting": cost.to_dict(),
+        "charges": asdict(charges),
+        "unit": budget.unit,
+        "limit": budget.limit,
+        "bound": play.bound(game),
+        "predicted_error": predicted_error(play, game),
+        "smallest_alpha": alpha,
+        "beta": config.beta,
+    }
+    required, available = _BYTES_PER_QUERY * queries.n_queries, int(SHARE * available_bytes())
+    shares = f"number of records {charges.total:.4g}, rounds {charges.rounds:.4g}, error estimate {charges.error:.4g}"
+    text = (
+        _memory(required, available, queries.n_queries, workload.domain.size),
+        ("rounds", f"{play.rounds}, each {play.samples:,} drawn queries and a step of {play.step:.3g}"),
+        ("charges", f"{budget.limit:.6g} {budget.unit}: {shares}"),
+        *_composition(cost),
+        *_promise(play, game, alpha, config.beta),
+    )
+    return Outline(text, facts, required, available)
+
+
+def _memory(required: int, available: int, queries: int, cells: int) -> tuple[str, str]:
+    fits = "fits" if required <= available else "DOES NOT FIT"
+    needed = f"{required / 2**20:,.1f} MiB for {queries:,} queries; nothing for the {_short(cells)} cells of the domain"
+    return "memory", f"{needed}; {fits} into {available / 2**20:,.0f} MiB"
+
+
+def _short(cells: int) -> str:
+    return f"{cells:,}" if cells < 10**15 else f"10^{len(str(cells)) - 1}"
+
+
+def _composition(cost: Accounting) -> tuple[tuple[str, str], ...]:
+    """The same rounds by every composition theorem."""
+    found = cost.epsilons
+    text = {
+        PURE: "pure",
+        PAPER: "the paper's",
+        HETEROGENEOUS: "heterogeneous",
+        ANY_ZCDP: "zCDP",
+        BOUNDED_ZCDP: "zCDP of bounded range",
+    }
+    others = ", ".join(f"{words} {found[name]:.4g}" for name, words in text.items() if name != cost.best)
+    best = f"epsilon {found[cost.best]:.4g} at delta {cost.delta:.3g} for the rounds, by {cost.best}"
+    return ("costs", best), ("", f"by other compositions: {others}")
+
+
+def _promise(play: Parameters, game: Game, alpha: float, beta: float) -> list[tuple[str, str]]:
+    """The theorem, if it says anything here, and what the rule expects."""
+    bound = play.bound(game)
+    exact = f"within {play.slack:.3g}" if play.slack else "exact"
+    text = (
+        f"no error above {bound:.3g} of the records, except with probability {beta:.3g}, if best responses are {exact}"
+    )
+    if bound >= 1.0:
+        text = f"none: the smallest alpha that this budget pays for is {alpha:.3g}; the release estimates its own error"
+    expected = f"largest errors near {predicted_error(play, game):.2g} of the records: a rule of thumb, no theorem"
+    return [("bound", text), *([("expect", expected)] if play.rule == "practical" else [])]
