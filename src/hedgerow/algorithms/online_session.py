@@ -315,7 +315,7 @@ class OnlineSession:
             progress.closed = "the planned number of queries was asked"
         elif self.updates_left < 1:
             progress.closed = "the corrections are used up"
-        elif math.fsum([*(event.charge for event in ledger.events), *needed, -ledger.limit]) > 0.0:
+        elif not ledger.covers(*needed):
             progress.closed = "the budget is spent"
 
     def _test(self, query: LinearQuery, value: float) -> Known:
@@ -361,7 +361,9 @@ class OnlineSession:
         )
 
     def _tell_alone(self, value: float) -> OnlineAnswer:
-        return self._tell(Answer(value, None, None, f"nothing: {self._progress.closed}"), "hypothesis only")
+        self._progress.sources["hypothesis only"] = self._progress.sources.get("hypothesis only", 0) + 1
+        covers = f"nothing: {self._progress.closed}"
+        return OnlineAnswer(value, None, None, covers, "hypothesis only", 0.0, self._spent, self.updates_left)
 
     # What is left of a session
 

@@ -4,7 +4,7 @@ Charges of one regime add up (theory.md section 0), also when each is chosen aft
 rule is: record a charge only if the sum with it stays within the limit; record it *before* noise is drawn; never take
 it back.
 
-**No tolerance.** Sums are exact (`math.fsum`, one rounding at the end) and a charge is refused if the sum with it
+**No tolerance.** Sums are exact (fractions, one rounding when they are shown) and a charge is refused if the sum with it
 exceeds the limit by however little. Parts of a budget still fit: mechanisms made by ``for_charge(amount)`` charge at
 least 2^-46 of the amount less than it, which outweighs the roundings of the divisions that computed the amounts.
 """
@@ -15,6 +15,7 @@ import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
 from typing import Any, final
 
 from hedgerow.errors import BudgetError, BudgetExceededError
@@ -113,6 +114,7 @@ class Ledger:
         self._limit = float(limit)
         self._unit = unit
         self._events: list[Event] = []
+        self._sum = Fraction(0)
         self._lock = threading.Lock()
         self.charge(*events)
 
@@ -128,15 +130,21 @@ class Ledger:
                 raise BudgetError(f"this ledger counts {self._unit}; the event is in {event.unit}")
         requested = [event.charge for event in events]
         with self._lock:
-            if math.fsum([*self._charges, *requested, -self._limit]) > 0.0:
+            if not self.covers(*requested):
                 raise BudgetExceededError(
                     requested=math.fsum(requested), spent=self.spent, limit=self._limit, unit=self._unit
                 )
             self._events.extend(events)
+            self._sum += sum(map(Fraction, requested))
 
-    @property
-    def _charges(self) -> list[float]:
-        return [event.charge for event in self._events]
+    def covers(self, *charges: float) -> bool:
+        """Whether so much more may be charged.
+
+        Example:
+            >>> Ledger(1.0, "rho").covers(0.5, 0.5), Ledger(1.0, "rho").covers(0.5, 0.5000001)
+            (True, False)
+        """
+        return self._sum + sum(map(Fraction, charges)) <= Fraction(self._limit)
 
     @property
     def limit(self) -> float:
@@ -156,12 +164,12 @@ class Ledger:
     @property
     def spent(self) -> float:
         """Sum of the charges."""
-        return math.fsum(self._charges)
+        return float(self._sum)
 
     @property
     def remaining(self) -> float:
         """What is left: ``limit - spent``, never negative."""
-        return max(0.0, math.fsum([self._limit, *(-charge for charge in self._charges)]))
+        return float(Fraction(self._limit) - self._sum)
 
     def view(self) -> LedgerView:
         """A live view that cannot charge."""
@@ -228,6 +236,10 @@ class LedgerView:
     def remaining(self) -> float:
         """What is left."""
         return self.__ledger.remaining
+
+    def covers(self, *charges: float) -> bool:
+        """Whether so much more may be charged."""
+        return self.__ledger.covers(*charges)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; `Ledger.from_dict` reads it."""
