@@ -278,13 +278,13 @@ def test_an_interrupted_comparison_goes_on_where_it_stopped(comparison: Comparis
     steps: list[Step] = []
     resumed = tiny(path=path, resume=True, progress=steps.append)
     assert figures(resumed) == figures(comparison)
-    assert len(steps) < 8
-    assert steps[0].done >= (4 if cut == 0 else 2)
+    assert steps[0].mechanism == "gaussian"  # what could not run is tried again
+    assert len(steps) < 9
     whole = tmp_path / "whole.csv"
     comparison.write_csv(whole)
 
     def without_times(file: Path) -> list[tuple[str, ...]]:
-        return [tuple(row[name] for name in COLUMNS if name != "seconds") for row in read_rows(file)]
+        return sorted(tuple(row[name] for name in COLUMNS if name != "seconds") for row in read_rows(file))
 
     assert without_times(path) == without_times(whole)
 

@@ -133,7 +133,8 @@ def keeping(path: str | os.PathLike[str] | None, setting: Setting, *, resume: bo
     Args:
         path: The CSV file; None for none.
         setting: What all outcomes share.
-        resume: Whether the file may hold outcomes already; if not, it is begun anew.
+        resume: Whether the file may hold outcomes already, of which those that ran are kept: what could not run is
+            tried again. If not, the file is begun anew.
 
     Raises:
         ConfigError: The file holds something else, or outcomes of another setting.
@@ -142,7 +143,8 @@ def keeping(path: str | os.PathLike[str] | None, setting: Setting, *, resume: bo
         yield Journal(setting)
         return
     target = Path(path)
-    known = read_outcomes(target, setting) if resume and target.exists() else []
+    found = read_outcomes(target, setting) if resume and target.exists() else []
+    known = [outcome for outcome in found if outcome.ran]
     with replacing(target) as beside:  # a half-written outcome of an interrupted run goes
         beside.write_text(text_of(row for each in known for row in rows_of(each, setting)), encoding="utf-8")
     with target.open("a", encoding="utf-8", newline="") as file:

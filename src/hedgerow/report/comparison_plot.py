@@ -51,7 +51,7 @@ LOOKS = {
 """The one home of colours and markers: a mechanism looks the same in every drawing."""
 
 _OTHERS = (
-    Look("#8a5a2b", "*", (0, (8, 1, 1, 1))),
+    Look("#2f9bd6", "*", (0, (8, 1, 1, 1))),
     Look("#9a6633", "p", (0, (2, 1))),
     Look("#c04040", "h", (0, (5, 3))),
 )
