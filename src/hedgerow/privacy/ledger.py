@@ -4,8 +4,8 @@ Charges of one regime add up (theory.md section 0), also when each is chosen aft
 rule is: record a charge only if the sum with it stays within the limit; record it *before* noise is drawn; never take
 it back.
 
-**No tolerance.** Sums are exact (fractions, one rounding when they are shown) and a charge is refused if the sum with it
-exceeds the limit by however little. Parts of a budget still fit: mechanisms made by ``for_charge(amount)`` charge at
+**No tolerance.** Sums are exact (fractions, rounded once when they are shown) and a charge is refused if the sum with
+it exceeds the limit by however little. Parts of a budget still fit: mechanisms made by ``for_charge(amount)`` charge at
 least 2^-46 of the amount less than it, which outweighs the roundings of the divisions that computed the amounts.
 """
 
