@@ -14,7 +14,8 @@ by at most exp(shift / b). Together:
 It covers both correct families. ``fires = 1`` is one epoch of AboveThreshold (Dwork and Roth, algorithm 1); repeating
 it, each time with a new threshold noise, is their algorithm 2. ``fires = c`` with one threshold draw is the algorithm
 of Lyu, Su and Li (2017, algorithm 1). Mixing them is not private: neither several fires at the price of one epoch, nor
-a new threshold after each fire of the second. Values and thresholds live on the lattice of 2^-10 counts, so no comparison is between floating-point numbers.
+a new threshold after each fire of the second. Values and thresholds live on the lattice of 2^-10 counts, so no
+comparison is between floating-point numbers.
 
 **Between two tests** anything else may be asked, other sparse vectors included. In pure budgets nothing changes: the
 shifts above depend on the answers of this sparse vector alone. In zCDP the charge of ``epsilon tanh(epsilon / 2)`` at
