@@ -153,6 +153,7 @@ class OnlineSession:
             watch: The running epoch, if there is one.
         """
         self._curator = curator
+        self._domain = curator.domain
         self._basis = basis
         self._progress = progress
         self._watch = watch
@@ -166,7 +167,7 @@ class OnlineSession:
     @property
     def domain(self) -> Domain:
         """The public domain."""
-        return self._curator.domain
+        return self._domain
 
     @property
     def budget(self) -> Budget:
@@ -276,8 +277,10 @@ class OnlineSession:
         known = self._progress.known
         values = self._answering.values([query for _, query in rest]).tolist()
         for (key, query), value in zip(rest, values, strict=True):
-            is_told = key in known or _is_public(query)
-            answers.append(self.ask(query, confidence) if is_told else self._tell_alone(value))
+            if key in known or _is_public(query):
+                answers.append(self.ask(query, confidence))
+            else:
+                answers.append(self._tell_alone(value))
         return answers
 
     def _read(self, query: str | LinearQuery) -> tuple[Hashable, LinearQuery]:
@@ -287,20 +290,24 @@ class OnlineSession:
             if found is None:
                 found = self._parsed[query] = self._read(parse_predicate(query, self.domain))
             return found
-        if not isinstance(query, LinearQuery) or (query.domain is not self.domain and query.domain != self.domain):
+        self._check(query)
+        reduced = canonical(query)
+        return query_key(reduced), reduced
+
+    def _check(self, query: LinearQuery) -> None:
+        if not isinstance(query, LinearQuery) or (query.domain is not self._domain and query.domain != self._domain):
             raise QueryError(
                 f"{getattr(query, 'text', query)!r} is not one linear query over the domain of the session",
                 remedy="ask for a condition; for all cells of a marginal ask for each of them",
             )
         low, high = self._basis.config.bounds
-        if not low <= query.bounds[0] <= query.bounds[1] <= high:
+        least, largest = query.bounds
+        if least < low or largest > high:
             raise QueryError(
                 f"the values of {query.text!r} lie in {query.bounds}, beyond the bounds {low:g} and {high:g} of this "
                 "session",
                 remedy=f"scale the query, or start the session with OnlinePMW(bounds={query.bounds})",
             )
-        reduced = canonical(query)
-        return query_key(reduced), reduced
 
     # Looking at the data
 
@@ -361,8 +368,9 @@ class OnlineSession:
         )
 
     def _tell_alone(self, value: float) -> OnlineAnswer:
-        self._progress.sources["hypothesis only"] = self._progress.sources.get("hypothesis only", 0) + 1
-        covers = f"nothing: {self._progress.closed}"
+        progress = self._progress
+        progress.sources["hypothesis only"] = progress.sources.get("hypothesis only", 0) + 1
+        covers = f"nothing: {progress.closed}"
         return OnlineAnswer(value, None, None, covers, "hypothesis only", 0.0, self._spent, self.updates_left)
 
     # What is left of a session

@@ -25,6 +25,7 @@ KEPT_CELLS = 1 << 22
 """Cells of all tables that are kept together."""
 LARGEST_TABLE = 1 << 20
 """Cells of the largest table that is kept; conditions on more are summed over the hypothesis itself."""
+_FEW_ONES = np.ones(1 << 8)
 _DIRECT = 1 << 10
 """Conditions that select more cells of a table go to its prefix sums."""
 
@@ -64,6 +65,13 @@ class _Table:
                 summed = np.cumsum(summed, axis=axis)
             self.prefix = summed.reshape(-1)
         return self.prefix
+
+    def sums(self, queries: Sequence[tuple[Codes, ...]], *, prefix: bool) -> Floats:
+        """Sums of conditions over cells, or over corners of the prefix sums."""
+        cells = self.prefixes() if prefix else self.cells
+        lists, found = _corners(self.strides, queries, runs=prefix), np.empty(len(queries))
+        _kernels().corner_sums(cells, *lists, len(self.shape), found)
+        return found
 
 
 @final
@@ -137,9 +145,12 @@ class Answering:
         """
         if not isinstance(query, Conjunction):
             return float(query.of_table(self._table_of(query.scope))[0])
-        if not self._is_kept(query.scope):
-            return float(self._model.conjunctions([query])[0])
-        return float(self._sums(self._kept(query.scope), (query.codes,))[0])
+        table = self._tables.get(query.scope)
+        if table is None:
+            if not self._is_kept(query.scope):
+                return float(self._model.conjunctions([query])[0])
+            table = self._kept(query.scope)
+        return float(self._sums(table, (query.codes,))[0])
 
     def values(self, queries: Sequence[LinearQuery]) -> Floats:
         """The answers to many queries, in counts, shape ``(len(queries),)``.
@@ -188,19 +199,17 @@ class Answering:
 
     def _sums(self, table: _Table, queries: Sequence[tuple[Codes, ...]]) -> Floats:
         """Sums over one table of conditions that each hold one set of codes per axis."""
-        axes = len(table.shape)
-        if not axes:
+        if not table.shape:
             return np.full(len(queries), table.cells[0])
         large = [math.prod(map(len, codes)) > _DIRECT for codes in queries]
+        if not any(large):
+            return table.sums(queries, prefix=False)
+        if all(large):
+            return table.sums(queries, prefix=True)
         sums = np.empty(len(queries))
         for prefix in (False, True):
             chosen = [index for index, is_large in enumerate(large) if is_large == prefix]
-            if chosen:
-                cells = table.prefixes() if prefix else table.cells
-                lists = _corners(table.strides, [queries[index] for index in chosen], runs=prefix)
-                part = np.empty(len(chosen))
-                _kernels().corner_sums(cells, *lists, axes, part)
-                sums[chosen] = part
+            sums[chosen] = table.sums([queries[index] for index in chosen], prefix=prefix)
         return sums
 
 
@@ -220,8 +229,12 @@ def _corners(
             else:
                 places += [code * stride for code in chosen]
             ends.append(len(places))
-    weights = np.array(signs) if runs else np.ones(len(places))
+    weights = np.array(signs, dtype=np.float64) if runs else _ones(len(places))
     return np.array(places, dtype=np.int64), weights, np.array(ends, dtype=np.int64)
+
+
+def _ones(count: int) -> Floats:
+    return _FEW_ONES[:count] if count <= _FEW_ONES.size else np.ones(count)
 
 
 def _run_corners(codes: Codes) -> list[tuple[int, float]]:

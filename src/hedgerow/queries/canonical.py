@@ -61,10 +61,12 @@ def query_key(query: LinearQuery) -> Hashable:
 def _conjunction(query: Conjunction) -> Conjunction:
     if not all(query.codes):
         return Conjunction(query.domain, query.domain.names[:1], ((),))
+    if not any(codes[0] == 0 and codes[-1] == len(codes) - 1 for codes in query.codes):
+        return query  # no set starts at 0 without a gap, as all codes of an attribute do: quick to see
     sizes = query.domain.shape_of(query.scope)
-    if all(len(codes) < size for codes, size in zip(query.codes, sizes, strict=True)):
-        return query
     kept = [axis for axis, size in enumerate(sizes) if len(query.codes[axis]) < size]
+    if len(kept) == len(sizes):
+        return query
     scope = tuple(query.scope[axis] for axis in kept)
     return Conjunction(query.domain, scope, tuple(query.codes[axis] for axis in kept))
 
