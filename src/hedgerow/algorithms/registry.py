@@ -91,6 +91,13 @@ ENTRIES = (
         options=("alpha", "rounds", "step", "beta"),
     ),
     Entry(
+        "dual-query",
+        "draws queries that its records answer badly and adds records that answer them well: for very large domains",
+        "dual_query",
+        "DualQuery",
+        options=("alpha", "constants", "rounds", "step", "samples", "beta", "seed"),
+    ),
+    Entry(
         "small-db",
         "chooses the best of all databases of a few records: a yardstick of theory, for tiny domains",
         "small_db",
