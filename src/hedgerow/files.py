@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import tempfile
 from collections.abc import Iterator
@@ -42,6 +43,38 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
         beside.replace(target)
     finally:
         beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def alone_with(path: str | os.PathLike[str]) -> Iterator[bool]:
+    """Let one process at a time go on with a file that it reads and later replaces.
+
+    A hidden file beside it is locked, and stays; the lock ends with the process, however it ends.
+
+    Args:
+        path: The file; its folder must exist.
+
+    Yields:
+        Whether no other process is at it.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, alone_with(f"{folder}/a") as first:
+        ...     with alone_with(f"{folder}/a") as second:
+        ...         first, second
+        (True, False)
+    """
+    target = Path(path)
+    handle = os.open(target.with_name(f".{target.name}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+    finally:
+        os.close(handle)
 
 
 def _umask() -> int:

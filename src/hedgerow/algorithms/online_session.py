@@ -175,6 +175,11 @@ class OnlineSession:
         return self._curator.budget
 
     @property
+    def config(self) -> OnlinePMW:
+        """The configuration."""
+        return self._basis.config
+
+    @property
     def rules(self) -> Rules:
         """The numbers that it goes by."""
         return self._basis.rules

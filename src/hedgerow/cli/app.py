@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 from typer.core import TyperGroup
 
+from hedgerow.cli.ask import ask
 from hedgerow.cli.compare import compare
 from hedgerow.cli.console import Output
 from hedgerow.cli.domain import domain
@@ -89,5 +90,5 @@ def _overview(
 
 
 app.callback(help=_help(_overview))(_overview)
-for _command in (synth, plan, domain, sample, answer, show, report, mechanisms, compare):
+for _command in (synth, plan, domain, sample, answer, ask, show, report, mechanisms, compare):
     app.command(help=_help(_command))(_command)

@@ -84,7 +84,7 @@ def answer(
     loaded = _load(release)
     answers = []
     for number, text in enumerate(conditions, start=1):
-        with _naming(number, text) if len(conditions) > 1 else nullcontext():
+        with naming_condition(number, text) if len(conditions) > 1 else nullcontext():
             answers.append((text, loaded.answer(text, confidence)))
     for text, found in answers:
         interval = "no interval" if found.low is None else f"{_count(found.low)} to {_count(found.high or 0.0)}"
@@ -96,7 +96,7 @@ def answer(
 
 
 @contextmanager
-def _naming(number: int, condition: str) -> Iterator[None]:
+def naming_condition(number: int, condition: str) -> Iterator[None]:
     """Say which of several conditions is wrong."""
     try:
         yield

@@ -1,0 +1,343 @@
+"""``hedgerow ask``: questions about a private table, one call after the other, out of one budget."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, final
+
+import typer
+
+from hedgerow.cli.console import Output
+from hedgerow.cli.options import (
+    ALGORITHM,
+    BUDGET,
+    OUTPUT,
+    TABLE,
+    AsJson,
+    Coded,
+    Columns,
+    CountColumn,
+    Delta,
+    DomainFile,
+    Epsilon,
+    Force,
+    Quiet,
+    Rho,
+    budget_of,
+    naming_options,
+    prepare,
+    split_names,
+    warn_of_delta,
+)
+from hedgerow.cli.outputs import check_outputs
+from hedgerow.cli.released import naming_condition
+from hedgerow.errors import ConfigError, SessionError
+from hedgerow.files import alone_with, replacing
+from hedgerow.queries.sensitivity import Neighbours
+
+if TYPE_CHECKING:
+    from rich.table import Table as Grid
+
+    from hedgerow.algorithms.online_answer import OnlineAnswer
+    from hedgerow.algorithms.online_session import OnlineSession
+    from hedgerow.domain import Domain
+    from hedgerow.privacy.budget import Budget
+    from hedgerow.privacy.noise import NoiseSource
+    from hedgerow.release import Release
+
+_COLUMNS = ("condition", "answer", "low", "high", "source", "charged", "covers")
+
+
+@final
+@dataclass(frozen=True)
+class _Wishes:
+    """What the options ask of a session; None where they say nothing."""
+
+    budget: Budget | None
+    neighbours: Neighbours | None
+    config: dict[str, Any]
+    warm: Path | None
+    seed: int | None
+
+    @property
+    def noise(self) -> NoiseSource | None:
+        from hedgerow.privacy.noise import SeededNoise
+
+        return None if self.seed is None else SeededNoise(self.seed)
+
+    def begin(self, path: Path, table: Any) -> OnlineSession:
+        """A new session, with its file."""
+        from hedgerow.algorithms.pmw_online import OnlinePMW
+
+        if self.budget is None:  # the file has gone since the options were read
+            raise SessionError(f"{path}: there is no such session", remedy="name a budget to start one")
+        warm = None if self.warm is None else _release(self.warm)
+        running = OnlinePMW(**self.config).start(table, self.budget, noise=self.noise, warm=warm)
+        running.save(path)  # the number of records may have been bought
+        return running
+
+    def go_on(self, path: Path, table: Any) -> OnlineSession:
+        """The session in the file, which keeps what it was started with."""
+        from hedgerow.algorithms.online_session import OnlineSession
+
+        running = OnlineSession.restore(path, table, noise=self.noise)
+        changed = [name for name, value in self.config.items() if value != getattr(running.config, name)]
+        changed += ["budget"] if self.budget not in (None, running.budget) else []
+        changed += ["neighbours"] if self.neighbours not in (None, running.budget.neighbours) else []
+        changed += ["start"] if self.warm is not None else []
+        if changed:
+            raise SessionError(
+                f"{path}: the session was started with another {' and '.join(changed)}",
+                remedy="leave these options out to go on with it, or name another --session file to start anew, with "
+                "a budget of its own",
+            )
+        return running
+
+
+def ask(
+    ctx: typer.Context,
+    *,
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="The private table: .csv or .parquet.")],
+    conditions: Annotated[list[str] | None, typer.Argument(metavar="[CONDITION]...", help="Conditions in SQL.")] = None,
+    domain: DomainFile,
+    session: Annotated[
+        Path,
+        typer.Option(
+            "--session",
+            metavar="FILE",
+            help="Where the session is kept, SECRET: made by the first call, gone on with by later ones.",
+            rich_help_panel=TABLE,
+        ),
+    ],
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    neighbours: Annotated[
+        Neighbours | None,
+        typer.Option(
+            "--neighbours",
+            help="What one person can change: add or remove a record (the number of records is private), or "
+            "replace one (it is public).",
+            show_default=Neighbours.ADD_REMOVE.value,
+            rich_help_panel=BUDGET,
+        ),
+    ] = None,
+    queries_planned: Annotated[
+        int | None,
+        typer.Option(
+            "--queries-planned",
+            metavar="K",
+            min=1,
+            help="How many questions may look at the data; a generous number costs nothing.",
+            show_default="10000",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
+    updates: Annotated[
+        int | None,
+        typer.Option(
+            "--updates",
+            metavar="C",
+            min=1,
+            help="How many answers of the data the budget is divided over.",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold",
+            metavar="SHARE",
+            help="Errors of about this share of the records are to be corrected.",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
+    warm: Annotated[
+        Path | None,
+        typer.Option(
+            "--warm",
+            metavar="RELEASE",
+            help="An earlier release of the same table to start from; what it spent is charged to the budget.",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option("--queries", metavar="FILE", help="A text file with one condition per line."),
+    ] = None,
+    confidence: Annotated[float, typer.Option("--confidence", help="Of each interval.")] = 0.95,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The answers as .csv.", rich_help_panel=OUTPUT),
+    ] = None,
+    columns: Columns = None,
+    count_column: CountColumn = None,
+    coded: Coded = False,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed", help="NOT PRIVATE: noise that can be drawn again, for tests.", rich_help_panel=ALGORITHM
+        ),
+    ] = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    r"""Answer questions about a private table as they come, over weeks if need be, out of one budget.
+
+    The first call names the budget and makes the session file; later calls go on with it. Most questions are answered
+    by what is known already and cost nothing. The session file holds a secret, and belongs where the table is; never
+    go on from an old copy of it, which would spend the same budget twice.
+
+    Examples:
+      hedgerow ask people.csv --domain people.yaml --session people.session \
+          --epsilon 1 "sex = 'Female' and age < 30"
+      hedgerow ask people.csv --domain people.yaml --session people.session \
+          "age between 30 and 39" "income = '>50K'"
+      hedgerow ask people.csv --domain people.yaml --session people.session \
+          --queries questions.txt -o answers.csv
+    """
+    shown = prepare(ctx, quiet=quiet, as_json=as_json)
+    check_outputs({"--output": output}, inputs=[data, domain, session], force=force)
+    asked = [*(conditions or ()), *(_listed(queries) if queries is not None else ())]
+    declared = _domain_of(domain, split_names(columns))
+    _check_conditions(asked, declared)
+    options = {"queries": queries_planned, "updates": updates, "threshold": threshold}
+    wishes = _Wishes(
+        budget=_budget(epsilon, delta, rho, neighbours, begun=session.exists()),
+        neighbours=neighbours,
+        config={name: value for name, value in options.items() if value is not None},
+        warm=warm,
+        seed=seed,
+    )
+    with _alone(session):
+        with shown.busy(f"reading {data}"):
+            table = _read(data, declared, columns=columns, count_column=count_column, coded=coded)
+        running = (wishes.go_on if session.exists() else wishes.begin)(session, table)
+        found = _answered(running, asked, confidence, session)
+        _write(output, asked, found)
+        _tell(shown, session, running, asked, found)
+
+
+def _listed(path: Path) -> list[str]:
+    """The lines of a file but the empty ones and comments."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"--queries: {path} is not a text in UTF-8", remedy="one condition per line") from error
+    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+def _domain_of(path: Path, names: Sequence[str] | None) -> Domain:
+    from hedgerow.domain_file import read_domain
+
+    declared = read_domain(path)
+    return declared if names is None else declared.project(names)
+
+
+def _check_conditions(asked: Sequence[str], domain: Domain) -> None:
+    """Refuse a wrong condition before the table is read."""
+    from hedgerow.queries.predicate import parse_predicate
+
+    for number, text in enumerate(asked, start=1):
+        with naming_condition(number, text) if len(asked) > 1 else nullcontext():
+            parse_predicate(text, domain)
+
+
+def _budget(
+    epsilon: float | None, delta: float | None, rho: float | None, neighbours: Neighbours | None, *, begun: bool
+) -> Budget | None:
+    """The budget that the options name; None if a session goes on and they name none."""
+    if begun and epsilon is None and delta is None and rho is None:
+        return None
+    return budget_of(epsilon, delta, rho, neighbours or Neighbours.ADD_REMOVE)
+
+
+@contextmanager
+def _alone(session: Path) -> Iterator[None]:
+    """Refuse to go on with a session that another call is at: both would spend the same budget."""
+    if not session.parent.is_dir():
+        raise ConfigError(f"--session: the folder {session.parent} does not exist", remedy="make it")
+    with alone_with(session) as is_alone:
+        if not is_alone:
+            raise SessionError(f"{session}: another call is at this session", remedy="wait until it is done")
+        yield
+
+
+def _read(data: Path, domain: Domain, *, columns: str | None, count_column: str | None, coded: bool) -> Any:
+    from hedgerow.data.table import read_table
+
+    with naming_options(domain.names):
+        return read_table(
+            data,
+            domain,
+            count_column=count_column,
+            coded=coded,
+            extra_columns="error" if columns is None else "ignore",
+        )
+
+
+def _release(path: Path) -> Release:
+    from hedgerow.release import Release
+
+    return Release.load(path)
+
+
+def _answered(running: OnlineSession, asked: Sequence[str], confidence: float, path: Path) -> list[OnlineAnswer]:
+    """The answers; before anybody sees them the file knows what they cost."""
+    try:
+        return running.ask_all(asked, confidence)
+    finally:
+        running.save(path)
+
+
+def _write(path: Path | None, asked: Sequence[str], found: Sequence[OnlineAnswer]) -> None:
+    if path is None:
+        return
+    with replacing(path) as beside, beside.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(_COLUMNS)
+        for text, answer in zip(asked, found, strict=True):
+            ends = ("" if end is None else end for end in (answer.low, answer.high))
+            writer.writerow([text, answer.value, *ends, answer.source, answer.charged, answer.covers])
+
+
+def _tell(
+    output: Output, path: Path, running: OnlineSession, asked: Sequence[str], found: Sequence[OnlineAnswer]
+) -> None:
+    summary = running.summary()
+    if found:
+        output.table(_grid(asked, found))
+    left = "no more answers of the data" if summary["closed"] else f"{summary['updates_left']} of {summary['updates']}"
+    output.say(f"updates left  {left}{_because(summary['closed'])}")
+    output.say(f"spent         {summary['spent']:.6g} of {summary['limit']:.6g} {summary['unit']}")
+    output.say(f"session       {path}   (secret: keep it where the table is)")
+    warn_of_delta(output, running.budget, summary["total"])
+    if not summary["private"]:
+        output.warn("NOT PRIVATE: seeded: whoever knows the seed can subtract the noise")
+    listed = [{"condition": text, **asdict(answer)} for text, answer in zip(asked, found, strict=True)]
+    output.result({"answers": listed, "session": {"file": str(path), **summary}})
+
+
+def _because(reason: str) -> str:
+    return f" ({reason}); the hypothesis answers alone, without intervals" if reason else ""
+
+
+def _grid(asked: Sequence[str], found: Sequence[OnlineAnswer]) -> Grid:
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    grid = Table(box=SIMPLE_HEAD, pad_edge=False)
+    grid.add_column("condition", overflow="fold")
+    for heading in ("answer", "from", "to"):
+        grid.add_column(heading, justify="right")
+    grid.add_column("answered by")
+    for text, answer in zip(asked, found, strict=True):
+        ends = ("" if end is None else f"{end:,.0f}" for end in (answer.low, answer.high))
+        grid.add_row(escape(text or "(all records)"), f"{answer.value:,.0f}", *ends, answer.source)
+    return grid

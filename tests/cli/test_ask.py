@@ -1,0 +1,174 @@
+"""``hedgerow ask``: one session over several calls."""
+
+from __future__ import annotations
+
+import csv
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from hedgerow.algorithms.online_session import OnlineSession
+from hedgerow.cli.app import app
+from hedgerow.files import alone_with
+from tests.cli.conftest import Place
+
+BUDGET = ("--epsilon", 20, "--updates", 4, "--threshold", 0.05, "--seed", 1)
+
+
+def ask(place: Place, *arguments: object) -> Result:
+    return place.call(
+        "ask", place / "people.csv", "--domain", place / "people.yaml", "--session", place / "s.session", *arguments
+    )
+
+
+def result(place: Place, *arguments: object) -> dict[str, object]:
+    done = ask(place, *arguments, "--json")
+    assert done.exit_code == 0, done.stderr
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+def answers(found: dict[str, object]) -> list[dict[str, object]]:
+    return found["answers"]  # type: ignore[return-value]
+
+
+def test_later_calls_go_on_with_the_session(place: Place) -> None:
+    first = result(place, *BUDGET, "job is null and age < 22", "sex = 'F'")
+    second = result(place, "--seed", 2, "sex = 'F'", "job is null and age < 22", "age >= 23")
+    assert [each["source"] for each in answers(second)[:2]] == ["cache", "cache"]
+    assert [answers(second)[1][key] for key in ("value", "low", "high")] == [
+        answers(first)[0][key] for key in ("value", "low", "high")
+    ]
+    sessions = [found["session"] for found in (first, second)]
+    assert sessions[1]["spent"] >= sessions[0]["spent"] > 0  # type: ignore[index]
+    assert sessions[1]["tested"] == 3  # type: ignore[index]
+    assert sessions[0]["limit"] == sessions[1]["limit"] == 20  # type: ignore[index]
+
+
+def test_the_file_is_for_its_owner_alone(place: Place) -> None:
+    result(place, *BUDGET, "sex = 'F'")
+    assert stat.S_IMODE((place / "s.session").stat().st_mode) == 0o600
+
+
+def test_people_see_answers_where_they_come_from_and_what_is_left(place: Place) -> None:
+    text = ask(place, *BUDGET, "sex = 'F'", "", "sex = 'F'")
+    assert text.exit_code == 0
+    for word in ("hypothesis", "public", "cache", "updates left  4 of 4", "of 20 epsilon", "secret"):
+        assert word in text.stdout
+    assert "NOT PRIVATE: seeded" in text.stderr
+
+
+def test_a_file_of_questions_and_a_file_of_answers(place: Place) -> None:
+    (place / "q.txt").write_text("# who\nsex = 'F'\n\n  age < 22  \n")
+    result(place, *BUDGET, "--queries", place / "q.txt", "-o", place / "a.csv", "job is null")
+    with Path(place / "a.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["condition"] for row in rows] == ["job is null", "sex = 'F'", "age < 22"]
+    for row in rows:
+        assert float(row["low"]) <= float(row["answer"]) <= float(row["high"])
+    again = ask(place, "-o", place / "a.csv", "sex = 'F'")
+    assert again.exit_code == 1
+    assert "--force" in again.stderr
+
+
+def test_a_session_can_be_begun_without_a_question(place: Place) -> None:
+    begun = result(place, *BUDGET)
+    assert answers(begun) == []
+    assert begun["session"]["spent"] == pytest.approx(0.4)  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (("--epsilon", 3), "budget"),
+        (("--epsilon", 20, "--delta", 1e-9), "budget"),
+        (("--neighbours", "replace"), "neighbours"),
+        (("--updates", 5), "updates"),
+        (("--queries-planned", 7), "queries"),
+    ],
+)
+def test_options_that_contradict_the_session_are_refused(place: Place, options: tuple[object, ...], word: str) -> None:
+    result(place, *BUDGET, "sex = 'F'")
+    before = (place / "s.session").read_bytes()
+    refused = ask(place, *options, "age < 22")
+    assert refused.exit_code == 1
+    assert f"another {word}" in refused.stderr
+    assert (place / "s.session").read_bytes() == before
+    assert ask(place, *BUDGET, "age < 22").exit_code == 0  # the same options are no contradiction
+
+
+def test_a_first_call_needs_a_budget(place: Place) -> None:
+    before = place.names()
+    refused = ask(place, "sex = 'F'")
+    assert refused.exit_code == 2
+    assert "a budget is needed" in refused.stderr
+    assert place.names() == before
+
+
+def test_wrong_conditions_are_refused_before_the_table_is_read(place: Place) -> None:
+    before = place.names()
+    refused = ask(place, *BUDGET, "sex = 'F'", "sexx = 'F'")
+    assert refused.exit_code == 1
+    assert "condition 2" in refused.stderr
+    assert place.names() == before
+
+
+def test_what_was_spent_is_in_the_file_before_an_answer_is_shown(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("hedgerow.cli.ask._write", fail)
+    assert ask(place, *BUDGET, "age = 20").exit_code == 1
+    monkeypatch.undo()
+    kept = result(place, "age = 20")
+    assert answers(kept)[0]["source"] == "cache"
+
+
+def test_an_interrupted_call_keeps_the_books(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    result(place, *BUDGET)
+    original = OnlineSession.ask_all
+
+    def interrupted(self: OnlineSession, queries: list[str], confidence: float) -> None:
+        original(self, queries, confidence)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(OnlineSession, "ask_all", interrupted)
+    assert ask(place, "age = 20").exit_code == 130
+    monkeypatch.undo()
+    assert result(place)["session"]["tested"] == 1  # type: ignore[index]
+
+
+def test_two_calls_at_once_are_refused(place: Place) -> None:
+    result(place, *BUDGET)
+    with alone_with(place / "s.session") as alone:
+        assert alone
+        refused = ask(place, "sex = 'F'")
+    assert refused.exit_code == 1
+    assert "another call" in refused.stderr
+    assert ask(place, "sex = 'F'").exit_code == 0
+
+
+def test_damaged_files_and_other_tables_are_refused(place: Place) -> None:
+    result(place, *BUDGET, "sex = 'F'")
+    other = ask(place, "--columns", "sex,age", "sex = 'F'")
+    assert other.exit_code == 1
+    assert "another domain" in other.stderr
+    (place / "s.session").write_bytes((place / "s.session").read_bytes()[:-7])
+    damaged = ask(place, "sex = 'F'")
+    assert damaged.exit_code == 1
+    assert "not a session file of hedgerow, or damaged" in damaged.stderr
+
+
+def test_a_session_may_start_from_a_release(place: Place) -> None:
+    assert place.synth("--quiet", output="first.csv").exit_code == 0
+    found = result(place, *BUDGET, "--warm", place / "first.release", "sex = 'F'")
+    assert found["session"]["spent"] >= 0.999  # type: ignore[index, operator]
+    assert ask(place, "--warm", place / "first.release", "age < 22").exit_code == 1
+
+
+def test_the_help_names_the_secret() -> None:
+    from typer.testing import CliRunner
+
+    assert "SECRET" in CliRunner().invoke(app, ["ask", "--help"]).stdout
