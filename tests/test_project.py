@@ -43,6 +43,7 @@ def test_public_names_are_pinned() -> None:
         "Comparison",
         "Curator",
         "Domain",
+        "DualQuery",
         "FourierMeasurement",
         "GameSolution",
         "Histogram",

@@ -13,6 +13,7 @@ from hedgerow.version import __version__
 if TYPE_CHECKING:
     from hedgerow import errors
     from hedgerow.algorithms.baselines import IndependentNoise
+    from hedgerow.algorithms.dual_query import DualQuery
     from hedgerow.algorithms.fourier import FourierMeasurement
     from hedgerow.algorithms.game import GameSolution, solve_game
     from hedgerow.algorithms.matrix_bound import svd_bound
@@ -45,6 +46,7 @@ _HOMES = {
     "Comparison": "comparison",
     "Curator": "privacy.curator",
     "Domain": "domain",
+    "DualQuery": "algorithms.dual_query",
     "FourierMeasurement": "algorithms.fourier",
     "GameSolution": "algorithms.game",
     "Histogram": "models.histogram",
@@ -84,6 +86,7 @@ __all__ = [
     "Comparison",
     "Curator",
     "Domain",
+    "DualQuery",
     "FourierMeasurement",
     "GameSolution",
     "Histogram",

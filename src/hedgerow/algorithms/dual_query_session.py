@@ -83,7 +83,7 @@ def run_session(config: DualQuery, curator: Curator, workload: Workload, progres
     check_domain(curator, workload)
     config.check(workload, curator.regime)
     charges = config.charges(curator.ledger.remaining, curator.budget)
-    queries = workload.by_query()
+    queries = workload.by_query() if workload.n_candidates < workload.n_queries else workload  # counted once, if so
     Game.of(queries, curator.budget, 1.0, config.beta)  # constant queries are refused before anything is spent
     total = min(curator.total(charges.total), (1.0 - 1e-6) * LARGEST_MASS)
     game = Game.of(queries, curator.budget, total, config.beta)
