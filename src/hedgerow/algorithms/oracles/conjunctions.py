@@ -98,9 +98,14 @@ class ConjunctionTable:
 
     def holds(self, record: Ints) -> NDArray[np.bool_]:
         """Which rows a record satisfies, shape ``(rows,)``."""
-        broken = ~self.literals.met(record)[self.members]
-        misses = np.concatenate([[0], np.cumsum(broken)])
-        return np.asarray(misses[self.start[1:]] == misses[self.start[:-1]], dtype=np.bool_)
+        return holding(self.literals, self.start, self.members, record)
+
+
+def holding(literals: Literals, start: Ints, members: Ints, record: Ints) -> NDArray[np.bool_]:
+    """Which rows of literals a record satisfies, shape ``(rows,)``."""
+    broken = ~literals.met(record)[members]
+    misses = np.concatenate([[0], np.cumsum(broken)])
+    return np.asarray(misses[start[1:]] == misses[start[:-1]], dtype=np.bool_)
 
 
 def _check(domain: Domain, conjunction: object) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.algorithms.oracles.conjunctions import NEVER, ConjunctionTable, Ints
+from hedgerow.algorithms.oracles.conjunctions import NEVER, ConjunctionTable, Ints, Literals, holding
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.queries.query import Conjunction, Floats
@@ -169,9 +169,9 @@ class Reduced:
     label: Ints = field(repr=False)
     first_code: Ints = field(repr=False)
 
-    def spots(self, classes: Ints) -> Ints:
-        """Classes of one record, numbered through all attributes."""
-        return np.asarray(self.clauses.offset[:-1] + classes, dtype=np.int64)
+    def encode(self, codes: Ints) -> Ints:
+        """The spots of a record, one per attribute: its classes, numbered through all attributes."""
+        return np.asarray(self.clauses.offset[:-1] + self.label[self.first_code[:-1] + codes], dtype=np.int64)
 
     def decode(self, spots: Ints, rng: np.random.Generator) -> Ints:
         """One code per attribute, uniformly among those of its class: the rule for what no conjunction tells apart."""
@@ -181,6 +181,12 @@ class Reduced:
             codes[a] = alike[rng.integers(alike.size)]
         return codes
 
+    def whole_value(self, spots: Ints) -> int:
+        """Sum of the whole weights of the clauses that hold."""
+        c = self.clauses
+        literals = Literals(c.literal_attribute, c.literal_start, c.literal_spots)
+        return int(c.weight[holding(literals, c.start, c.literal, spots)].sum())
+
     def bound(self, whole: int, value: float) -> float:
         """A bound on the value of every record.
 
@@ -189,6 +195,35 @@ class Reduced:
             value: Of the best record known.
         """
         return max(value, math.fsum([self.constant, self.unit * whole, self.unit * self.slack]))
+
+
+def respond(
+    problem: BestResponseProblem,
+    incumbent: Response,
+    spots: Ints | None,
+    bound: int,
+    *,
+    rng: np.random.Generator,
+    margin: int = 0,
+) -> Response:
+    """The better of two records, with a bound.
+
+    Args:
+        problem: The problem.
+        incumbent: A record that another search found.
+        spots: A record that a solver found, over classes of codes, if any.
+        bound: A bound on the sum of whole weights.
+        rng: Picks codes within classes.
+        margin: How far the bound may be above the record, in whole weights, and still prove it.
+    """
+    reduced = problem.reduced
+    best = incumbent
+    if spots is not None:
+        codes = reduced.decode(spots, rng)
+        found = Response(codes, problem.value(codes))
+        best = found if found.value > incumbent.value else incumbent
+    proved = bound - reduced.whole_value(reduced.encode(best.codes)) <= margin
+    return Response(best.codes, best.value, reduced.bound(bound, best.value), proved)
 
 
 def _check(domain: Domain, table: ConjunctionTable, weights: NDArray[np.float64], constant: float) -> None:
@@ -252,12 +287,11 @@ def _over_classes(
 
 
 def _whole(weights: Floats) -> tuple[Ints, float]:
-    """Whole multiples of a unit, a power of two: the weights themselves where they are whole."""
-    total = float(np.abs(weights).sum())
-    if total < 2.0**WHOLE_BITS and bool((weights == np.round(weights)).all()):
-        return weights.astype(np.int64), 1.0
-    exponent = math.frexp(total)[1] - WHOLE_BITS
-    return np.round(np.ldexp(weights, -exponent)).astype(np.int64), math.ldexp(1.0, exponent)
+    """Whole multiples, without a common factor, of a unit; whole weights and binary fractions are not rounded."""
+    exponent = math.frexp(float(np.abs(weights).sum()))[1] - WHOLE_BITS
+    whole = np.round(np.ldexp(weights, -exponent)).astype(np.int64)
+    factor = max(1, int(np.gcd.reduce(whole)))
+    return whole // factor, math.ldexp(float(factor), exponent)
 
 
 def _gather(start: Ints, values: Ints, rows: Ints) -> tuple[Ints, Ints]:
