@@ -154,8 +154,8 @@ class ModelTooLargeError(HedgerowError, MemoryError):
             f"the domain has {cells:,} cells; a hypothesis over all of them needs about "
             f"{required_bytes / 2**30:,.1f} GiB and {available_bytes / 2**30:,.1f} GiB may be used",
             remedy="select fewer columns (--columns), give numeric attributes fewer bins in the domain file, "
-            "merge rare values into a declared 'other' value, or take DualQuery (--mechanism dual-query), which holds no "
-            "cells",
+            "merge rare values into a declared 'other' value, or take DualQuery (--mechanism dual-query), which holds "
+            "no cells",
         )
 
 

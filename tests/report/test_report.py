@@ -21,6 +21,7 @@ from hedgerow.queries.query import Marginal
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Provenance, Release
 from hedgerow.report import render_report, write_report
+from hedgerow.report.page import _large
 from hedgerow.report.plots import shortened
 from tests.release.made import TABLE, make_release
 
@@ -180,6 +181,11 @@ def test_what_a_release_says_beyond_its_workload_depends_on_its_kind(
             kind.save(tmp_path / "r.release")
             made = Release.load(tmp_path / "r.release")
         assert words in " ".join(render_report(made).split())
+
+
+def test_numbers_of_cells_fit_into_their_place() -> None:
+    found = [_large(cells) for cells in (7, 38_102_400, 558_276_364_800, 2 * 10**12, 12345 * 10**20, 10**400)]
+    assert found == ["7", "38,102,400", "558 billion", "2 trillion", "1.23e+24", "1.00e+400"]
 
 
 def test_what_is_missing_is_named(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -111,6 +112,7 @@ def page_template(name: str) -> Template:
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     environment.filters["number"] = _number
+    environment.filters["large"] = _large
     folder = Path(__file__).parent
     environment.globals["css"] = Markup((folder / "page.css").read_text(encoding="utf-8"))
     return environment.from_string((folder / name).read_text(encoding="utf-8"))
@@ -194,3 +196,11 @@ def _described(attribute: Attribute) -> str:
 
 def _number(value: float, digits: int = 4) -> str:
     return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:,.{digits}g}"
+
+
+def _large(value: int) -> str:
+    """A number that may have very many digits, in a narrow place."""
+    for power, word in ((12, "trillion"), (9, "billion")):
+        if 10**power <= value < 10 ** (power + 3):
+            return f"{value / 10**power:.3g} {word}"
+    return f"{value:,}" if value < 10**9 else f"{Decimal(value):.3g}"
