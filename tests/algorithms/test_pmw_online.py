@@ -388,7 +388,8 @@ def test_a_warm_start_knows_what_the_release_knows_and_pays_for_it() -> None:
     assert abs(warm.ask("a = 0 and b = 0 and c = 0").value - truth) < 0.25 * truth
     assert cold.model.marginals([("a",)])[0][0] == 50_000
     mixed = release.model.marginals([DOMAIN.names])[0] * 0.9 + 0.1 * 100_000 / 8
-    fresh = OnlinePMW(updates=3, threshold=0.05).start(source, PureDP(2.0, REPLACE), noise=SeededNoise(1), warm=release)
+    config = OnlinePMW(updates=3, threshold=0.05, uniform_share=0.1)
+    fresh = config.start(source, PureDP(2.0, REPLACE), noise=SeededNoise(1), warm=release)
     assert fresh.model.marginals([DOMAIN.names])[0] == pytest.approx(mixed)
 
 

@@ -32,6 +32,7 @@ class Stream:
         sensitivity: How far one record moves a query, in counts.
         width: Largest minus smallest value of the queries.
         slack: Bound on how far ``records`` is from the truth, in counts; 0 where it is public.
+        warm: Whether the first hypothesis describes the table already.
 
     Example:
         >>> Stream(records=1000.0, log_cells=7.0, queries=100).unit
@@ -45,6 +46,7 @@ class Stream:
     sensitivity: float = 1.0
     width: float = 1.0
     slack: float = 0.0
+    warm: bool = False
 
     @property
     def unit(self) -> float:

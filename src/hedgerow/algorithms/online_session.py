@@ -103,6 +103,7 @@ def begin(config: OnlinePMW, curator: Curator, warm: Release | None) -> OnlineSe
         sensitivity=max(1.0, math.ceil(of_query(*config.bounds, budget.neighbours).l1 / GRID) * GRID),
         width=config.bounds[1] - config.bounds[0],
         slack=0.0 if noise is None else largest * noise.quantile(1.0 - _TOTAL_RISK * config.beta),
+        warm=warm is not None,
     )
     rules = config.rules(stream, budget, curator.ledger.remaining)
     base = None if warm is None else warm_base(warm, config.uniform_share)

@@ -95,7 +95,7 @@ class OnlinePMW:
     bounds: tuple[float, float] = (0.0, 1.0)
     total_share: float = 0.02
     answer_share: float = ANSWER_SHARE
-    uniform_share: float = 0.1
+    uniform_share: float = 0.001
 
     def __post_init__(self) -> None:
         """Check every number.
