@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -343,7 +344,8 @@ def refund_on_failure(patch: pytest.MonkeyPatch) -> None:
         try:
             return perturb(self, units, noise)
         except RuntimeError:
-            self._Curator__ledger._events.pop()
+            ledger = self._Curator__ledger
+            ledger._sum -= Fraction(ledger._events.pop().charge)
             raise
 
     patch.setattr(Curator, "_perturb", refunding)
@@ -351,7 +353,12 @@ def refund_on_failure(patch: pytest.MonkeyPatch) -> None:
 
 def unchecked_ledger(patch: pytest.MonkeyPatch) -> None:
     """Record without comparing with the limit."""
-    patch.setattr(Ledger, "charge", lambda self, *events: self._events.extend(events))
+    patch.setattr(Ledger, "charge", _record)
+
+
+def _record(ledger: Any, *events: Any) -> None:
+    ledger._events.extend(events)
+    ledger._sum += sum(Fraction(event.charge) for event in events)
 
 
 def tolerant_ledger(patch: pytest.MonkeyPatch) -> None:
@@ -360,7 +367,7 @@ def tolerant_ledger(patch: pytest.MonkeyPatch) -> None:
     def charge(self: Any, *events: Any) -> None:
         if self.spent >= self._limit:
             raise BudgetExceededError(requested=0.0, spent=self.spent, limit=self._limit, unit=self._unit)
-        self._events.extend(events)
+        _record(self, *events)
 
     patch.setattr(Ledger, "charge", charge)
 

@@ -440,7 +440,7 @@ class Meeting(SeededNoise):
 
     def exceeds(self, margin: int, scale: float) -> bool:
         with suppress(threading.BrokenBarrierError):
-            self.barrier.wait(timeout=0.2)
+            self.barrier.wait(timeout=1.0)
         return True
 
 
