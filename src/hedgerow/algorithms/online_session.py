@@ -259,8 +259,8 @@ class OnlineSession:
         # On the grid of the tests, so that the answer given is the answer tested.
         found = self._test(asked, round(self._answering.value(asked) / GRID) * GRID)
         self._progress.known[key] = found
-        source: Source = "hypothesis" if found.threshold is not None else "data"
-        return self._tell(self._basis.answer(found, confidence), source, self._spent - before)
+        origin: Source = "hypothesis" if found.threshold is not None else "data"
+        return self._tell(self._basis.answer(found, confidence), origin, self._spent - before)
 
     def ask_all(self, queries: Iterable[str | LinearQuery], confidence: float = 0.95) -> list[OnlineAnswer]:
         """Answer many queries in their order; the same answers as one by one, and faster.
@@ -366,11 +366,11 @@ class OnlineSession:
 
     # Answers
 
-    def _tell(self, found: Answer, source: Source, charged: float = 0.0) -> OnlineAnswer:
+    def _tell(self, found: Answer, origin: Source, charged: float = 0.0) -> OnlineAnswer:
         sources = self._progress.sources
-        sources[source] = sources.get(source, 0) + 1
+        sources[origin] = sources.get(origin, 0) + 1
         return OnlineAnswer(
-            found.value, found.low, found.high, found.covers, source, charged, self._spent, self.updates_left
+            found.value, found.low, found.high, found.covers, origin, charged, self._spent, self.updates_left
         )
 
     def _tell_alone(self, value: float) -> OnlineAnswer:
