@@ -84,6 +84,7 @@ def _overview(
       hedgerow synth people.csv --domain people.yaml --epsilon 1 \
           -o synthetic.csv --report report.html
       hedgerow answer synthetic.release "age < 30 and sex = 'Female'"
+      hedgerow compare public.csv --domain people.yaml --epsilon 0.1,1 -o e.csv
 
     Exit codes: 0 done, 1 an error that is explained, 2 wrong usage, 130 interrupted.
     """
