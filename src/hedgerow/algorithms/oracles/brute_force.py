@@ -8,7 +8,8 @@ from typing import final
 
 import numpy as np
 
-from hedgerow.algorithms.oracles.problem import BestResponseProblem, Reduced, Response
+from hedgerow.algorithms.oracles.problem import BestResponseProblem, Response
+from hedgerow.algorithms.oracles.reduced import Reduced
 from hedgerow.errors import ConfigError
 from hedgerow.queries.query import Floats
 from hedgerow.randomness import Seed, generator

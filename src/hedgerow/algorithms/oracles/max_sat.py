@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from hedgerow.algorithms.oracles.conjunctions import Ints
-from hedgerow.algorithms.oracles.problem import BestResponseProblem, Oracle, Reduced, Response, respond
+from hedgerow.algorithms.oracles.problem import BestResponseProblem, Oracle, Response, respond
+from hedgerow.algorithms.oracles.reduced import Reduced
 from hedgerow.algorithms.oracles.tabu import TabuSearch
 from hedgerow.errors import ConfigError, MissingExtraError
 from hedgerow.randomness import Seed, generator

@@ -11,7 +11,8 @@ from typing import Any, final
 import numpy as np
 
 from hedgerow.algorithms.oracles.conjunctions import Ints
-from hedgerow.algorithms.oracles.problem import BestResponseProblem, Oracle, Reduced, Response, respond
+from hedgerow.algorithms.oracles.problem import BestResponseProblem, Oracle, Response, respond
+from hedgerow.algorithms.oracles.reduced import Reduced
 from hedgerow.algorithms.oracles.tabu import TabuSearch
 from hedgerow.errors import ConfigError
 from hedgerow.queries.query import Floats

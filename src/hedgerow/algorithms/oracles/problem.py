@@ -8,31 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, final, runtime_checkable
+from typing import Protocol, final, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.algorithms.oracles.conjunctions import NEVER, ConjunctionTable, Ints, Literals, holding
+from hedgerow.algorithms.oracles.conjunctions import NEVER, ConjunctionTable, Ints
+from hedgerow.algorithms.oracles.reduced import Reduced, reduce
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.queries.query import Conjunction, Floats
 from hedgerow.randomness import Seed
-
-if TYPE_CHECKING:
-    from hedgerow.algorithms.oracles.kernels import Clauses
-
-WHOLE_BITS = 50
-"""Weights that are not whole are rounded so that their absolute values sum to at most ``2**WHOLE_BITS`` units."""
-
-
-def kernels() -> Any:
-    """The compiled kernels, imported where they are first used: that takes a second."""
-    from hedgerow.algorithms.oracles import kernels as compiled
-
-    return compiled
 
 
 @final
@@ -141,60 +129,7 @@ class BestResponseProblem:
     @cached_property
     def reduced(self) -> Reduced:
         """The same problem over classes of codes that it cannot tell apart."""
-        return _reduce(self)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Reduced:
-    """A best-response problem with whole weights over classes of codes; what is always or never so is gone.
-
-    Codes that satisfy the same literals are one class. An attribute that no conjunction mentions has one class.
-
-    Attributes:
-        clauses: The conjunctions as arrays over classes.
-        sizes: Number of classes of each attribute, shape ``(d,)``.
-        unit: What one unit of a whole weight is worth.
-        constant: Constant of the problem and the conjunctions that always hold, together.
-        slack: How far a sum of whole weights may be from the sum of weights, in units; 0 where weights are whole.
-        label: Class of each code, all attributes one after the other.
-        first_code: Where the codes of each attribute begin in ``label``, shape ``(d + 1,)``.
-    """
-
-    clauses: Clauses
-    sizes: Ints
-    unit: float
-    constant: float
-    slack: float
-    label: Ints = field(repr=False)
-    first_code: Ints = field(repr=False)
-
-    def encode(self, codes: Ints) -> Ints:
-        """The spots of a record, one per attribute: its classes, numbered through all attributes."""
-        return np.asarray(self.clauses.offset[:-1] + self.label[self.first_code[:-1] + codes], dtype=np.int64)
-
-    def decode(self, spots: Ints, rng: np.random.Generator) -> Ints:
-        """One code per attribute, uniformly among those of its class: the rule for what no conjunction tells apart."""
-        codes = np.empty(self.sizes.size, dtype=np.int64)
-        for a, label in enumerate(spots - self.clauses.offset[:-1]):
-            alike = np.flatnonzero(self.label[self.first_code[a] : self.first_code[a + 1]] == label)
-            codes[a] = alike[rng.integers(alike.size)]
-        return codes
-
-    def whole_value(self, spots: Ints) -> int:
-        """Sum of the whole weights of the clauses that hold."""
-        c = self.clauses
-        literals = Literals(c.literal_attribute, c.literal_start, c.literal_spots)
-        return int(c.weight[holding(literals, c.start, c.literal, spots)].sum())
-
-    def bound(self, whole: int, value: float) -> float:
-        """A bound on the value of every record.
-
-        Args:
-            whole: A bound on the sum of whole weights.
-            value: Of the best record known.
-        """
-        return max(value, math.fsum([self.constant, self.unit * whole, self.unit * self.slack]))
+        return reduce(self.table, self.weights, self.constant)
 
 
 def respond(
@@ -240,67 +175,3 @@ def _check(domain: Domain, table: ConjunctionTable, weights: NDArray[np.float64]
         total = float(np.abs(weights).sum()) + abs(constant)
     if not math.isfinite(total):
         raise ConfigError("a weight, the sum of the weights or the constant is not finite", remedy="scale them down")
-
-
-def _reduce(problem: BestResponseProblem) -> Reduced:
-    table, length = problem.table, np.diff(problem.table.start)
-    always = math.fsum([problem.constant, *problem.weights[length == 0].tolist()])
-    rows = np.flatnonzero((problem.weights != 0.0) & (length > 0))
-    weights = problem.weights[rows]
-    whole, unit = _whole(weights)
-    slack = float(np.abs(weights / unit - whole).sum())
-    members, start = _gather(table.start, table.members, rows[whole != 0])
-    used, literal = np.unique(members, return_inverse=True)
-    clauses, label, first_code = _over_classes(problem, used, literal.astype(np.int64), start, whole[whole != 0])
-    return Reduced(clauses, np.diff(clauses.offset), unit, always, slack, label, first_code)
-
-
-def _over_classes(
-    problem: BestResponseProblem, used: Ints, literal: Ints, start: Ints, weight: Ints
-) -> tuple[Clauses, Ints, Ints]:
-    """Clauses over classes of codes, the class of each code, and where each attribute's codes begin."""
-    literals = problem.table.literals
-    attribute = literals.attribute[used]
-    codes, code_start = _gather(literals.start, literals.codes, used)
-    first_code = _starts(np.array(problem.domain.shape, dtype=np.int64))
-    label, sizes = kernels().split_classes(first_code, attribute, code_start, codes)
-    offset = _starts(sizes)
-    owner = np.repeat(np.arange(used.size), np.diff(code_start))
-    numbers = owner * offset[-1] + offset[attribute[owner]] + label[first_code[attribute[owner]] + codes]
-    owner, spots = np.divmod(np.unique(numbers), offset[-1])
-    literal_start = _starts(np.bincount(owner, minlength=used.size))
-    entry_spots, entry_start = _gather(literal_start, spots, literal)
-    clauses = kernels().Clauses(
-        offset=offset,
-        attribute=np.repeat(np.arange(sizes.size), sizes),
-        weight=weight,
-        start=start,
-        clause=np.repeat(np.arange(weight.size), np.diff(start)),
-        literal=literal,
-        literal_attribute=attribute,
-        literal_start=literal_start,
-        literal_spots=spots,
-        spot_start=_starts(np.bincount(entry_spots, minlength=int(offset[-1]))),
-        spot_entries=np.repeat(np.arange(literal.size), np.diff(entry_start))[np.argsort(entry_spots, kind="stable")],
-    )
-    return clauses, label, first_code
-
-
-def _whole(weights: Floats) -> tuple[Ints, float]:
-    """Whole multiples, without a common factor, of a unit; whole weights and binary fractions are not rounded."""
-    exponent = math.frexp(float(np.abs(weights).sum()))[1] - WHOLE_BITS
-    whole = np.round(np.ldexp(weights, -exponent)).astype(np.int64)
-    factor = max(1, int(np.gcd.reduce(whole)))
-    return whole // factor, math.ldexp(float(factor), exponent)
-
-
-def _gather(start: Ints, values: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """The values of some rows end to end, and where each row now begins."""
-    length = start[rows + 1] - start[rows]
-    new = _starts(length)
-    index = np.arange(new[-1]) - np.repeat(new[:-1] - start[rows], length)
-    return values[index], new
-
-
-def _starts(length: Ints) -> Ints:
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(length, dtype=np.int64)])

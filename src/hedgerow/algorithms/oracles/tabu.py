@@ -7,7 +7,8 @@ from typing import final
 
 import numpy as np
 
-from hedgerow.algorithms.oracles.problem import BestResponseProblem, Response, kernels
+from hedgerow.algorithms.oracles.problem import BestResponseProblem, Response
+from hedgerow.algorithms.oracles.reduced import kernels
 from hedgerow.errors import ConfigError
 from hedgerow.randomness import Seed, generator
 
