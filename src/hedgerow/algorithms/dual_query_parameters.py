@@ -199,7 +199,8 @@ def practical(
 ) -> Parameters:
     """Rounds and samples with the smallest predicted error; what is given is kept [H].
 
-    Unless all three are given, the amount is spent: by the step, or (where the step is given) by whole samples.
+    Unless all three are given, the amount is spent: by the step, or (where the step is given) by whole samples. If it
+    pays for no second round, there is one round, which is free.
 
     Args:
         amount: epsilon or rho for all rounds.
@@ -210,7 +211,7 @@ def practical(
         samples: s, if it is fixed.
 
     Raises:
-        ConfigError: What is given costs more than the amount.
+        ConfigError: The given number of rounds costs more than the amount.
 
     Example:
         >>> found = practical(0.01, Game(queries=3_000, log_cells=14.0, total=50_000), Regime.ZCDP)
@@ -218,6 +219,8 @@ def practical(
         (109, 0.76, 202)
     """
     plays = list(_affordable(amount, game, regime, rounds=rounds, step=step, samples=samples))
+    if not plays and rounds is None:  # no failure after the number of records was paid for
+        return Parameters("practical", 1, step or 1.0, samples or MOST_SAMPLES)
     if not plays:
         raise ConfigError(
             f"the rounds of DualQuery cost more than the {amount:.6g} {regime.unit} there is for them",
