@@ -483,6 +483,21 @@ def test_refused_beginnings_touch_nothing() -> None:
     assert source.reads == 0
 
 
+def test_a_table_without_records_is_no_special_case() -> None:
+    empty = OnlinePMW().start(DenseCounts(DOMAIN, [0] * 8), PureDP(1.0), noise=SeededNoise(0))
+    assert empty.ask("a = 0").source in ("hypothesis", "data")
+
+
+def test_queries_with_small_values_get_small_noise() -> None:
+    half, whole = (
+        OnlinePMW(updates=3, threshold=0.1, bounds=(0, high)).start(skewed(1_000), PureDP(1.0), noise=SeededNoise(0))
+        for high in (0.5, 1.0)
+    )
+    assert half.rules.watch.test_scale == pytest.approx(0.5 * whole.rules.watch.test_scale)
+    asked = half.ask(Explicit.of(DOMAIN, ["a"], [0.5, 0.25]))
+    assert asked.low is not None
+
+
 def test_theorem_rules_are_none_where_answers_alone_cost_too_much() -> None:
     assert theorem_rules(_stream(100.0), PureDP(1.0), 1.0, "4c", 1000) is None
     with pytest.raises(ConfigError, match="single answer"):

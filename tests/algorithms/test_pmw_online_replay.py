@@ -54,9 +54,9 @@ def _two_updates_for_4a(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def transcripts(run: Run, source: DenseCounts) -> Iterator[tuple[Output, ...]]:
     """As they come, and with tests answered in every way that matters."""
-    for seed in range(3):
+    for seed in range(2):
         yield record(run, source, seed)
-    for first, second in itertools.combinations(range(5), 2):
+    for first, second in ((0, 1), (1, 4), (3, 4)):
         answers = [place in (first, second) for place in range(40)]
         yield record_answers(run, source, answers, seed=first)
     yield record_answers(run, source, [False] * 40)

@@ -100,7 +100,7 @@ def begin(config: OnlinePMW, curator: Curator, warm: Release | None) -> OnlineSe
         log_cells=math.log(domain.size) + (0.0 if warm is None else -math.log(config.uniform_share)),
         queries=config.queries,
         beta=config.beta * (1.0 if noise is None else 1.0 - _TOTAL_RISK),
-        sensitivity=max(1.0, math.ceil(of_query(*config.bounds, budget.neighbours).l1 / GRID) * GRID),
+        sensitivity=math.ceil(of_query(*config.bounds, budget.neighbours).l1 / GRID) * GRID,
         width=config.bounds[1] - config.bounds[0],
         slack=0.0 if noise is None else largest * noise.quantile(1.0 - _TOTAL_RISK * config.beta),
         warm=warm is not None,
