@@ -50,6 +50,7 @@ def test_json_holds_the_averages_and_the_label(place: Place) -> None:
     values = json.loads(result.stdout)
     assert values["label"] == "not private"
     assert {each["rho"] for each in values["averages"]} == {0.1, 0.5}
+    assert {each["mechanism"] for each in values["averages"]} >= {"laplace", "(uniform)", "(independent attributes)"}
     assert values["files"] == {"rows": str(place / "c.csv"), "summary": str(place / "c.summary.csv")}
 
 
@@ -120,6 +121,14 @@ def test_what_is_wrong_is_said_and_nothing_is_written(
     assert message in result.stderr
     assert "Traceback" not in result.output
     assert place.names() == ["people.csv", "people.yaml"]
+
+
+def test_where_nothing_could_run_the_reasons_are_told_and_kept(place: Place) -> None:
+    result = call(place, "--mechanisms", "gaussian", "--plot", place / "c.svg")
+    assert result.exit_code == 1
+    assert "gaussian did not run" in result.stdout
+    assert "nothing to draw" in result.stderr
+    assert {row["reason"] for row in rows_of(place / "c.csv")} == {"Gaussian noise is not purely private"}
 
 
 def test_a_budget_is_needed(place: Place) -> None:

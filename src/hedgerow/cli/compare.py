@@ -206,12 +206,12 @@ def _keeping(output: Output, rows: Path) -> Iterator[None]:
 
 
 def _write(output: Output, files: _Files, found: Comparison) -> None:
+    print_comparison(output, found)
     found.write_summary(files.summary)
     if files.plot is not None:
         found.write_plot(files.plot)
     if files.page is not None:
         found.write_page(files.page)
-    print_comparison(output, found)
     made = {"rows": files.rows, "summary": files.summary, "plot": files.plot, "page": files.page}
     paths = {name: str(path) for name, path in made.items() if path is not None}
     for name, path in paths.items():

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from hedgerow.comparison.result import Comparison
     from hedgerow.report.comparison_plot import Panel, Point
 
-BOUND = "bound of matrix mechanisms"
-"""What the least error of the mechanisms that answer without bias from linear measurements is called."""
-
 _FEWEST_RUNS = 3
 """Intervals for the average of two runs are wider than anything they could be compared with."""
 
@@ -72,6 +69,7 @@ def _runs(comparison: Comparison) -> str:
 
 
 def _panel(comparison: Comparison, metric: str) -> Panel:
+    from hedgerow.comparison.result import BOUND
     from hedgerow.report.comparison_plot import Panel
 
     return Panel(

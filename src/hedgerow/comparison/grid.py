@@ -74,7 +74,8 @@ def compare(
     """Run several algorithms on one table and compare their exact errors. NOT PRIVATE: for public or test data.
 
     Every run has its own budget and its own noise; the exact errors that come out are protected by nothing. What a
-    mechanism cannot do is an outcome too: its reason is told, and the others go on.
+    mechanism cannot do is an outcome too: its reason is told, and the others go on. The errors are of the released
+    model, all candidates counting the same; records drawn from it add an error of their own.
 
     Args:
         source: The table, as ``read_table`` gives it.

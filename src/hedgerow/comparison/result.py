@@ -10,13 +10,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
 from hedgerow.comparison.journal import COLUMNS, budget_fields, measure_named, rows_of, text_of
-from hedgerow.comparison.outcome import METRICS, Outcome, Setting, amount_of
+from hedgerow.comparison.outcome import METRICS, RMSE, Outcome, Setting, amount_of
 from hedgerow.files import replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from hedgerow.privacy.budget import Budget
+
+BOUND = "bound of matrix mechanisms"
+"""What the least error of the mechanisms that answer without bias from linear measurements is called."""
 
 CONFIDENCE = 0.95
 """Of the intervals for averages over the runs."""
@@ -119,7 +122,10 @@ class Comparison:
         return pa.Table.from_pylist(rows, schema=schema)
 
     def summary(self) -> pa.Table:
-        """One row per mechanism, budget and metric: average over the runs, its interval, number of runs, seconds."""
+        """One row per mechanism, budget and metric: average over the runs, its interval, number of runs, seconds.
+
+        Guesses that need no run, and the bound of matrix mechanisms, stand at the end, in parentheses, with no runs.
+        """
         import pyarrow as pa
 
         return pa.Table.from_pylist(self._summary_rows())
@@ -184,35 +190,43 @@ class Comparison:
             beside.write_text(text, encoding="utf-8")
 
     def to_dict(self) -> dict[str, Any]:
-        """Setting, averages and references for JSON, with the label."""
+        """Setting and averages for JSON, with the label."""
         rows = [{**row, **_amounts(row)} for row in self._summary_rows()]
-        references = {name: dict(errors) for name, errors in self.references.items()}
-        bounds = [{**budget_fields(budget), "rmse": bound} for budget, bound in self.bounds.items()]
-        bounds = [{**row, **_amounts(row)} for row in bounds]
-        found = {"averages": rows, "references": references, "matrix_mechanism_bounds": bounds}
-        return {"label": self.label, **asdict(self.setting), **found}
+        return {"label": self.label, **asdict(self.setting), "averages": rows}
 
     def _rows(self) -> list[dict[str, str]]:
         return [row for outcome in self.outcomes for row in rows_of(outcome, self.setting)]
 
     def _summary_rows(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "label": self.label,
-                "mechanism": each.mechanism,
-                **budget_fields(each.budget),
-                "metric": each.metric,
-                "measure": measure_named(self.setting, each.metric),
-                "runs": each.runs,
-                "average": each.mean,
-                "low": each.low,
-                "high": each.high,
-                "confidence": CONFIDENCE,
-                "seconds": each.seconds,
-                "reason": each.reason,
-            }
-            for each in self.summaries
+        return [*(self._summary_row(each) for each in self.summaries), *self._reference_rows()]
+
+    def _summary_row(self, each: Summary) -> dict[str, Any]:
+        return {
+            "label": self.label,
+            "mechanism": each.mechanism,
+            **budget_fields(each.budget),
+            "metric": each.metric,
+            "measure": measure_named(self.setting, each.metric),
+            "runs": each.runs,
+            "average": each.mean,
+            "low": each.low,
+            "high": each.high,
+            "confidence": CONFIDENCE,
+            "seconds": each.seconds,
+            "reason": each.reason,
+        }
+
+    def _reference_rows(self) -> list[dict[str, Any]]:
+        """What needs no run: guesses, for every budget the same, and the bound of matrix mechanisms."""
+        nan = math.nan
+        guesses = [
+            Summary(f"({name})", budget, metric, 0, errors[metric], errors[metric], errors[metric], nan)
+            for name, errors in self.references.items()
+            for budget in self.budgets
+            for metric in METRICS
         ]
+        bounds = [Summary(f"({BOUND})", budget, RMSE, 0, b, b, b, nan) for budget, b in self.bounds.items()]
+        return [self._summary_row(each) for each in (*guesses, *bounds)]
 
 
 def _typed(column: str, text: str) -> str | float | None:
