@@ -131,6 +131,13 @@ def test_a_seed_gives_the_same_figures_and_every_run_noise_of_its_own(comparison
     assert other.outcomes[0].errors != comparison.outcomes[0].errors
 
 
+def test_a_seed_also_seeds_the_public_randomness_of_an_algorithm() -> None:
+    name = "dual-query:rounds=4:samples=5:step=0.5"
+    one, two = (compare(table(), WORKLOAD, [PureDP(5.0)], [name], repeats=2, seed=3) for _ in range(2))
+    assert [each.errors for each in one.outcomes] == [each.errors for each in two.outcomes]
+    assert one.outcomes[0].errors != one.outcomes[1].errors
+
+
 def test_without_a_seed_the_noise_is_secure(monkeypatch: pytest.MonkeyPatch) -> None:
     secure: list[bool] = []
     run = MWEM.run_with
