@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 import threading
+from collections.abc import Iterable
 from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
@@ -81,6 +82,38 @@ def test_threads_cannot_overspend() -> None:
     for thread in threads:
         thread.join()
     assert (ledger.spent, len(ledger.events), len(refused)) == (1.0, 64, 200 - 64)
+
+
+def test_an_interrupted_charge_is_not_free() -> None:
+    """Whatever of a charge is left behind, the sum holds at least the events."""
+
+    class Interrupting(list[Event]):
+        def extend(self, events: Iterable[Event]) -> None:
+            super().extend(events)
+            raise KeyboardInterrupt
+
+    ledger = Ledger(1.0, "epsilon")
+    ledger._events = Interrupting()
+    with pytest.raises(KeyboardInterrupt):
+        ledger.charge(event(0.75))
+    assert ledger.spent >= sum(each.charge for each in ledger.events) == 0.75
+    with pytest.raises(BudgetExceededError):
+        ledger.charge(event(0.5))
+
+
+def test_what_is_covered_can_be_charged_and_nothing_more() -> None:
+    ledger = Ledger(1.0, "epsilon")
+    ledger.charge(event(0.7))
+    view, rest = ledger.view(), ledger.remaining
+    for charges, fits in (
+        ((0.1, 0.1), True),
+        ((rest,), True),
+        ((math.nextafter(rest, 1.0),), False),
+        ((0.2, 0.2), False),
+    ):
+        assert ledger.covers(*charges) == view.covers(*charges) == fits
+    ledger.charge(event(rest))
+    assert not ledger.covers(2.0**-200)
 
 
 def test_units_do_not_mix() -> None:

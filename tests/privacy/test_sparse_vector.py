@@ -32,7 +32,8 @@ from hedgerow.privacy.sparse_vector import SparseVector
 from hedgerow.privacy.watch import Side, Watch, WatchState
 from hedgerow.queries.query import Conjunction, Explicit, LinearQuery, Parity
 from hedgerow.queries.sensitivity import Neighbours
-from tests.privacy.replay import ExplodingNoise, Output, Run, ScriptedNoise, log_likelihood, record_answers
+from hedgerow.queries.workload import Workload
+from tests.privacy.replay import ExplodingNoise, Output, Run, ScriptedNoise, log_likelihood, record, record_answers
 from tests.privacy.tables import DenseCounts, binary, neighbours_of
 from tests.privacy.watch_law import exceeds_log_law
 
@@ -212,6 +213,51 @@ def test_worst_cases_under_add_remove() -> None:
         here = log_likelihood(run, source, transcript)
         losses = [abs(here - log_likelihood(run, there, transcript)) for there in neighbours_of(source, ADD_REMOVE)]
         assert least < max(losses) <= mechanism.epsilon + 1e-9
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+def test_everything_in_turns_loses_at_most_what_the_ledger_holds(relation: Neighbours) -> None:
+    """Two watches at once, a measurement, a selection and draws between their tests, and one watch resumed."""
+    cells = Workload.marginals(ONE, 1, whole=False)
+
+    def run(source: DenseCounts, noise: NoiseSource) -> float:
+        made = Curator(source, PureDP(9.0, relation), noise=noise)
+        one, two = made.watch(SparseVector(4.0, 8.0)), made.watch(SparseVector(4.0, 16.0, fires=2))
+        answers = np.array([2.0, 2.0])
+        for _ in range(3):
+            if two.fires_left and two.test(ZEROS, answers[0], 1.5, "below"):
+                answers[0] += made.measure(ZEROS, 0.1).values[0] / 4
+            if one.fires_left and one.test(ONES, answers[1], 1.0):
+                answers[made.select(cells, answers, 0.1)] += 1.0
+            answers[made.draw(cells, answers, 40.0, 2) % 2] -= 0.25
+        again = Curator(source, made.budget, noise=noise, events=made.ledger.events).resume_watch(two.state())
+        if again.fires_left:
+            again.test(ONES, answers[1], 2.0, "above")
+        return made.ledger.spent
+
+    source, worst = DenseCounts(ONE, [3, 2]), 0.0
+    for seed in range(25):
+        transcript = record(run, source, seed)
+        here = log_likelihood(run, source, transcript)
+        for there in neighbours_of(source, relation):
+            worst = max(worst, abs(here - log_likelihood(run, there, transcript)))
+    assert 0.15 < worst <= run(source, SeededNoise(0))
+
+
+@pytest.mark.parametrize("fires", [1, 3])
+def test_renyi_divergence_of_a_long_watch_near_its_threshold(fires: int) -> None:
+    """Values that rise and values that fall by one record, all near the threshold: every transcript, both ways."""
+    mechanism = SparseVector(1.0, 2.0 * fires, fires=fires)
+    tests = [Test(ONES, 5.0, 0.5, "above"), Test(ZEROS, 5.0, 0.5, "above")] * 4
+    run = Stream(tuple(tests), (5, 5)).run(mechanism, 1, ZCDP(99.0, Neighbours.REPLACE))
+    worst, rho = 0.0, mechanism.charge(Regime.ZCDP)
+    for here, there in laws(run, DenseCounts(ONE, (5, 5)), Neighbours.REPLACE, len(tests)):
+        for order in (1.001, 1.5, 2.0, 8.0, 64.0):
+            for first, second in ((here, there), (there, here)):
+                divergence = float(logsumexp(order * first - (order - 1) * second)) / (order - 1)
+                assert divergence <= order * rho + 1e-9
+                worst = max(worst, divergence / (order * rho))
+    assert worst > (0.1 if fires == 1 else 0.03)
 
 
 class MarginNoise(SeededNoise):

@@ -134,8 +134,8 @@ class Ledger:
                 raise BudgetExceededError(
                     requested=math.fsum(requested), spent=self.spent, limit=self._limit, unit=self._unit
                 )
+            self._sum += sum(map(Fraction, requested))  # first: an interrupt in between must not make it free
             self._events.extend(events)
-            self._sum += sum(map(Fraction, requested))
 
     def covers(self, *charges: float) -> bool:
         """Whether so much more may be charged.
