@@ -16,7 +16,7 @@ STAMP = "NOT PRIVATE: exact errors, for public or test data only"
 _PANEL = (4.2, 3.3)
 _COLUMNS = 3
 _LEGEND_ROW = 0.2
-_LEGEND: Any = {"fontsize": 8.5, "handlelength": 3.4}
+_LEGEND: Any = {"fontsize": 8.5, "handlelength": 4.6}
 _QUIET = "#7a828a"
 _LINES = ((0, (6, 3)), (0, (1, 2)), (0, (4, 2, 1, 2)))
 
@@ -45,7 +45,7 @@ LOOKS = {
     "dual-query": Look("#009e73", "^", (0, (6, 1.5, 1, 1.5))),
     "small-db": Look("#8a63c4", "D", (0, (1.5, 1.5))),
     "laplace": Look("#c08000", "v", (0, (4, 1, 1, 1, 1, 1))),
-    "gaussian": Look("#d6498f", "P", (0, (9, 2))),
+    "gaussian": Look("#d6498f", "P", (0, (5, 2.5))),
     "fourier": Look("#737373", "X", (0, (3, 1))),
 }
 """The one home of colours and markers: a mechanism looks the same in every drawing."""
