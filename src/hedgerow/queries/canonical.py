@@ -35,7 +35,7 @@ def canonical(query: LinearQuery) -> LinearQuery:
         return _conjunction(query)
     if isinstance(query, Explicit):
         return _explicit(query)
-    return query
+    return query if query.scope else Conjunction(query.domain, (), ())  # the parity of no attribute is 1
 
 
 def query_key(query: LinearQuery) -> Hashable:
