@@ -19,7 +19,7 @@ from hedgerow.comparison.journal import Key, keeping
 from hedgerow.comparison.outcome import Outcome, Setting, amount_text, common_kind, measure_of
 from hedgerow.comparison.result import Comparison
 from hedgerow.errors import ConfigError, HedgerowError, QueryError
-from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.queries.workload import Workload
 
@@ -214,8 +214,9 @@ class Grid:
 
         Empty where the singular values of the workload cannot be had from its structure.
         """
+        whole = (b for b in self._budgets if isinstance(b, PureDP | ZCDP | ApproxDP))  # none is known for samples
         try:
-            return {b: svd_bound(self._workload, b).rmse / self.setting.records for b in self._budgets}
+            return {b: svd_bound(self._workload, b).rmse / self.setting.records for b in whole}
         except QueryError:
             return {}
 

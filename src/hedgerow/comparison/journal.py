@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from typing import TextIO, final
 from hedgerow.comparison.outcome import METRICS, Outcome, Setting
 from hedgerow.errors import ConfigError
 from hedgerow.files import replacing
-from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, budget_from_dict
 
 Key = tuple[str, Budget, int]
 """Mechanism, budget and number of a run."""
@@ -27,9 +28,9 @@ MODEL, RAW = "model", "raw answers"
 
 COLUMNS = (
     *("label", "workload", "records", "seed", "mechanism", "epsilon", "delta", "rho", "neighbours", "repeat"),
-    *("of", "metric", "measure", "value", "seconds", "reason"),
+    *("of", "metric", "measure", "value", "seconds", "reason", "budget"),
 )
-"""Of the file. ``value`` is the error in the unit that ``measure`` names."""
+"""Of the file. ``value`` is the error in the unit that ``measure`` names; ``budget`` is what programs read back."""
 
 Row = dict[str, str]
 
@@ -43,6 +44,7 @@ def rows_of(outcome: Outcome, setting: Setting) -> list[Row]:
         "seed": "" if setting.seed is None else str(setting.seed),
         "mechanism": outcome.mechanism,
         **budget_fields(outcome.budget),
+        "budget": json.dumps(outcome.budget.to_dict()),
         "repeat": str(outcome.repeat),
         "seconds": f"{outcome.seconds:.4f}",
         "reason": " ".join(outcome.reason.split()),
@@ -91,16 +93,10 @@ def budget_fields(budget: Budget) -> Row:
             amounts |= {"epsilon": repr(budget.epsilon), "delta": repr(budget.delta)}
         case PureDP():
             amounts["epsilon"] = repr(budget.epsilon)
+        case _:
+            epsilon, delta = budget.approximate()
+            amounts |= {"epsilon": repr(epsilon), "delta": repr(delta)}
     return amounts
-
-
-def _budget_of(row: Row) -> Budget:
-    neighbours = row["neighbours"]
-    if row["rho"]:
-        return ZCDP(float(row["rho"]), neighbours)  # type: ignore[arg-type]  # the constructor takes a text
-    if row["delta"]:
-        return ApproxDP(float(row["epsilon"]), float(row["delta"]), neighbours)  # type: ignore[arg-type]
-    return PureDP(float(row["epsilon"]), neighbours)  # type: ignore[arg-type]
 
 
 @final
@@ -165,8 +161,9 @@ def read_outcomes(path: Path, setting: Setting) -> list[Outcome]:
     for row in reader:
         _check_setting(path, row, setting)
         try:
-            groups.setdefault((row["mechanism"], _budget_of(row), int(row["repeat"])), []).append(row)
-        except (ValueError, TypeError) as error:
+            budget = budget_from_dict(json.loads(row["budget"]))
+            groups.setdefault((row["mechanism"], budget, int(row["repeat"])), []).append(row)
+        except (ValueError, TypeError, AttributeError) as error:
             raise ConfigError(f"{path} is damaged: {error}", remedy="name another file") from error
     found = (_outcome(key, rows) for key, rows in groups.items())
     return [outcome for outcome in found if outcome is not None]
