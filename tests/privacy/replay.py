@@ -18,7 +18,9 @@ transcript. In a replay `ReplayNoise.secret` returns a *tag* instead of noise: i
 that comes back says by its multiple of 2^42 which secrets were subtracted from it, and by the rest what the margin
 was without them. So each test finds its own watch, however watches are interleaved, saved and resumed; and a test
 whose threshold was *not* disturbed is seen as such. The probability of all tests of one watch is an integral over its
-noise (`watch_law`); those of several watches, and of everything else in the transcript, are multiplied.
+noise (`watch_law`); those of several watches, and of everything else in the transcript, are multiplied. What a run
+returns must be the same when it is recorded and when it is replayed on the same table: a secret that leaked into it
+would be another number in the replay.
 """
 
 from __future__ import annotations

@@ -320,6 +320,17 @@ def test_a_noise_of_the_wrong_sign_or_of_another_process_is_refused() -> None:
             replayed.exceeds(300 - times * tag, 100.0)
 
 
+def test_a_secret_that_leaks_into_what_a_run_returns_shows() -> None:
+    source, noise = DenseCounts(DOMAIN, COUNTS), RecordingNoise(SeededNoise(3))
+
+    def leaking(source: DenseCounts, noise: NoiseSource) -> float:
+        watch = Curator(source, PureDP(9.0), noise=noise).watch(EPOCH)
+        return watch.test(ONES, 5.0, 6.0) + 1e-9 * watch.state().noise
+
+    told = leaking(source, noise)
+    assert leaking(source, ReplayNoise(noise.transcript)) != told
+
+
 def test_a_replay_notices_another_course() -> None:
     """Fewer or more tests, another scale, another watch: none of these can depend on the table."""
     source = DenseCounts(DOMAIN, COUNTS)
