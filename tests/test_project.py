@@ -60,6 +60,7 @@ def test_public_names_are_pinned() -> None:
         "Release",
         "SeededNoise",
         "SmallDB",
+        "Subsampled",
         "Sweeps",
         "Table",
         "Workload",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hedgerow.privacy.budget import ZCDP, ApproxDP, PureDP
     from hedgerow.privacy.curator import Curator
     from hedgerow.privacy.noise import SeededNoise
+    from hedgerow.privacy.subsampling import Subsampled
     from hedgerow.queries.predicate import parse_predicate
     from hedgerow.queries.sensitivity import Neighbours
     from hedgerow.queries.workload import Workload
@@ -64,6 +65,7 @@ _HOMES = {
     "Release": "release",
     "SeededNoise": "privacy.noise",
     "SmallDB": "algorithms.small_db",
+    "Subsampled": "privacy.subsampling",
     "Sweeps": "models.refit",
     "Table": "data.table",
     "Workload": "queries.workload",
@@ -103,6 +105,7 @@ __all__ = [
     "Release",
     "SeededNoise",
     "SmallDB",
+    "Subsampled",
     "Sweeps",
     "Table",
     "Workload",

@@ -128,7 +128,7 @@ def test_members_are_uniform(limit: int) -> None:
     cut = 2**62 // limit * limit
 
     def member(number: int) -> int:
-        return int(draws_module._below_each(np.array([limit]), scripted((number << 2, 8)))[0])
+        return int(draws_module.uniform_below(np.array([limit]), scripted((number << 2, 8)))[0])
 
     for number in (0, 1, limit - 1, limit, cut // 2, cut - 1):
         assert member(number) == number % limit

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from hedgerow.algorithms.progress import ProgressCallback
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Budget, Regime
+from hedgerow.privacy.subsampling import Subsampled
 from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ class Algorithm(Protocol):
         ...
 
 
-def open_curator(source: Any, workload: Any, budget: Any, noise: NoiseSource | None) -> Curator:
+def open_curator(
+    source: Any, workload: Any, budget: Any, noise: NoiseSource | None, *, samples: bool = False
+) -> Curator:
     """A curator before a private table, for one run.
 
     Args:
@@ -68,6 +71,7 @@ def open_curator(source: Any, workload: Any, budget: Any, noise: NoiseSource | N
         workload: What the release should answer well.
         budget: What may be spent, and between which tables.
         noise: Source of noise; the secure one unless given.
+        samples: Whether the algorithm can work on a sample of the records.
 
     Raises:
         ConfigError: An argument is something else; nothing was read.
@@ -83,6 +87,8 @@ def open_curator(source: Any, workload: Any, budget: Any, noise: NoiseSource | N
     if not isinstance(budget, Budget):
         remedy = "give hedgerow.PureDP(epsilon), hedgerow.ApproxDP(epsilon, delta) or hedgerow.ZCDP(rho)"
         raise ConfigError(f"a {type(budget).__name__} is no budget", remedy=remedy)
+    if isinstance(budget, Subsampled) and not samples:
+        raise ConfigError("this algorithm does not work on a sample of the records", remedy="run DualQuery on it")
     return Curator(source, budget, noise=noise)
 
 

@@ -12,6 +12,8 @@ large as the domain: it runs on hundreds of attributes. The errata of theory.md 
 - under "add-remove" the number of records is measured, where the paper takes it as known;
 - ``alpha="auto"`` is a rule for T, eta and s that spends the budget exactly [H]; the theorem's parameters
   (``constants``) are refused where the budget does not pay for them;
+- a `Subsampled` budget runs it on a secret sample of the records (theory.md section 6), an ablation: the noise is then
+  that of as many records as the sample has, the release is scaled to all of them;
 - the oracle is a heuristic search unless another is given: privacy never depends on it, the bound does;
 - a share of the budget buys a noisy estimate of the final error (``error_share``), so that a report predicts honestly.
 """
@@ -32,6 +34,7 @@ from hedgerow.algorithms.progress import ProgressCallback
 from hedgerow.algorithms.schedule import Charges
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Budget, Regime
+from hedgerow.privacy.subsampling import Subsampled
 from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
@@ -141,8 +144,9 @@ class DualQuery:
         return plain_parameters(self)
 
     def charges(self, amount: float, budget: Budget) -> Charges:
-        """How an amount of the budget is divided."""
-        return Charges.split(amount, budget.neighbours, total=self.total_share, initial=0.0, error=self.error_share)
+        """How an amount of the budget is divided; the error on a sample of the records is not asked for."""
+        error = 0.0 if isinstance(budget, Subsampled) else self.error_share
+        return Charges.split(amount, budget.neighbours, total=self.total_share, initial=0.0, error=error)
 
     def run(
         self,
@@ -168,7 +172,7 @@ class DualQuery:
         Raises:
             ConfigError: The configuration does not fit the budget or the workload.
         """
-        return self.run_with(open_curator(source, workload, budget, noise), workload, progress)
+        return self.run_with(open_curator(source, workload, budget, noise, samples=True), workload, progress)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """As `run`, with a curator that the caller made and whose ledger it can read whatever happens.

@@ -171,6 +171,22 @@ def smallest_alpha(rule: Theorem, game: Game, regime: Regime, amount: float) -> 
     return high
 
 
+def sampling_error(game: Game, beta: float) -> float:
+    """How far m records drawn without replacement are from all, for every query at once, except with probability beta.
+
+    Hoeffding's bound, which holds without replacement too; ``|Q|`` counts complements, so one side is enough.
+
+    Args:
+        game: Its total is m.
+        beta: Probability.
+
+    Example:
+        >>> round(sampling_error(Game(queries=100, log_cells=10.0, total=1000), 0.05), 4)
+        0.0616
+    """
+    return math.sqrt(math.log(game.queries / beta) / (2.0 * game.total))
+
+
 def step_for(amount: float, rounds: int, samples: int, game: Game, regime: Regime) -> float:
     """The longest step that an amount pays for, with what rounding adds to the charges; infinite for one round.
 

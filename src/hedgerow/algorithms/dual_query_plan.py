@@ -6,12 +6,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from hedgerow.algorithms.dual_query_accounting import ANY_ZCDP, BOUNDED_ZCDP, HETEROGENEOUS, PAPER, PURE, Accounting
-from hedgerow.algorithms.dual_query_parameters import Game, Parameters, predicted_error, smallest_alpha
-from hedgerow.algorithms.dual_query_session import choose, delta_of
+from hedgerow.algorithms.dual_query_parameters import Game, Parameters, predicted_error, sampling_error, smallest_alpha
+from hedgerow.algorithms.dual_query_session import beta_of, choose, delta_of
 from hedgerow.algorithms.outline import Outline
 from hedgerow.memory import available_bytes
 from hedgerow.models.memory import SHARE
 from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.subsampling import Subsampled
 from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
@@ -42,10 +43,12 @@ def make_plan(config: DualQuery, workload: Workload, budget: Budget, total: floa
     """
     config.check(workload, budget.regime)
     queries = workload.by_query()
-    game = Game.of(queries, budget, max(1.0, total), config.beta)
+    seen = budget.sampled if isinstance(budget, Subsampled) else total
+    game = Game.of(queries, budget, max(1.0, seen), beta_of(config, budget))
     charges = config.charges(budget.limit, budget)
     play = choose(config, game, budget.regime, charges.rounds)
     cost = play.accounting(game, delta_of(budget))
+    bound = play.bound(game) + (sampling_error(game, config.beta / 2.0) if isinstance(budget, Subsampled) else 0.0)
     alpha = smallest_alpha(config.constants, game, budget.regime, charges.rounds)
     facts = {
         "algorithm": "DualQuery",
@@ -55,7 +58,7 @@ def make_plan(config: DualQuery, workload: Workload, budget: Budget, total: floa
         "charges": asdict(charges),
         "unit": budget.unit,
         "limit": budget.limit,
-        "bound": play.bound(game),
+        "bound": bound,
         "predicted_error": predicted_error(play, game),
         "smallest_alpha": alpha,
         "beta": config.beta,
@@ -66,8 +69,9 @@ def make_plan(config: DualQuery, workload: Workload, budget: Budget, total: floa
         _memory(required, available, queries.n_queries, workload.domain.size),
         ("rounds", f"{play.rounds}, each {play.samples:,} drawn queries and a step of {play.step:.3g}"),
         ("charges", f"{budget.limit:.6g} {budget.unit}: {shares}"),
+        *_sample(budget),
         *_composition(cost),
-        *_promise(play, game, alpha, config.beta),
+        *_promise(play, game, alpha, bound, config.beta),
     )
     return Outline(text, facts, required, available)
 
@@ -80,6 +84,14 @@ def _memory(required: int, available: int, queries: int, cells: int) -> tuple[st
 
 def _short(cells: int) -> str:
     return f"{cells:,}" if cells < 10**15 else f"10^{len(str(cells)) - 1}"
+
+
+def _sample(budget: Budget) -> list[tuple[str, str]]:
+    if not isinstance(budget, Subsampled):
+        return []
+    epsilon, delta = budget.approximate()
+    drawn = f"{budget.sampled:,} of {budget.population:,} records, kept secret"
+    return [("sample", f"{drawn}: for the whole table epsilon {epsilon:.4g} and delta {delta:.3g}")]
 
 
 def _composition(cost: Accounting) -> tuple[tuple[str, str], ...]:
@@ -97,9 +109,8 @@ def _composition(cost: Accounting) -> tuple[tuple[str, str], ...]:
     return ("costs", best), ("", f"by other compositions: {others}")
 
 
-def _promise(play: Parameters, game: Game, alpha: float, beta: float) -> list[tuple[str, str]]:
+def _promise(play: Parameters, game: Game, alpha: float, bound: float, beta: float) -> list[tuple[str, str]]:
     """The theorem, if it says anything here, and what the rule expects."""
-    bound = play.bound(game)
     exact = f"within {play.slack:.3g}" if play.slack else "exact"
     text = (
         f"no error above {bound:.3g} of the records, except with probability {beta:.3g}, if best responses are {exact}"

@@ -29,6 +29,7 @@ from hedgerow.algorithms.record_answers import RecordAnswers
 from hedgerow.models.empirical import Empirical
 from hedgerow.privacy.budget import ApproxDP, Budget, Regime
 from hedgerow.privacy.lattice import LARGEST_MASS
+from hedgerow.privacy.subsampling import Subsampled
 from hedgerow.queries.workload import Workload
 from hedgerow.randomness import generator
 
@@ -71,7 +72,31 @@ def delta_of(budget: Budget) -> float:
         >>> delta_of(PureDP(1.0)), delta_of(ApproxDP(1.0, 1e-9))
         (1e-06, 1e-09)
     """
-    return budget.delta if isinstance(budget, ApproxDP) else TABLE_DELTA
+    inner = budget.inner if isinstance(budget, Subsampled) else budget
+    return inner.delta if isinstance(inner, ApproxDP) else TABLE_DELTA
+
+
+def beta_of(config: DualQuery, budget: Budget) -> float:
+    """Probability with which the theorem may fail; half of it where the other half is the sample's.
+
+    Example:
+        >>> from hedgerow.algorithms.dual_query import DualQuery
+        >>> from hedgerow.privacy.budget import PureDP
+        >>> beta_of(DualQuery(beta=0.1), PureDP(1.0))
+        0.1
+    """
+    return config.beta / 2.0 if isinstance(budget, Subsampled) else config.beta
+
+
+def population(budget: Budget, total: float) -> float:
+    """Number of records that the release speaks of; a run on a sample sees fewer.
+
+    Example:
+        >>> from hedgerow.privacy.budget import PureDP
+        >>> population(Subsampled(PureDP(1.0, "replace"), sampled=10, population=100), 10.0)
+        100.0
+    """
+    return float(budget.population) if isinstance(budget, Subsampled) else total
 
 
 def run_session(config: DualQuery, curator: Curator, workload: Workload, progress: ProgressCallback | None) -> Release:
@@ -84,16 +109,17 @@ def run_session(config: DualQuery, curator: Curator, workload: Workload, progres
     config.check(workload, curator.regime)
     charges = config.charges(curator.ledger.remaining, curator.budget)
     queries = workload.by_query() if workload.n_candidates < workload.n_queries else workload  # counted once, if so
-    Game.of(queries, curator.budget, 1.0, config.beta)  # constant queries are refused before anything is spent
+    beta = beta_of(config, curator.budget)
+    Game.of(queries, curator.budget, 1.0, beta)  # constant queries are refused before anything is spent
     total = min(curator.total(charges.total), (1.0 - 1e-6) * LARGEST_MASS)
-    game = Game.of(queries, curator.budget, total, config.beta)
+    game = Game.of(queries, curator.budget, total, beta)
     session = Session(config, curator, queries, game, choose(config, game, curator.regime, charges.rounds))
     for _ in range(session.play.rounds):
         session.round(progress)
     return make_release(
         curator,
         workload,
-        Empirical(workload.domain, total, np.array(session.records)),
+        Empirical(workload.domain, population(curator.budget, total), np.array(session.records)),
         name="DualQuery",
         parameters={**config.parameters(), **session.facts()},
         error_charge=charges.error,

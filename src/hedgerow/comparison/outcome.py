@@ -8,6 +8,7 @@ from typing import ClassVar, final
 
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget
+from hedgerow.privacy.subsampling import Subsampled
 from hedgerow.queries.marginal import Marginals
 from hedgerow.queries.workload import Workload
 
@@ -80,12 +81,16 @@ def budget_kind(budget: Budget) -> str:
     """
     if isinstance(budget, ZCDP):
         return f"rho, {budget.neighbours}"
+    if isinstance(budget, Subsampled):
+        return f"epsilon of a secret sample, delta = {budget.approximate()[1]!r}, {budget.neighbours}"
     delta = f"delta = {budget.delta!r}, " if isinstance(budget, ApproxDP) else ""
     return f"epsilon, {delta}{budget.neighbours}"
 
 
 def amount_of(budget: Budget) -> float:
     """epsilon, or the rho of a budget that has none."""
+    if isinstance(budget, Subsampled):
+        return budget.approximate()[0]
     return budget.rho if isinstance(budget, ZCDP) else budget.epsilon
 
 

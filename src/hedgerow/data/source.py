@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hedgerow.queries.query import Tables
 
 
@@ -24,4 +27,13 @@ class CountSource(Tables, Protocol):
 
     def total(self) -> int:
         """Number of records (the sum of the weights, where there are weights)."""
+        ...
+
+
+@runtime_checkable
+class RecordSource(CountSource, Protocol):
+    """Private records one by one, of which some can be taken."""
+
+    def part(self, positions: NDArray[np.int64]) -> CountSource:
+        """The records of some numbers, from 0 to ``total() - 1``, increasing and each once; private too."""
         ...

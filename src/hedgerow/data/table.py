@@ -84,6 +84,17 @@ class Table:
         """Number of records (private)."""
         return len(self._columns[0]) if self._weights is None else int(self._weights.sum())
 
+    def part(self, positions: NDArray[np.int64]) -> Table:
+        """Some of the records (private); a row stands for as many records as it counts.
+
+        Args:
+            positions: Numbers of records, from 0 to ``total() - 1``, increasing and each once.
+        """
+        if self._weights is None:
+            return Table(self.domain, [column[positions] for column in self._columns])
+        rows = np.searchsorted(np.cumsum(self._weights), positions, side="right")
+        return Table(self.domain, self._columns, np.bincount(rows, minlength=len(self._weights)))
+
     def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
         """Exact tables (private), one per clique, of shape ``domain.shape_of(clique)``, in counts.
 

@@ -16,7 +16,8 @@ from functools import cached_property
 from typing import Any, final
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.conversion import rho_of
+from hedgerow.privacy.conversion import epsilon_of, rho_of
+from hedgerow.privacy.subsampling import Subsampled
 from hedgerow.queries.sensitivity import Neighbours
 
 
@@ -109,6 +110,10 @@ class PureDP:
         """For JSON; `budget_from_dict` reads it."""
         return {"kind": "pure", "epsilon": self.epsilon, "neighbours": self.neighbours.value}
 
+    def approximate(self, delta: float | None = None) -> tuple[float, float]:
+        """The guarantee as (epsilon, delta): delta is 0."""
+        return float(self.epsilon), 0.0
+
 
 @final
 @dataclass(frozen=True)
@@ -163,6 +168,16 @@ class ZCDP:
     def to_dict(self) -> dict[str, Any]:
         """For JSON; `budget_from_dict` reads it."""
         return {"kind": "zcdp", "rho": self.rho, "neighbours": self.neighbours.value}
+
+    def approximate(self, delta: float | None = None) -> tuple[float, float]:
+        """The guarantee as (epsilon, delta), by the tight conversion.
+
+        Raises:
+            ConfigError: No delta is given, or it is not between 0 and 1.
+        """
+        if delta is None:
+            raise ConfigError("a rho is an (epsilon, delta) for every delta", remedy="say for which delta")
+        return epsilon_of(float(self.rho), delta), delta
 
 
 @final
@@ -231,8 +246,12 @@ class ApproxDP:
             "neighbours": self.neighbours.value,
         }
 
+    def approximate(self, delta: float | None = None) -> tuple[float, float]:
+        """The guarantee as (epsilon, delta)."""
+        return float(self.epsilon), self.delta
 
-Budget = PureDP | ZCDP | ApproxDP
+
+Budget = PureDP | ZCDP | ApproxDP | Subsampled
 
 
 def budget_from_dict(mapping: Mapping[str, Any]) -> Budget:
@@ -245,14 +264,16 @@ def budget_from_dict(mapping: Mapping[str, Any]) -> Budget:
         >>> budget_from_dict(ApproxDP(1.0, 1e-9).to_dict()) == ApproxDP(1.0, 1e-9)
         True
     """
-    kinds: dict[str, type[PureDP | ZCDP | ApproxDP]] = {"pure": PureDP, "zcdp": ZCDP, "approximate": ApproxDP}
+    kinds: dict[str, type[Budget]] = {"pure": PureDP, "zcdp": ZCDP, "approximate": ApproxDP, "subsampled": Subsampled}
     fields = dict(mapping)
     kind = fields.pop("kind", None)
+    if kind == "subsampled" and isinstance(fields.get("inner"), Mapping):
+        fields["inner"] = budget_from_dict(fields["inner"])
     if kind not in kinds:
         raise ConfigError(f"there is no budget of kind {kind!r}", remedy=f"the kinds are: {', '.join(kinds)}")
     try:
         return kinds[kind](**fields)
-    except TypeError:
+    except (AttributeError, TypeError):
         raise ConfigError(f"a budget of kind {kind!r} does not have the fields {sorted(fields)}") from None
 
 

@@ -9,13 +9,14 @@ Everything that an algorithm computes from what it gets here is post-processing 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from typing import Literal, Never, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.data.source import CountSource
+from hedgerow.data.source import CountSource, RecordSource
 from hedgerow.domain import Domain
 from hedgerow.errors import BudgetError, ConfigError, QueryError
 from hedgerow.privacy.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise, additive_noise
@@ -23,7 +24,7 @@ from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.privacy.databases import database_scores, database_sensitivity, public_databases
 from hedgerow.privacy.lattice import check_mass, exact_answers, exact_units, step_of
 from hedgerow.privacy.ledger import Event, Ledger, LedgerView
-from hedgerow.privacy.noise import NoiseSource, OpenDPNoise
+from hedgerow.privacy.noise import NoiseSource, OpenDPNoise, SeededNoise
 from hedgerow.privacy.scores import (
     GRID,
     EqualUnits,
@@ -35,6 +36,7 @@ from hedgerow.privacy.scores import (
 )
 from hedgerow.privacy.selection import ExponentialMechanism, IndependentDraws, PermuteAndFlip, Selection
 from hedgerow.privacy.sparse_vector import SparseVector
+from hedgerow.privacy.subsampling import Subsampled, secret_positions
 from hedgerow.privacy.watch import Watch, WatchState
 from hedgerow.privacy.workload_error import WorkloadError
 from hedgerow.queries.measurement import Measurement, NoiseKind
@@ -58,6 +60,7 @@ class Curator:
 
     Raises:
         DataError: The table holds more than 2^31 records.
+        ConfigError: The budget is for a sample, and the source cannot be sampled or has another number of records.
         BudgetError: The events do not fit into the budget, or are of another neighbouring relation.
 
     Example:
@@ -80,6 +83,8 @@ class Curator:
         if any(event.neighbours != budget.neighbours.value for event in events):
             raise BudgetError(f"an event was not charged between tables that are neighbours by {budget.neighbours}")
         check_mass(source.total())
+        if isinstance(budget, Subsampled):
+            source = _secret_sample(source, budget, OpenDPNoise() if noise is None else noise, events)
         self.__source = source
         self.__exact: list[tuple[Workload, Floats]] = []
         self.__ledger = Ledger(budget.limit, budget.unit, events)
@@ -177,6 +182,7 @@ class Curator:
             ConfigError: See `noise_for`.
             QueryError: See `noise_for`.
         """
+        self._check_whole()
         noise = self.noise_for(target, charge, kind)
         self.__ledger.charge(self._event(label, target.text, noise, target.size))
         values = self._perturb(exact_units(target, self.__source), noise)
@@ -275,6 +281,7 @@ class Curator:
         Raises:
             BudgetExceededError: The budget does not cover it; nothing was drawn.
         """
+        self._check_whole()
         self.__ledger.charge(self._watch_event(mechanism, label))
         self.__watching = True
         return self._watch(
@@ -364,6 +371,7 @@ class Curator:
         Raises:
             BudgetExceededError: The budget does not cover it; nothing was drawn.
         """
+        self._check_whole()
         self._check_domain(workload.domain)
         units = EqualUnits.of(workload, self.neighbours, weighted=False)
         public = public_answers(workload, answers)
@@ -410,6 +418,13 @@ class Curator:
         draw = self.__noise.laplace if noise.kind is NoiseKind.LAPLACE else self.__noise.gaussian
         return draw(units, noise.units).astype(np.float64) * noise.step
 
+    def _check_whole(self) -> None:
+        if isinstance(self.__budget, Subsampled):
+            raise ConfigError(
+                "noisy answers of a sample are not those of the table",
+                remedy="use a budget for a sample with DualQuery alone",
+            )
+
     def _check_domain(self, domain: Domain) -> None:
         if domain != self.domain:
             raise QueryError("the query and the private table are over different domains")
@@ -422,6 +437,26 @@ class Curator:
     def __reduce_ex__(self, protocol: object) -> Never:
         """Refuse to be copied or written: both would double the budget or carry exact answers away."""
         raise TypeError("a curator cannot be copied or pickled: it holds exact answers and a budget to be spent once")
+
+
+def _secret_sample(source: CountSource, budget: Subsampled, noise: NoiseSource, events: Sequence[Event]) -> CountSource:
+    """The one sample that a curator works on; the operating system chooses it, or a seeded source of noise.
+
+    Raises:
+        ConfigError: The source cannot be sampled, or does not hold the number of records that the budget is for.
+        BudgetError: Something was spent already, on a sample that is not known any more.
+    """
+    if events:
+        raise BudgetError("what was spent on another sample cannot be added to", remedy="start with an empty ledger")
+    if not isinstance(source, RecordSource):
+        raise ConfigError(f"a {type(source).__name__} cannot be sampled", remedy="read it with hedgerow.read_table")
+    if source.total() != budget.population:
+        raise ConfigError(
+            f"the budget is for a sample of {budget.population:,} records; the table has another number of them",
+            remedy="give the number of records, which is public under 'replace', as the population",
+        )
+    random_bytes = noise.random_bytes if isinstance(noise, SeededNoise) else os.urandom
+    return source.part(secret_positions(budget.population, budget.sampled, random_bytes))
 
 
 def _places(workload: Workload, eligible: NDArray[np.bool_] | None) -> NDArray[np.intp]:

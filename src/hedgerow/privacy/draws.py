@@ -71,7 +71,7 @@ def _weighted_draws(weights: Floats, size: int, random_bytes: RandomBytes) -> In
     while len(found) < size:
         wanted = size - len(found)
         which = np.array([bisect_right(ends, draw) for draw in _below(ends[-1], wanted, random_bytes)], dtype=np.int64)
-        members = order[starts[which] + _below_each(counts[which], random_bytes)]
+        members = order[starts[which] + uniform_below(counts[which], random_bytes)]
         accepted = _bits(wanted, _MANTISSA, random_bytes) < thresholds[members]
         found = np.concatenate([found, members[accepted]])
     return found
@@ -89,8 +89,18 @@ def _below(limit: int, size: int, random_bytes: RandomBytes) -> list[int]:
     return drawn
 
 
-def _below_each(limits: NDArray[np.intp], random_bytes: RandomBytes) -> Integers:
-    """One uniform integer below each limit (at most 2^31), by rejection on 62 bits."""
+def uniform_below(limits: NDArray[np.intp], random_bytes: RandomBytes) -> Integers:
+    """One uniform integer below each limit (at most 2^31), by rejection on 62 bits.
+
+    Args:
+        limits: Positive, shape ``(k,)``.
+        random_bytes: Gives so many random bytes.
+
+    Example:
+        >>> import os
+        >>> uniform_below(np.array([1, 1]), os.urandom).tolist()
+        [0, 0]
+    """
     drawn = np.full(len(limits), -1, dtype=np.int64)
     while (open_ := np.flatnonzero(drawn < 0)).size:
         bits, limit = _bits(open_.size, 62, random_bytes), limits[open_].astype(np.int64)

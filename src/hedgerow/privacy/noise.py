@@ -196,6 +196,10 @@ class SeededNoise:
         """See `NoiseSource.draw`: the same arithmetic, on the generator's bits."""
         return softmax_draws(scores, scale, size, self._generator.bytes)
 
+    def random_bytes(self, size: int) -> bytes:
+        """The generator's bytes, for what is drawn outside the mechanisms."""
+        return self._generator.bytes(size)
+
     def secret(self, scale: float) -> int:
         """See `NoiseSource.secret`."""
         return int(self.laplace(np.zeros(1, dtype=np.int64), scale)[0])
