@@ -93,12 +93,13 @@ def watch_log_law(scale: float, margins: ArrayLike, scales: ArrayLike, answers: 
 
 @dataclass
 class _Tests:
-    """Different tests, and how often each was made with the same answer."""
+    """Different tests, how often each was made with the same answer, and the different scales."""
 
     margins: Floats
     scales: Floats
     answers: NDArray[np.bool_]
     times: Floats
+    different: list[float]
 
     @classmethod
     def of(cls, margins: ArrayLike, scales: ArrayLike, answers: ArrayLike) -> _Tests | None:
@@ -106,7 +107,7 @@ class _Tests:
         if not columns[0].size:
             return None
         (unlike, times) = np.unique(np.stack(columns), axis=1, return_counts=True)
-        return cls(unlike[0], unlike[1], unlike[2] > 0, times.astype(np.float64))
+        return cls(*unlike[:2], unlike[2] > 0, times.astype(np.float64), sorted(set(unlike[1].tolist())))
 
     def log_law(self, places: Floats) -> Floats:
         """ln of the product over all tests, for each value of the threshold noise."""
@@ -116,7 +117,7 @@ class _Tests:
 
     def _log_law(self, places: Floats) -> Floats:
         total = np.zeros(len(places))
-        for scale in np.unique(self.scales):
+        for scale in self.different:
             some = self.scales == scale
             margins = self.margins[some] - places[:, None]
             total += exceeds_log_law(margins, scale, self.answers[some]) @ self.times[some]
@@ -135,19 +136,10 @@ def _mode(log_summand: LogSummand, low: float, high: float) -> float:
 
 
 def _edge(log_summand: LogSummand, mode: float, direction: int) -> float:
-    """The nearest integer beyond which the summand is negligible."""
-    level = float(log_summand(np.array([mode]))[0]) - _NEGLIGIBLE
-
-    def negligible(distance: float) -> bool:
-        return bool(log_summand(np.array([mode + direction * distance]))[0] < level)
-
-    near, far = 0.0, 1.0
-    while not negligible(far):
-        near, far = far, 2.0 * far
-    while far - near > 1.0:
-        middle = math.floor(0.5 * (near + far))
-        near, far = (near, middle) if negligible(middle) else (middle, far)
-    return mode + direction * near
+    """An integer beyond which the summand is negligible, at most twice as far as it must be."""
+    places = mode + direction * 2.0 ** np.arange(62)
+    logs = log_summand(np.append(mode, places))
+    return float(places[int(np.argmax(logs[1:] < logs[0] - _NEGLIGIBLE))])
 
 
 def _blocks(low: float, high: float, breaks: Floats, scale: float) -> tuple[Floats, Floats]:
@@ -158,11 +150,11 @@ def _blocks(low: float, high: float, breaks: Floats, scale: float) -> tuple[Floa
 
 
 def _log_sum(log_summand: LogSummand, firsts: Floats, lasts: Floats) -> float:
-    """ln of the sum over all integers of the blocks, which are halved until that changes nothing."""
+    """ln of the sum over all integers of the blocks; those that count are halved until that changes nothing."""
     sums = _block_sums(log_summand, firsts, lasts)
     total, done = float(logsumexp(sums)), []
     while len(firsts):
-        long = lasts - firsts >= _NODES
+        long = (lasts - firsts >= _NODES) & (sums > total - _NEGLIGIBLE)
         done.append(sums[~long])
         firsts, lasts, sums = firsts[long], lasts[long], sums[long]
         middles = np.floor(0.5 * (firsts + lasts))
