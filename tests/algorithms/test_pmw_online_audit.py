@@ -59,9 +59,9 @@ def attack(variant: Variant, budget: Budget, seed: int) -> bool:
     """Hunt for an epoch whose threshold noise is so large that intervals of quiet queries do not hold, then use it.
 
     Every epoch is asked about an error just inside of what a quiet answer's interval would hold. As soon as that is
-    quiet the noise must be large, and one more query errs by just more. The threshold's noise is made ten times the test's,
-    so that the secret decides, and the hypothesis is frozen, so that there is always an error to ask about. Whether the
-    interval of that *last* query misses is returned.
+    quiet the noise must be large, and one more query errs by just more. The threshold's noise is made ten times the
+    test's, so that the secret decides, and the hypothesis is frozen, so that there is always an error to ask about.
+    Whether the interval of that *last* query misses is returned.
     """
     source = skewed(100_000)
     config = OnlinePMW(variant, updates=20, threshold=0.05, queries=1000, step="residual")

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from hedgerow.algorithms.mwem import MWEM
 from hedgerow.algorithms.online_parameters import (
     best_rules,
     cheapest_rules,
@@ -27,6 +28,10 @@ from hedgerow.privacy.additive_noise import additive_noise
 from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, Regime
 from hedgerow.privacy.charging import epsilon_of_pure_rho, pure_rho
 from hedgerow.queries.measurement import NoiseKind
+from hedgerow.queries.query import Parity
+from hedgerow.queries.sensitivity import Neighbours
+from hedgerow.queries.workload import Workload
+from tests.algorithms.online_cases import DOMAIN, skewed
 
 PURE, APPROXIMATE = PureDP(1.0), ApproxDP(1.0, 1e-6)
 STREAM = Stream(records=1e6, log_cells=math.log(1024), queries=1000)
@@ -279,3 +284,37 @@ def test_practical_rules_spend_the_budget_and_no_more(budget: Budget, updates: i
 def test_configurations_are_checked(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError):
         OnlinePMW(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("relation", ["replace", "add-remove"])
+@pytest.mark.parametrize("warm", [False, True])
+def test_a_plan_names_the_rules_that_a_session_will_have(relation: str, warm: bool) -> None:
+    """With the number of records that the session learns, cold and warm."""
+    source, budget = skewed(100_000), PureDP(2.0, Neighbours(relation))
+    config = OnlinePMW(queries=500, bounds=(-1, 1))
+    release = MWEM(rounds=1).run(source, Workload.marginals(DOMAIN, 1), PureDP(0.5, Neighbours(relation)))
+    session = config.start(source, budget, warm=release if warm else None)
+    left = PureDP(budget.epsilon - (release.spent if warm else 0.0), Neighbours(relation))
+    plan = config.plan(DOMAIN, left, session.summary()["total"], warm=warm)
+    for name, value in session.rules.to_dict().items():
+        is_text = value is None or isinstance(value, str)
+        assert plan.facts[name] == (value if is_text else pytest.approx(value, rel=1e-3)), name
+    assert plan.fits
+    told = dict(plan.lines(100_000))
+    assert f"at most {session.rules.updates}," in told["updates"]
+    assert all(len(word) <= 8 for word in told)
+    answer = session.ask(Parity(DOMAIN, ("a", "b")))
+    assert answer.low is not None
+    assert answer.high is not None
+    half = max(answer.high - answer.value, answer.value - answer.low)
+    widest = plan.facts["half_interval_tested" if answer.source == "hypothesis" else "half_interval_answered"]
+    assert half <= 1.001 * widest + 2.0
+
+
+def test_a_plan_says_what_the_theorem_promises() -> None:
+    promised = OnlinePMW(queries=100, alpha=0.1).plan(DOMAIN, PureDP(1.0), total=50_000_000)
+    assert "by the theorem" in dict(promised.lines(5e7))["bound"]
+    assert promised.facts["error"] <= 0.1 * 5e7
+    endless = OnlinePMW(variant="pay-as-you-go").plan(DOMAIN, PureDP(1.0), total=1_000)
+    assert "any number" in dict(endless.lines(1e3))["queries"]
+    assert "none" in dict(endless.lines(1e3))["bound"]

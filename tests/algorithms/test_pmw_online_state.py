@@ -65,6 +65,21 @@ def test_a_restored_session_goes_on_bit_by_bit(
     assert np.array_equal(ours, theirs)
 
 
+@pytest.mark.parametrize("step", ["residual", "refit"])
+def test_a_saved_session_and_the_restored_one_are_the_same(step: str, tmp_path: Path) -> None:
+    source, noises = skewed(20_000), [SeededNoise(2) for _ in range(2)]
+    sessions = [OnlinePMW(updates=9, threshold=0.02, step=step).start(source, PureDP(9.0), noise=n) for n in noises]  # type: ignore[arg-type]
+    for session in sessions:
+        for query in STREAM[:9]:
+            session.ask(query)
+        session.save(tmp_path / "s.session")
+    restored = OnlineSession.restore(tmp_path / "s.session", source, noise=noises[1])
+    for query in STREAM[9:]:
+        assert sessions[0].ask(query) == restored.ask(query)
+        one, other = (each._model.marginals([DOMAIN.names])[0] for each in (sessions[0], restored))
+        assert np.array_equal(one, other)
+
+
 def test_warm_sessions_private_totals_and_all_kinds_of_queries_come_back(tmp_path: Path) -> None:
     source = skewed(20_000)
     release = hedgerow.MWEM(rounds=2).run(

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.algorithms.algorithm import make_release
 from hedgerow.algorithms.online_answer import Basis, Known, OnlineAnswer, Source
-from hedgerow.algorithms.online_rules import Rules, Stream
+from hedgerow.algorithms.online_plan import COPIES, WARM_COPIES, stream_of, total_noise
+from hedgerow.algorithms.online_rules import Rules
 from hedgerow.algorithms.online_warm import check_charged, check_same, warm_base
 from hedgerow.algorithms.steps import clipped, step_size
 from hedgerow.errors import QueryError
 from hedgerow.models.answering import Answering
 from hedgerow.models.histogram import Histogram, check_fits
 from hedgerow.models.refit import Proximal, refit
-from hedgerow.privacy.additive_noise import AdditiveNoise, additive_noise
 from hedgerow.privacy.lattice import LARGEST_MASS
 from hedgerow.privacy.scores import GRID
 from hedgerow.privacy.watch import Watch
@@ -32,7 +32,6 @@ from hedgerow.queries.canonical import canonical, query_key
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.predicate import parse_predicate
 from hedgerow.queries.query import Conjunction, LinearQuery
-from hedgerow.queries.sensitivity import Neighbours, of_query
 from hedgerow.queries.workload import Workload
 from hedgerow.release.answer import Answer, check_confidence
 
@@ -49,8 +48,6 @@ if TYPE_CHECKING:
 WATCH = "watch"
 """Label of the session's epochs in the ledger."""
 _REFIT = Proximal().quick()
-_TOTAL_RISK = 0.1
-"""Share of beta for the noisy number of records."""
 
 
 @final
@@ -89,36 +86,20 @@ def begin(config: OnlinePMW, curator: Curator, warm: Release | None) -> OnlineSe
     """
     domain, budget = curator.domain, curator.budget
     config.variant_for(budget)
-    check_fits(domain, copies=3 if warm is None else 5)
+    check_fits(domain, COPIES if warm is None else WARM_COPIES)
     if warm is not None:
         check_same(warm, budget, domain)
         check_charged(warm, curator.ledger)
-    noise, total = _learn_total(config, curator)
-    largest = max(abs(bound) for bound in config.bounds)
-    stream = Stream(
-        records=total,
-        log_cells=math.log(domain.size) + (0.0 if warm is None else -math.log(config.uniform_share)),
-        queries=config.queries,
-        beta=config.beta * (1.0 if noise is None else 1.0 - _TOTAL_RISK),
-        sensitivity=math.ceil(of_query(*config.bounds, budget.neighbours).l1 / GRID) * GRID,
-        width=config.bounds[1] - config.bounds[0],
-        slack=0.0 if noise is None else largest * noise.quantile(1.0 - _TOTAL_RISK * config.beta),
-        warm=warm is not None,
-    )
+    noise = total_noise(config, budget, curator.ledger.remaining)
+    charge = 0.0 if noise is None else config.total_share * curator.ledger.remaining
+    # The noise of a tiny budget can pass every size that a table can have.
+    total = min(curator.total(charge), (1.0 - 1e-6) * LARGEST_MASS)
+    stream = stream_of(config, budget, domain, total, noise, warm=warm is not None)
     rules = config.rules(stream, budget, curator.ledger.remaining)
     base = None if warm is None else warm_base(warm, config.uniform_share)
     secure = curator.secure and (warm is None or warm.provenance.secure)
     basis = Basis(config, budget, rules, total, noise, secure)
     return OnlineSession(curator, basis, Histogram(domain, total, base=base), Progress.fresh(), None)
-
-
-def _learn_total(config: OnlinePMW, curator: Curator) -> tuple[AdditiveNoise | None, float]:
-    if curator.neighbours is Neighbours.REPLACE:
-        return None, curator.total(0.0)
-    charge = config.total_share * curator.ledger.remaining
-    noise = additive_noise(curator.regime, charge, l1=1.0, l2=1.0, step=1.0, kind=None)
-    # The noise of a tiny budget can pass every size that a table can have.
-    return noise, min(curator.total(charge), (1.0 - 1e-6) * LARGEST_MASS)
 
 
 @final
@@ -356,12 +337,16 @@ class OnlineSession:
         match self._basis.rules.step:
             case "refit":
                 refit(self._model, self._progress.measurements, _REFIT)
+                self._settle()
             case "residual":
                 self._model.update(query, step_size(residual / total, query.bounds, "sharp"))
             case step:
                 self._model.update(query, math.copysign(step, residual) / (config.bounds[1] - config.bounds[0]))
-        # Made anew from its potentials, as after restoring: a restored session goes on bit by bit.
-        self._model = Histogram.from_potentials(self.domain, total, self._model.potentials())
+        self._answering.replace(self._model)
+
+    def _settle(self) -> None:
+        """Make the hypothesis anew from its potentials, as restoring does: both go on from the same bits."""
+        self._model = self.model
         self._answering.replace(self._model)
 
     # Answers
@@ -420,6 +405,7 @@ class OnlineSession:
         """
         from hedgerow.algorithms.online_state import save_session
 
+        self._settle()
         watch = None if self._watch is None or not secret else self._watch.state()
         save_session(path, self._curator, self._basis, self._model, self._progress, watch=watch)
 

@@ -31,6 +31,8 @@ from hedgerow.privacy.budget import Budget, Regime
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.online_session import OnlineSession
+    from hedgerow.algorithms.outline import Outline
+    from hedgerow.domain import Domain
     from hedgerow.privacy.curator import Curator
     from hedgerow.privacy.noise import NoiseSource
     from hedgerow.release import Release
@@ -207,6 +209,33 @@ class OnlinePMW:
         except ConfigError:
             return False
         return best.error is not None and best.error <= USEFUL_ERROR * stream.unit
+
+    def plan(self, domain: Domain, budget: Budget, total: float, *, warm: bool = False) -> Outline:
+        """What a session would need, spend and promise; nothing is read and nothing is spent.
+
+        Args:
+            domain: Of the records.
+            budget: What the session may spend, without what a release that it starts from has spent.
+            total: A public guess of the number of records.
+            warm: Whether it would start from a release.
+
+        Raises:
+            ConfigError: The configuration does not fit the budget.
+
+        Example:
+            >>> from hedgerow.attribute import IntegerRange
+            >>> from hedgerow.domain import Domain
+            >>> from hedgerow.privacy.budget import PureDP
+            >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abcde")
+            >>> plan = OnlinePMW().plan(domain, PureDP(1.0), total=50_000)
+            >>> plan.facts["updates"], dict(plan.lines(50_000))["bound"].split(":")[0]
+            (100, 'none')
+            >>> OnlinePMW(queries=1000).plan(domain, PureDP(1.0), total=10_000_000).facts["theorem"]
+            True
+        """
+        from hedgerow.algorithms.online_plan import make_plan
+
+        return make_plan(self, domain, budget, total, warm=warm)
 
     def start(
         self,
