@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,8 @@ import hedgerow
 from hedgerow.algorithms.best_response import sampled_problem
 from hedgerow.algorithms.dual_query import DualQuery
 from hedgerow.algorithms.dual_query_accounting import Accounting
-from hedgerow.algorithms.oracles import BestResponseProblem, BruteForce, Response, TabuSearch
+from hedgerow.algorithms.dual_query_parameters import Game, theorem
+from hedgerow.algorithms.oracles import BestResponseProblem, BruteForce, Oracle, Response, TabuSearch
 from hedgerow.algorithms.progress import RoundReport
 from hedgerow.attribute import IntegerRange
 from hedgerow.data.table import Table
@@ -133,6 +136,29 @@ def test_the_first_round_is_uniform_and_free() -> None:
     assert problem.constant == expected.constant
     assert np.array_equal(problem.weights, expected.weights)
     assert release.provenance.parameters["best_responses"] == {"proved": 1, "mean_slack": 0.0}
+
+
+@dataclass(frozen=True)
+class BoundingOracle:
+    """Knows that nothing is worth more than three above its answers, and proves nothing."""
+
+    def best(self, problem: BestResponseProblem, seed: Seed = None) -> Response:
+        found = TabuSearch().best(problem, seed)
+        return Response(found.codes, found.value, bound=found.value + 3.0)
+
+
+def test_a_release_states_the_bound_where_best_responses_are_known() -> None:
+    def parameters(oracle: Oracle) -> Mapping[str, Any]:
+        config = DualQuery(alpha=0.6, beta=0.1, seed=0, oracle=oracle, error_share=0.0)
+        return config.run(source_of(500), CELLS, PureDP(1e6, REPLACE), noise=SeededNoise(0)).provenance.parameters
+
+    game = Game.of(CELLS, PureDP(1.0, REPLACE), 500.0, 0.1)
+    play = theorem("optimised", 0.6, game)
+    exact, near, unknown = (parameters(oracle) for oracle in (BruteForce(), BoundingOracle(), TabuSearch()))
+    assert exact["bound"] == pytest.approx(play.bound(game))
+    assert near["bound"] == pytest.approx(play.bound(game) + 3.0 / play.samples)
+    assert near["best_responses"] == {"proved": 0, "mean_slack": pytest.approx(3.0 / play.samples)}
+    assert unknown["bound"] is None
 
 
 def test_every_record_is_a_best_response() -> None:

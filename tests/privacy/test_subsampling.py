@@ -205,7 +205,7 @@ def law_over_samples(
 def cases() -> Iterator[tuple[int, int, float, int]]:
     for n, sampled in ((2, 1), (4, 2), (5, 4), (6, 3), (8, 4)):
         for size in (1, 2):
-            yield from ((n, sampled, scale, size) for scale in (0.25, 1.0, 4.0))
+            yield from ((n, sampled, scale, size) for scale in (0.25, 2.0))
 
 
 def enumerated_loss_is_at_most_the_amplified_charge() -> float:

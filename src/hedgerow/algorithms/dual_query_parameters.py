@@ -7,7 +7,7 @@ query is answered within
 
 where |Q| counts complements and gamma is how far the oracle may stay below the best response. The paper's parameters
 and better constants make that at most alpha. Both ask for far more data than there is: at alpha = 0.1 on the 8
-attributes of Adult they spend an epsilon of thousands. What papers do is to set eta between 1.2 and 2 by hand.
+attributes of Adult they spend an epsilon of hundreds of thousands. Papers set eta between 1.2 and 2 by hand.
 
 `practical` is a rule in place of the hand [H]: no theorem. It spends the budget exactly, and among T and s takes those
 with the smallest

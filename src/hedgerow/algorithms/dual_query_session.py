@@ -8,7 +8,7 @@ distribution over queries, never leave the curator.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -22,6 +22,7 @@ from hedgerow.algorithms.dual_query_parameters import (
     Parameters,
     affordable_theorem,
     practical,
+    sampling_error,
 )
 from hedgerow.algorithms.oracles.problem import Response
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
@@ -190,6 +191,12 @@ class Session:
         gap = None if response.bound is None else max(0.0, response.bound - response.value) / self.play.samples
         self._slacks.append(0.0 if response.proved else gap)
 
+    def _bound(self, slack: float) -> float:
+        """The theorem's bound for best responses that were that far off on average, and for the sample's error."""
+        bound = replace(self.play, slack=slack).bound(self._game)
+        sampled = isinstance(self._curator.budget, Subsampled)
+        return bound + (sampling_error(self._game, self._config.beta / 2.0) if sampled else 0.0)
+
     def facts(self) -> dict[str, Any]:
         """What was chosen and what it cost, for the release; all of it public."""
         known = [slack for slack in self._slacks if slack is not None]
@@ -199,4 +206,5 @@ class Session:
             "chosen": asdict(self.play),
             "accounting": cost.to_dict(),
             "best_responses": {"proved": self._proved, "mean_slack": slack},
+            "bound": None if slack is None else self._bound(slack),
         }
