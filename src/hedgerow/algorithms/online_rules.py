@@ -12,6 +12,7 @@ from typing import Any, Literal, final
 
 from hedgerow.privacy.additive_noise import additive_noise
 from hedgerow.privacy.budget import Regime
+from hedgerow.privacy.scores import GRID
 from hedgerow.privacy.sparse_vector import SparseVector
 from hedgerow.queries.measurement import NoiseKind
 
@@ -97,12 +98,12 @@ class Rules:
         return self.updates // self.watch.fires
 
     def threshold_at(self, test: int) -> float:
-        """Threshold of a test, in counts, rounded up to whole ones.
+        """Threshold of a test, in counts, on the grid of the tests.
 
         Args:
             test: Number of the test, from 1.
         """
-        return math.ceil(self.threshold + self.growth * math.log(test))
+        return math.ceil((self.threshold + self.growth * math.log(test)) / GRID) * GRID
 
     def spending(self, regime: Regime) -> float:
         """What all epochs and answers cost together."""
