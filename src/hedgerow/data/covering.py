@@ -49,8 +49,8 @@ def covering_blocks(domain: Domain, cliques: Sequence[Clique], largest: int) -> 
         >>> [block.axes for block in covering_blocks(domain, [("a", "b"), ("b", "c"), ("a",)], 100)]
         [(0, 1), (1, 2)]
     """
-    axes_of = [domain.axes(clique) for clique in cliques]
-    cells = np.array([math.prod(domain.shape[axis] for axis in axes) for axes in axes_of], dtype=np.float64)
+    shape, axes_of = domain.shape, [domain.axes(clique) for clique in cliques]
+    cells = np.array([math.prod([shape[axis] for axis in axes]) for axes in axes_of], dtype=np.float64)
     order = np.argsort(-cells, kind="stable")
     cover = _Cover(domain, [axes_of[i] for i in order.tolist()])
     blocks = []
@@ -58,7 +58,7 @@ def covering_blocks(domain: Domain, cliques: Sequence[Clique], largest: int) -> 
         if cover.left[first]:
             block, inside = cover.take(first, largest if cells[clique] <= largest else 0)
             axes = tuple(np.flatnonzero(block).tolist())
-            size = math.prod(domain.shape[axis] for axis in axes)
+            size = math.prod([shape[axis] for axis in axes])
             blocks.append(Block(axes, size, tuple(order[inside].tolist())))
     return blocks
 

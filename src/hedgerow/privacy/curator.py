@@ -83,13 +83,13 @@ class Curator:
         if any(event.neighbours != budget.neighbours.value for event in events):
             raise BudgetError(f"an event was not charged between tables that are neighbours by {budget.neighbours}")
         check_mass(source.total())
+        self.__noise: NoiseSource = OpenDPNoise() if noise is None else noise
         if isinstance(budget, Subsampled):
-            source = _secret_sample(source, budget, OpenDPNoise() if noise is None else noise, events)
+            source = _secret_sample(source, budget, self.__noise, events)
         self.__source = source
         self.__exact: list[tuple[Workload, Floats]] = []
         self.__ledger = Ledger(budget.limit, budget.unit, events)
         self.__watching = False
-        self.__noise: NoiseSource = OpenDPNoise() if noise is None else noise
         self.__budget = budget
 
     @property
