@@ -61,3 +61,36 @@ def test_large_parities_are_told_apart_by_their_attributes() -> None:
     one, other = (query_key(Parity(wide, wide.names[start : start + 18])) for start in (0, 1))
     assert one != other
     assert one == query_key(Parity(wide, reversed(wide.names[:18])))  # type: ignore[arg-type]
+
+
+class Single(LinearQuery):
+    """A query class of somebody else: a value on one cell, 0 elsewhere."""
+
+    def __init__(self, domain: Domain, scope: tuple[str, ...], cell: int, value: float) -> None:
+        self.domain, self.scope, self._cell, self._value = domain, scope, cell, value
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    @property
+    def text(self) -> str:
+        return "single"
+
+    def values(self) -> Floats:
+        table = np.zeros(self.domain.shape_of(self.scope))
+        table.reshape(-1)[self._cell] = self._value
+        return table
+
+
+def test_other_classes_are_told_apart_by_all_their_values() -> None:
+    """A session's cache would otherwise answer one of these with the other's answer."""
+    wide = Domain(IntegerRange(f"x{i}", 0, 1) for i in range(17))
+    one, same, other = (Single(wide, wide.names, cell, 1.0) for cell in (3, 3, 4))
+    assert query_key(canonical(one)) == query_key(canonical(same))
+    assert query_key(canonical(one)) != query_key(canonical(other))
+
+
+def test_a_constant_of_another_class_keeps_its_value() -> None:
+    constant = canonical(Single(DOMAIN, (), 0, 0.5))
+    assert float(constant.of_table(np.array(10.0))[0]) == 5.0

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from hedgerow.queries.query import Conjunction, Explicit, Floats, LinearQuery
+from hedgerow.queries.query import Conjunction, Explicit, Floats, LinearQuery, Parity
 
 _COMPARED_CELLS = 1 << 16
 """Parities over more cells are told apart by their attributes alone."""
@@ -35,7 +35,9 @@ def canonical(query: LinearQuery) -> LinearQuery:
         return _conjunction(query)
     if isinstance(query, Explicit):
         return _explicit(query)
-    return query if query.scope else Conjunction(query.domain, (), ())  # the parity of no attribute is 1
+    if isinstance(query, Parity) and not query.scope:  # it is 1
+        return Conjunction(query.domain, (), ())
+    return query
 
 
 def query_key(query: LinearQuery) -> Hashable:
@@ -53,9 +55,9 @@ def query_key(query: LinearQuery) -> Hashable:
     """
     if isinstance(query, Conjunction):
         return query.scope, query.codes
-    if math.prod(query.domain.shape_of(query.scope)) <= _COMPARED_CELLS or isinstance(query, Explicit):
-        return query.scope, np.ascontiguousarray(query.values() + 0.0).tobytes()  # + 0.0: no negative zeros
-    return type(query).__name__, query.scope
+    if isinstance(query, Parity) and math.prod(query.domain.shape_of(query.scope)) > _COMPARED_CELLS:
+        return "parity", query.scope
+    return query.scope, np.ascontiguousarray(query.values() + 0.0).tobytes()  # + 0.0: no negative zeros
 
 
 def _conjunction(query: Conjunction) -> Conjunction:
