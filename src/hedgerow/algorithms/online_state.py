@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.algorithms.online_answer import Basis, Known
 from hedgerow.algorithms.online_rules import rules_from_dict
@@ -61,14 +62,28 @@ def save_session(
         watch: SECRET: the running epoch, or None to leave it out.
 
     Raises:
-        SessionError: The file cannot be written.
+        SessionError: The file cannot be written, or a query of another class than ours was asked.
     """
+    secret = {
+        "warning": "holds a secret: keep this file where the data are" if watch is not None else "",
+        "watch": None if watch is None else watch.to_dict(),
+    }
+    try:
+        content, arrays = _public(curator, basis, model, progress)
+        write_container(path, {**secret, **content}, arrays, kind=KIND, private=True)
+    except ReleaseError as error:
+        raise SessionError(error.message, remedy=error.remedy) from error
+
+
+def _public(
+    curator: Curator, basis: Basis, model: Histogram, progress: Progress
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Everything but the secret, as JSON values and arrays."""
     entry, arrays = model_to_dict(model)
     known = [_as_measurement(each) for each in progress.known.values()]
     measured, measured_arrays = measurements_to_list([*progress.measurements, *known])
     ledger = Ledger(curator.budget.limit, curator.budget.unit, curator.ledger.events)
     content = {
-        "warning": "holds a secret: keep this file where the data are" if watch is not None else "",
         "config": basis.config.parameters(),
         "rules": basis.rules.to_dict(),
         "budget": curator.budget.to_dict(),
@@ -85,12 +100,8 @@ def save_session(
         "epochs": progress.epochs,
         "closed": progress.closed,
         "sources": progress.sources,
-        "watch": None if watch is None else watch.to_dict(),
     }
-    try:
-        write_container(path, content, {**arrays, **measured_arrays}, kind=KIND, private=True)
-    except ReleaseError as error:
-        raise SessionError(error.message, remedy=error.remedy) from error
+    return content, {**arrays, **measured_arrays}
 
 
 def restore_session(path: str | os.PathLike[str], source: Any, noise: NoiseSource | None) -> OnlineSession:
