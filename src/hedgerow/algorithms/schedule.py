@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from hedgerow.algorithms.bounds import BETA, Bound, Step, Task, pure_bound, zcdp_bound
+from hedgerow.privacy.additive_noise import AdditiveNoise, additive_noise
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.privacy.lattice import step_of
-from hedgerow.privacy.additive_noise import AdditiveNoise, additive_noise
 from hedgerow.queries.measurement import NoiseKind
 from hedgerow.queries.query import Floats, Measurable
 from hedgerow.queries.sensitivity import Neighbours, of_marginal

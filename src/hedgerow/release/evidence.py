@@ -79,7 +79,6 @@ def same_query(one: LinearQuery, other: LinearQuery) -> bool:
     Example:
         >>> from hedgerow.attribute import IntegerRange
         >>> from hedgerow.domain import Domain
-        >>> from hedgerow.queries.query import Conjunction, Explicit
         >>> from hedgerow.queries.query import Explicit
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> same_query(Conjunction.where(domain, {"a": [1]}), Explicit.of(domain, ["a"], [0, 1]))
