@@ -15,6 +15,7 @@ import hedgerow
 from hedgerow.algorithms.online_parameters import best_rules, theorem_rules, two_sided_rules
 from hedgerow.algorithms.online_rules import Variant
 from hedgerow.algorithms.online_session import OnlineSession
+from hedgerow.algorithms.online_warm import earlier_events
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, Regime
@@ -420,6 +421,21 @@ def test_releases_that_do_not_fit_are_refused() -> None:
     release = earlier(source, PureDP(0.1, REPLACE))
     with pytest.raises(ConfigError, match="does not hold"):
         config.start_with(Curator(source, PureDP(1.0, REPLACE)), warm=release)
+
+
+def test_the_charge_of_another_earlier_release_does_not_do() -> None:
+    """One event stands for all that a release spent; that of a cheap release must not let an expensive one in."""
+    source, budget = skewed(10_000), PureDP(1.0, REPLACE)
+    cheap, expensive = (earlier(source, PureDP(epsilon, REPLACE)) for epsilon in (0.01, 0.9))
+    config = OnlinePMW(updates=3, threshold=0.05)
+    events = earlier_events(cheap, budget, source.domain)
+    assert config.start_with(Curator(source, budget, noise=SeededNoise(0), events=events), warm=cheap).spent > 0.0
+    with pytest.raises(ConfigError, match="does not hold"):
+        config.start_with(Curator(source, budget, noise=SeededNoise(0), events=events), warm=expensive)
+    curator = Curator(source, budget, noise=SeededNoise(0))
+    curator.measure(hedgerow.Workload.marginals(DOMAIN, 1).candidate(0), 0.01, label="earlier release")
+    with pytest.raises(ConfigError, match="does not hold"):
+        config.start_with(curator, warm=expensive)
 
 
 def test_a_release_out_of_the_same_budget_is_not_charged_twice() -> None:

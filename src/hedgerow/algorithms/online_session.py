@@ -89,7 +89,7 @@ def begin(config: OnlinePMW, curator: Curator, warm: Release | None) -> OnlineSe
     check_fits(domain, COPIES if warm is None else WARM_COPIES)
     if warm is not None:
         check_same(warm, budget, domain)
-        check_charged(warm, curator.ledger)
+        check_charged(warm, budget, curator.ledger)
     noise = total_noise(config, budget, curator.ledger.remaining)
     charge = 0.0 if noise is None else config.total_share * curator.ledger.remaining
     # The noise of a tiny budget can pass every size that a table can have.

@@ -68,17 +68,20 @@ def check_same(release: Release, budget: Budget, domain: Domain) -> None:
         )
 
 
-def check_charged(release: Release, ledger: LedgerView) -> None:
+def check_charged(release: Release, budget: Budget, ledger: LedgerView) -> None:
     """Refuse a ledger that does not hold what a release spent, event by event or as one earlier release.
 
+    Args:
+        release: The earlier release, over the same domain and with the same neighbours.
+        budget: Of the ledger.
+        ledger: Of the session.
+
     Raises:
-        ConfigError: It does not.
+        ConfigError: It does not, or the units cannot be converted.
     """
     held = Counter(ledger.events)
-    if any(event.label == EARLIER for event in held):
-        return
     missing = Counter(event for event in release.events if event.charge > 0.0) - held
-    if missing:
+    if missing and not held >= Counter(earlier_events(release, budget, release.domain)):
         raise ConfigError(
             f"the curator's ledger does not hold {missing.total()} of the events of the earlier release",
             remedy="start the session with OnlinePMW.start(table, budget, warm=release), which charges them",
