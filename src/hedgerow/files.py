@@ -18,7 +18,8 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
 
     Args:
         path: The target. Its folder must exist.
-        private: Whether only the owner may read and write the file (mode 0600), from its first byte on.
+        private: Whether only the owner may read and write the file (mode 0600), from its first byte on. What a link
+            points to is replaced then, and not the link: a private file that is kept twice can be gone on with twice.
 
     Example:
         >>> import tempfile
@@ -30,7 +31,7 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
         'whole'
         >>> folder.cleanup()
     """
-    target = Path(path)
+    target = Path(path).resolve() if private else Path(path)
     handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
     os.close(handle)
     beside = Path(name)
@@ -49,7 +50,8 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
 def alone_with(path: str | os.PathLike[str]) -> Iterator[bool]:
     """Let one process at a time go on with a file that it reads and later replaces.
 
-    A hidden file beside it is locked, and stays; the lock ends with the process, however it ends.
+    A hidden file beside it is locked, and stays; the lock ends with the process, however it ends. All links to the
+    file share the lock.
 
     Args:
         path: The file; its folder must exist.
@@ -64,7 +66,7 @@ def alone_with(path: str | os.PathLike[str]) -> Iterator[bool]:
         ...         first, second
         (True, False)
     """
-    target = Path(path)
+    target = Path(path).resolve()
     handle = os.open(target.with_name(f".{target.name}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
     try:
         try:
@@ -78,6 +80,8 @@ def alone_with(path: str | os.PathLike[str]) -> Iterator[bool]:
 
 
 def _umask() -> int:
-    mask = os.umask(0)
+    mask = os.umask(
+        0o077
+    )  # it can only be read by setting it; files of other threads must not be open to all meanwhile
     os.umask(mask)
     return mask

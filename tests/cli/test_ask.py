@@ -172,3 +172,24 @@ def test_the_help_names_the_secret() -> None:
     from typer.testing import CliRunner
 
     assert "SECRET" in CliRunner().invoke(app, ["ask", "--help"]).stdout
+
+
+def test_answers_never_overwrite_what_is_read(place: Place) -> None:
+    (place / "q.txt").write_text("sex = 'F'\n")
+    for path in ("q.txt", "s.session", "people.csv"):
+        refused = ask(place, *BUDGET, "--queries", place / "q.txt", "-o", place / path, "--force")
+        assert refused.exit_code == 1
+        assert "input file" in refused.stderr
+    assert (place / "q.txt").read_text() == "sex = 'F'\n"
+
+
+def test_a_session_behind_a_link_is_one_session(place: Place) -> None:
+    """A call through the link must not leave an old state in the file, with the same budget to be spent again."""
+    result(place, *BUDGET)
+    (place / "link.session").symlink_to(place / "s.session")
+    through = place.call(
+        "ask", place / "people.csv", "--domain", place / "people.yaml", "--session", place / "link.session", "age = 20"
+    )
+    assert through.exit_code == 0, through.stderr
+    again = result(place, "age = 20")
+    assert answers(again)[0]["source"] == "cache"

@@ -202,7 +202,8 @@ def ask(
           --queries questions.txt -o answers.csv
     """
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
-    check_outputs({"--output": output}, inputs=[data, domain, session], force=force)
+    inputs = [path for path in (data, domain, session, queries, warm) if path is not None]
+    check_outputs({"--output": output}, inputs=inputs, force=force)
     asked = [*(conditions or ()), *(_listed(queries) if queries is not None else ())]
     declared = _domain_of(domain, split_names(columns))
     _check_conditions(asked, declared)
