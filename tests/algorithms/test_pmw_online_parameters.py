@@ -318,3 +318,23 @@ def test_a_plan_says_what_the_theorem_promises() -> None:
     endless = OnlinePMW(variant="pay-as-you-go").plan(DOMAIN, PureDP(1.0), total=1_000)
     assert "any number" in dict(endless.lines(1e3))["queries"]
     assert "none" in dict(endless.lines(1e3))["bound"]
+
+
+def test_the_source_has_no_scales_for_a_part_of_an_approximate_budget() -> None:
+    budget = ApproxDP(1.0, 1e-6)
+    with pytest.raises(ConfigError, match=r"only 0\.0001 rho is left"):
+        best_rules(STREAM, budget, 1e-4, "4a")
+    part = best_rules(STREAM, PureDP(1.0), 0.25, "4a")
+    whole = best_rules(STREAM, PureDP(0.25), 0.25, "4a")
+    assert part == whole
+
+
+def test_the_source_s_variant_meets_a_target_with_the_whole_epsilon() -> None:
+    stream = replace(STREAM, records=1e10)
+    assert cheapest_rules(stream, PURE, 1.0, "4a", target=0.2) == best_rules(stream, PURE, 1.0, "4a")
+
+
+def test_no_number_of_records_is_needed_below_one() -> None:
+    assert required_records(STREAM, PureDP(1e3), 1e3, "4c", target=1.0) < 1e5
+    with pytest.raises(ConfigError, match="its theorem"):
+        practical_rules(STREAM, PURE, 1.0, "4a", updates=3, threshold=None, answer_share=0.5)

@@ -193,6 +193,9 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
             OnlineSession.restore(path, source)
 
 
+_MARGINAL = {"target": {"kind": "marginal", "scope": ["a"]}, "noise": "laplace", "scale": 1.0}
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -202,6 +205,8 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         {"config": {"updates": -1}},
         {"measured": []},
         {"watch": {"noise": 3}},
+        {"measurements": 0, "known": 1, "measured": [_MARGINAL]},
+        {"model": {"kind": "records", "records": 1, "weighted": False}},
         {"ledger": {"limit": 1.0, "unit": "rho", "events": []}},
     ],
 )
@@ -213,6 +218,9 @@ def test_contents_that_do_not_fit_together_are_refused(change: dict[str, object]
     session.save(tmp_path / "s.session")
     opened = Container.open(tmp_path / "s.session", "session")
     arrays = {name: opened.array(name) for name in opened.table}
+    arrays["model_records"] = np.zeros((1, 3), dtype=np.uint8)
+    if change.get("measurements") == 0:
+        arrays["measured_values"] = np.zeros(2)
     write_container(tmp_path / "t.session", {**opened.content, **change}, arrays, kind="session")
     with pytest.raises(DamagedSessionError, match="fit together"):
         OnlineSession.restore(tmp_path / "t.session", source)

@@ -140,6 +140,17 @@ def test_an_interrupted_call_keeps_the_books(place: Place, monkeypatch: pytest.M
     assert result(place)["session"]["tested"] == 1  # type: ignore[index]
 
 
+def test_files_that_cannot_be_used_are_named(place: Place) -> None:
+    (place / "q.txt").write_bytes(b"sex = '\xff'")
+    assert "not a text in UTF-8" in ask(place, *BUDGET, "--queries", place / "q.txt").stderr
+    nowhere = place.call(
+        "ask", place / "people.csv", "--domain", place / "people.yaml", "--session", place / "no" / "s", *BUDGET
+    )
+    assert nowhere.exit_code == 1
+    assert "does not exist" in nowhere.stderr
+    assert ask(place, *BUDGET, "-o", place / "people.csv", "--force").exit_code == 1
+
+
 def test_two_calls_at_once_are_refused(place: Place) -> None:
     result(place, *BUDGET)
     with alone_with(place / "s.session") as alone:

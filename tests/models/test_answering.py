@@ -111,6 +111,12 @@ def test_tables_that_do_not_fit_together_push_out_the_oldest() -> None:
     assert len(counting.asked) == 5
 
 
+def test_parities_over_tables_that_are_not_kept() -> None:
+    answering = Answering(model(), kept_cells=1)
+    query = Parity(DOMAIN, ("a", "c"))
+    assert answering.value(query) == pytest.approx(by_definition(model(), query))
+
+
 def test_prefix_corners_of_all_sets_of_codes() -> None:
     """Every set of five codes: the signed corners sum to the cells of the set."""
     values = np.arange(5.0) ** 2

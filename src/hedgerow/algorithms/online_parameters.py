@@ -104,8 +104,7 @@ def two_sided_rules(stream: Stream, budget: Budget, amount: float, alpha: float)
         alpha: A fraction.
 
     Raises:
-        ConfigError: The budget is zCDP; or an (epsilon, delta) budget with so large an epsilon that the source's
-            composition does not hold.
+        ConfigError: The budget is zCDP, or an (epsilon, delta) budget of which too little is left.
 
     Example:
         >>> rules = two_sided_rules(Stream(1.5e8, math.log(1024), 1000), PureDP(1.0), 1.0, 1 / 30)
@@ -130,7 +129,8 @@ def two_sided_rules(stream: Stream, budget: Budget, amount: float, alpha: float)
     )
     if rules.spending(budget.regime) > amount:
         raise ConfigError(
-            "the composition theorem of variant 4a does not reach that far", remedy="give an epsilon below 1, or use 4b"
+            f"variant 4a takes its scales from the whole epsilon, and only {amount:.4g} {budget.unit} is left",
+            remedy="give it a budget of its own, or use variant 4b",
         )
     return rules
 
