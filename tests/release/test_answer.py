@@ -167,10 +167,13 @@ def test_whole_valued_explicit_measurements_have_whole_noise(risk: float) -> Non
         assert 2 * np.exp(-beyond / scale) / (1 + np.exp(-1 / scale)) <= risk
 
 
-def test_the_newest_number_of_records_is_the_one_of_the_run() -> None:
+def test_of_several_noisy_numbers_of_records_the_loudest_counts() -> None:
+    """Whichever the model's total is: a curator can be asked before a run, or while a session is open."""
     release = make_release(PureDP(1.0), 0)
-    first = dataclasses.replace(release.events[0], scale=1e-3)
-    assert dataclasses.replace(release, events=(first, *release.events)).answer("true") == release.answer("true")
+    first, *others = release.events
+    quiet = dataclasses.replace(first, scale=1e-3)
+    for events in ((quiet, first, *others), (first, *others, quiet)):
+        assert dataclasses.replace(release, events=events).answer("true") == release.answer("true")
 
 
 def test_bad_questions_are_named() -> None:

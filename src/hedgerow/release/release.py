@@ -207,11 +207,12 @@ class Release:
         noisy = [event for event in self.events if event.label == "total" and event.charge > 0.0]
         if not noisy:
             return Total(self.total, public=False)
-        newest = noisy[-1]  # the curator may have been asked before the run, too
-        kind = NoiseKind.GAUSSIAN if "Gaussian" in newest.mechanism else NoiseKind.LAPLACE
+        kinds = [NoiseKind.GAUSSIAN if "Gaussian" in event.mechanism else NoiseKind.LAPLACE for event in noisy]
 
         def radius(risk: float) -> float:
-            return sum_bound(kind, newest.scale, np.ones(1), copies=1, risk=risk)
+            """Of the loudest: the curator may have been asked before the run, and during a session, too."""
+            scales = zip(kinds, (event.scale for event in noisy), strict=True)
+            return max(sum_bound(kind, scale, np.ones(1), copies=1, risk=risk) for kind, scale in scales)
 
         return Total(self.total, public=False, evidence=Evidence(self.total, radius, "the noisy number of records"))
 
