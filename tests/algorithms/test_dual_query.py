@@ -23,7 +23,8 @@ from hedgerow.data.table import Table
 from hedgerow.domain import Domain
 from hedgerow.errors import BudgetExceededError, ConfigError, QueryError
 from hedgerow.models.empirical import Empirical
-from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy.additive_noise import LaplaceNoise
+from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.queries.sensitivity import Neighbours
@@ -167,6 +168,19 @@ def test_every_record_is_a_best_response() -> None:
     cells = np.indices(DOMAIN.shape).reshape(len(DOMAIN), -1).T
     for codes, problem in zip(release.model.codes, oracle.asked, strict=True):  # type: ignore[attr-defined]
         assert problem.value(codes) == pytest.approx(max(problem.value(cell) for cell in cells))
+
+
+def test_a_noisy_number_of_records_is_part_of_the_bound() -> None:
+    """theory.md section 0: |n-hat - n| / n-hat is added, and has its share of the risk."""
+    config = DualQuery(alpha=0.6, constants="source", beta=0.1)
+    public, private = (config.plan(CELLS, PureDP(1e6, relation), total=500).facts for relation in (REPLACE, ADD_REMOVE))
+    assert private["samples"] > public["samples"]
+    fixed = DualQuery(rounds=50, step=0.1, samples=50)
+    budgets = PureDP(40.0, REPLACE), PureDP(40.0, ADD_REMOVE)
+    there, here = (fixed.plan(CELLS, budget, total=500).facts["bound"] for budget in budgets)
+    noise = LaplaceNoise.for_charge(Regime.PURE, 0.02 * 40.0).quantile(1.0 - 0.1 * 0.05) / 500
+    assert here == pytest.approx(there + noise, abs=0.02)
+    assert here > there + noise
 
 
 def test_progress_is_told() -> None:

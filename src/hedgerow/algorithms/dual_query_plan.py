@@ -6,8 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from hedgerow.algorithms.dual_query_accounting import ANY_ZCDP, BOUNDED_ZCDP, HETEROGENEOUS, PAPER, PURE, Accounting
-from hedgerow.algorithms.dual_query_parameters import Game, Parameters, predicted_error, sampling_error, smallest_alpha
-from hedgerow.algorithms.dual_query_session import beta_of, choose, delta_of
+from hedgerow.algorithms.dual_query_parameters import Game, Parameters, predicted_error, smallest_alpha
+from hedgerow.algorithms.dual_query_session import beta_of, choose, delta_of, outside_error
 from hedgerow.algorithms.outline import Outline
 from hedgerow.memory import available_bytes
 from hedgerow.models.memory import SHARE
@@ -48,7 +48,7 @@ def make_plan(config: DualQuery, workload: Workload, budget: Budget, total: floa
     charges = config.charges(budget.limit, budget)
     play = choose(config, game, budget.regime, charges.rounds)
     cost = play.accounting(game, delta_of(budget))
-    bound = play.bound(game) + (sampling_error(game, config.beta / 2.0) if isinstance(budget, Subsampled) else 0.0)
+    bound = play.bound(game) + outside_error(config, budget, game, charges.total)
     alpha = smallest_alpha(config.constants, game, budget.regime, charges.rounds)
     facts = {
         "algorithm": "DualQuery",

@@ -27,10 +27,12 @@ from hedgerow.algorithms.dual_query_parameters import (
 from hedgerow.algorithms.oracles.problem import Response
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.record_answers import RecordAnswers
+from hedgerow.algorithms.schedule import total_error
 from hedgerow.models.empirical import Empirical
 from hedgerow.privacy.budget import ApproxDP, Budget, Regime
 from hedgerow.privacy.lattice import LARGEST_MASS
 from hedgerow.privacy.subsampling import Subsampled
+from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.randomness import generator
 
@@ -78,15 +80,42 @@ def delta_of(budget: Budget) -> float:
 
 
 def beta_of(config: DualQuery, budget: Budget) -> float:
-    """Probability with which the theorem may fail; half of it where the other half is the sample's.
+    """Probability with which the theorem may fail; the rest is for `outside_error`.
 
     Example:
         >>> from hedgerow.algorithms.dual_query import DualQuery
         >>> from hedgerow.privacy.budget import PureDP
-        >>> beta_of(DualQuery(beta=0.1), PureDP(1.0))
+        >>> beta_of(DualQuery(beta=0.1), PureDP(1.0, "replace"))
         0.1
     """
-    return config.beta / 2.0 if isinstance(budget, Subsampled) else config.beta
+    return config.beta * (1.0 - _outside_share(budget))
+
+
+def outside_error(config: DualQuery, budget: Budget, game: Game, charge: float) -> float:
+    """What adds to the theorem's bound: the error of a sample, or of a noisy number of records, as a fraction.
+
+    Args:
+        config: The configuration.
+        budget: Its neighbours, and whether it is for a sample.
+        game: Its total is the number of records that the queries are divided by.
+        charge: What the noisy number of records costs.
+
+    Example:
+        >>> from hedgerow.algorithms.dual_query import DualQuery
+        >>> from hedgerow.privacy.budget import PureDP
+        >>> outside_error(DualQuery(), PureDP(1.0), Game(100, 10.0, 1000), 0.02)
+        0.265
+    """
+    beta = config.beta * _outside_share(budget)
+    if isinstance(budget, Subsampled):
+        return sampling_error(game, beta)
+    return total_error(budget, charge, beta) / game.total if beta else 0.0
+
+
+def _outside_share(budget: Budget) -> float:
+    if isinstance(budget, Subsampled):
+        return 0.5
+    return 0.1 if budget.neighbours is Neighbours.ADD_REMOVE else 0.0
 
 
 def population(budget: Budget, total: float) -> float:
@@ -122,7 +151,7 @@ def run_session(config: DualQuery, curator: Curator, workload: Workload, progres
         workload,
         Empirical(workload.domain, population(curator.budget, total), np.array(session.records)),
         name="DualQuery",
-        parameters={**config.parameters(), **session.facts()},
+        parameters={**config.parameters(), **session.facts(outside_error(config, curator.budget, game, charges.total))},
         error_charge=charges.error,
     )
 
@@ -191,14 +220,12 @@ class Session:
         gap = None if response.bound is None else max(0.0, response.bound - response.value) / self.play.samples
         self._slacks.append(0.0 if response.proved else gap)
 
-    def _bound(self, slack: float) -> float:
-        """The theorem's bound for best responses that were that far off on average, and for the sample's error."""
-        bound = replace(self.play, slack=slack).bound(self._game)
-        sampled = isinstance(self._curator.budget, Subsampled)
-        return bound + (sampling_error(self._game, self._config.beta / 2.0) if sampled else 0.0)
+    def facts(self, outside: float) -> dict[str, Any]:
+        """What was chosen and what it cost, for the release; all of it public.
 
-    def facts(self) -> dict[str, Any]:
-        """What was chosen and what it cost, for the release; all of it public."""
+        Args:
+            outside: What adds to the theorem's bound, as `outside_error` gives it.
+        """
         known = [slack for slack in self._slacks if slack is not None]
         slack = math.fsum(known) / len(known) if len(known) == len(self._slacks) else None
         cost = self.play.accounting(self._game, delta_of(self._curator.budget))
@@ -206,5 +233,5 @@ class Session:
             "chosen": asdict(self.play),
             "accounting": cost.to_dict(),
             "best_responses": {"proved": self._proved, "mean_slack": slack},
-            "bound": None if slack is None else self._bound(slack),
+            "bound": None if slack is None else replace(self.play, slack=slack).bound(self._game) + outside,
         }
