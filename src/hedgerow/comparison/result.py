@@ -70,7 +70,7 @@ class Comparison:
         outcomes: What each run found.
         references: Errors of guesses that need no mechanism, by name and metric.
         bounds: For every budget the root mean square error, as a share of the records, that no matrix mechanism goes
-            below; empty where that is not known. Public, unlike all else.
+            below; empty where that is not known. It rests on the exact number of records, and on nothing else private.
 
     Example:
         >>> from hedgerow.privacy.budget import PureDP
