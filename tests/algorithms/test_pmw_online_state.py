@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import hedgerow
 from hedgerow.algorithms.online_rules import Variant
 from hedgerow.algorithms.online_session import OnlineSession
+from hedgerow.algorithms.online_state import table_of_session
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.errors import DamagedReleaseError, DamagedSessionError, SessionError
 from hedgerow.privacy.budget import ApproxDP, Budget, PureDP
@@ -236,6 +237,23 @@ def test_other_tables_and_missing_files_are_refused(tmp_path: Path) -> None:
         OnlineSession.restore(tmp_path / "none.session", other)
     with pytest.raises(SessionError, match="cannot be written"):
         session.save(tmp_path / "none" / "s.session")
+
+
+def test_notes_and_the_domain_are_found_without_the_table(tmp_path: Path) -> None:
+    source, path = skewed(20_000), tmp_path / "s.session"
+    session = begun("4c", PureDP(1.0), SeededNoise(0), source)
+    session.notes["count_column"] = "people"
+    session.save(path)
+    assert table_of_session(path) == (DOMAIN, {"count_column": "people"})
+    again = OnlineSession.restore(path, source)
+    assert again.notes == {"count_column": "people"}
+    again.save(path)
+    assert table_of_session(path)[1] == {"count_column": "people"}
+    path.write_bytes(path.read_bytes()[:-7])
+    with pytest.raises(DamagedSessionError):
+        table_of_session(path)
+    with pytest.raises(SessionError, match="cannot be read"):
+        table_of_session(tmp_path / "none.session")
 
 
 def test_insecure_noise_is_not_forgotten(tmp_path: Path) -> None:

@@ -84,9 +84,9 @@ def test_a_session_can_be_begun_without_a_question(place: Place) -> None:
     [
         (("--epsilon", 3), "budget"),
         (("--epsilon", 20, "--delta", 1e-9), "budget"),
-        (("--neighbours", "replace"), "neighbours"),
-        (("--updates", 5), "updates"),
-        (("--queries-planned", 7), "queries"),
+        (("--neighbours", "replace"), "--neighbours"),
+        (("--updates", 5), "--updates"),
+        (("--queries-planned", 7), "--queries-planned"),
     ],
 )
 def test_options_that_contradict_the_session_are_refused(place: Place, options: tuple[object, ...], word: str) -> None:
@@ -94,9 +94,97 @@ def test_options_that_contradict_the_session_are_refused(place: Place, options: 
     before = (place / "s.session").read_bytes()
     refused = ask(place, *options, "age < 22")
     assert refused.exit_code == 1
-    assert f"another {word}" in refused.stderr
+    assert f"started otherwise: {word}" in refused.stderr
     assert (place / "s.session").read_bytes() == before
     assert ask(place, *BUDGET, "age < 22").exit_code == 0  # the same options are no contradiction
+
+
+def go_on(place: Place, *arguments: object, data: str = "people.csv") -> Result:
+    """A later call that names the table and the session alone."""
+    return place.call("ask", place / data, "--session", place / "s.session", *arguments)
+
+
+def test_later_calls_need_no_domain(place: Place) -> None:
+    first = result(place, *BUDGET, "sex = 'F'")
+    (place / "people.yaml").unlink()
+    later = go_on(place, "--json", "sex = 'F'", "age = 21")
+    assert later.exit_code == 0, later.stderr
+    found = answers(json.loads(later.stdout))
+    assert found[0]["value"] == answers(first)[0]["value"]
+    assert [each["source"] for each in found] == ["cache", "hypothesis"]
+    wrong = go_on(place, "sexx = 'F'")
+    assert wrong.exit_code == 1
+    assert "no attribute 'sexx'" in wrong.stderr
+
+
+def test_later_calls_need_no_columns(place: Place) -> None:
+    assert ask(place, *BUDGET, "--columns", "sex,age", "sex = 'F'").exit_code == 0
+    assert go_on(place, "age = 21").exit_code == 0
+    assert go_on(place, "--columns", "sex,age", "age = 22").exit_code == 0
+    for columns in ("sex,job", "age,sex"):
+        refused = go_on(place, "--columns", columns, "sex = 'F'")
+        assert refused.exit_code == 1
+        assert "no attribute 'job'" in refused.stderr or "leave --domain and --columns out" in refused.stderr
+
+
+def test_a_new_column_is_an_error_where_all_were_read(place: Place) -> None:
+    assert ask(place, *BUDGET, "sex = 'F'").exit_code == 0
+    lines = (place / "people.csv").read_text().splitlines()
+    (place / "wide.csv").write_text("\n".join([f"{lines[0]},town", *(f"{line},A" for line in lines[1:])]) + "\n")
+    refused = go_on(place, "age = 21", data="wide.csv")
+    assert refused.exit_code == 1
+    assert "'town'" in refused.stderr
+
+
+def test_later_calls_count_rows_as_the_first_did(place: Place) -> None:
+    lines = (place / "people.csv").read_text().splitlines()
+    (place / "people.csv").write_text("\n".join([f"{lines[0]},people", *(f"{line},50" for line in lines[1:])]) + "\n")
+    budget = ("--rho", 1e4, "--updates", 4, "--threshold", 0.01, "--seed", 1)  # next to no noise
+    assert ask(place, *budget, "--count-column", "people").exit_code == 0
+    later = go_on(place, "--json", "--seed", 2, "age <= 20", "age >= 21")
+    assert later.exit_code == 0, later.stderr
+    assert sum(float(str(each["value"])) for each in answers(json.loads(later.stdout))) == pytest.approx(
+        20_000, rel=0.05
+    )
+    same = go_on(place, "--count-column", "people", "age <= 20")
+    assert same.exit_code == 0, same.stderr
+    other = go_on(place, "--count-column", "age", "age <= 20")
+    assert other.exit_code == 1
+
+
+def test_later_calls_read_codes_as_the_first_did(place: Place) -> None:
+    (place / "codes.csv").write_text("sex,age,job\n" + "0,0,0\n1,5,3\n" * 200)
+    first = place.call(
+        *("ask", place / "codes.csv", "--domain", place / "people.yaml", "--session", place / "s.session"),
+        *(*BUDGET, "--coded"),
+    )
+    assert first.exit_code == 0, first.stderr
+    assert go_on(place, "age = 25", data="codes.csv").exit_code == 0
+
+
+def test_codes_after_values_are_refused(place: Place) -> None:
+    (place / "codes.csv").write_text("sex,age,job\n" + "0,0,0\n1,5,3\n" * 200)
+    assert ask(place, *BUDGET).exit_code == 0
+    refused = go_on(place, "--coded", "age = 25", data="codes.csv")
+    assert refused.exit_code == 1
+    assert "started otherwise: --coded" in refused.stderr
+
+
+def test_a_first_call_needs_a_domain(place: Place) -> None:
+    before = place.names()
+    refused = go_on(place, *BUDGET, "sex = 'F'")
+    assert refused.exit_code == 2
+    assert "a first call needs --domain" in refused.stderr
+    assert place.names() == before
+
+
+@pytest.mark.parametrize("options", [("--confidence", 95), ("--threshold", 3)])
+def test_wrong_numbers_are_refused_before_anything_is_spent(place: Place, options: tuple[object, ...]) -> None:
+    before = place.names()
+    refused = ask(place, "--epsilon", 1, *options, "sex = 'F'")
+    assert refused.exit_code == 1
+    assert "remedy" in refused.stderr
+    assert place.names() == before
 
 
 def test_a_first_call_needs_a_budget(place: Place) -> None:

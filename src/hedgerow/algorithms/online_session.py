@@ -108,6 +108,9 @@ class OnlineSession:
 
     Not for several threads at once.
 
+    Attributes:
+        notes: What its keeper wants to find again when it is restored: public values that JSON can hold.
+
     Example:
         >>> import hedgerow
         >>> import pyarrow as pa
@@ -143,6 +146,7 @@ class OnlineSession:
         self._model = model
         self._parsed: dict[str, tuple[Hashable, LinearQuery]] = {}
         self._spent = curator.ledger.spent
+        self.notes: dict[str, Any] = {}
 
     # What is known of the session
 
@@ -407,7 +411,7 @@ class OnlineSession:
 
         self._settle()
         watch = None if self._watch is None or not secret else self._watch.state()
-        save_session(path, self._curator, self._basis, self._model, self._progress, watch=watch)
+        save_session(path, self._curator, self._basis, self._model, self._progress, watch=watch, notes=self.notes)
 
     @classmethod
     def restore(cls, path: str | os.PathLike[str], source: Any, *, noise: NoiseSource | None = None) -> OnlineSession:

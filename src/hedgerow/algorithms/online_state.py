@@ -7,7 +7,8 @@ written with mode 0600. Everything else in it is a function of the session's ans
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ from hedgerow.release.measurement_format import measurements_from_list, measurem
 from hedgerow.release.model_format import StoredModel, model_to_dict
 
 if TYPE_CHECKING:
+    from hedgerow.domain import Domain
     from hedgerow.privacy.noise import NoiseSource
 
 KIND = "session"
@@ -50,6 +52,7 @@ def save_session(
     progress: Progress,
     *,
     watch: WatchState | None,
+    notes: Mapping[str, Any],
 ) -> None:
     """Write a session to one file that only its owner may read, in one step.
 
@@ -60,6 +63,7 @@ def save_session(
         model: The hypothesis.
         progress: What happened so far.
         watch: SECRET: the running epoch, or None to leave it out.
+        notes: What its keeper wants to find again, as values that JSON can hold.
 
     Raises:
         SessionError: The file cannot be written, or a query of another class than ours was asked.
@@ -70,7 +74,7 @@ def save_session(
     }
     try:
         content, arrays = _public(curator, basis, model, progress)
-        write_container(path, {**secret, **content}, arrays, kind=KIND, private=True)
+        write_container(path, {**secret, "notes": dict(notes), **content}, arrays, kind=KIND, private=True)
     except ReleaseError as error:
         raise SessionError(error.message, remedy=error.remedy) from error
 
@@ -116,9 +120,32 @@ def restore_session(path: str | os.PathLike[str], source: Any, noise: NoiseSourc
         SessionError: There is no such file, it may not be read, or the table has another domain.
         DamagedSessionError: It is not a session, is truncated, or was changed.
     """
+    with _explaining(path):
+        return _session_of(Container.open(path, KIND), source, noise)
+
+
+def table_of_session(path: str | os.PathLike[str]) -> tuple[Domain, dict[str, Any]]:
+    """What a session file says about its table: the domain, and the notes that were kept with the session.
+
+    Nothing private is read, and nothing is restored.
+
+    Args:
+        path: The file.
+
+    Raises:
+        SessionError: There is no such file, or it may not be read.
+        DamagedSessionError: It is not a session, is truncated, or was changed.
+    """
+    with _explaining(path):
+        content = Container.open(path, KIND).content
+        return domain_from_mapping(content["domain"]), dict(content["notes"])
+
+
+@contextmanager
+def _explaining(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn whatever a wrong file leads to into one of two errors."""
     try:
-        container = Container.open(path, KIND)
-        return _session_of(container, source, noise)
+        yield
     except SessionError:
         raise
     except DamagedReleaseError as error:
@@ -157,13 +184,10 @@ def _session_of(container: Container, source: Any, noise: NoiseSource | None) ->
         raise TypeError("the hypothesis of a session is a histogram")
     measured = measurements_from_list(content["measured"], arrays, source.domain)
     watch = None if content["watch"] is None else WatchState.from_dict(content["watch"])
-    return OnlineSession(
-        curator,
-        basis,
-        model,
-        _progress_of(content, measured),
-        None if watch is None else curator.resume_watch(watch, label=WATCH),
-    )
+    running = None if watch is None else curator.resume_watch(watch, label=WATCH)
+    session = OnlineSession(curator, basis, model, _progress_of(content, measured), running)
+    session.notes.update(content["notes"])
+    return session
 
 
 def _progress_of(content: Mapping[str, Any], measured: Sequence[Measurement]) -> Progress:

@@ -117,7 +117,10 @@ class OnlinePMW:
                 raise ConfigError(f"{name} must lie between 0 and 1, not {getattr(self, name)!r}")
         for name in ("alpha", "threshold"):
             if getattr(self, name) is not None and not 0.0 < getattr(self, name) <= 1.0:
-                raise ConfigError(f"{name} is a fraction of the records, not {getattr(self, name)!r}")
+                raise ConfigError(
+                    f"{name} is a share of the records, not {getattr(self, name)!r}",
+                    remedy="give a number above 0 and up to 1, as 0.05",
+                )
         object.__setattr__(self, "bounds", tuple(float(bound) for bound in self.bounds))
         low, high = self.bounds
         if not (math.isfinite(low) and math.isfinite(high) and low < high):

@@ -22,19 +22,17 @@ from hedgerow.cli.options import (
     Columns,
     CountColumn,
     Delta,
-    DomainFile,
     Epsilon,
     Force,
     Quiet,
     Rho,
     budget_of,
-    naming_options,
     prepare,
-    split_names,
     warn_of_delta,
 )
 from hedgerow.cli.outputs import check_outputs
 from hedgerow.cli.released import naming_condition
+from hedgerow.cli.session_table import Reading
 from hedgerow.errors import ConfigError, SessionError
 from hedgerow.files import alone_with, replacing
 from hedgerow.queries.sensitivity import Neighbours
@@ -49,6 +47,7 @@ if TYPE_CHECKING:
     from hedgerow.privacy.noise import NoiseSource
     from hedgerow.release import Release
 
+_OPTIONS = {"queries": "--queries-planned", "updates": "--updates", "threshold": "--threshold"}
 _COLUMNS = ("condition", "answer", "low", "high", "source", "charged", "covers")
 
 
@@ -69,32 +68,43 @@ class _Wishes:
 
         return None if self.seed is None else SeededNoise(self.seed)
 
-    def begin(self, path: Path, table: Any) -> OnlineSession:
+    def check(self, confidence: float) -> None:
+        """Refuse a number that is out of its range, before anything is read or spent."""
+        from hedgerow.algorithms.pmw_online import OnlinePMW
+        from hedgerow.release.answer import check_confidence
+
+        check_confidence(confidence)
+        OnlinePMW(**self.config)
+
+    def begin(self, path: Path, reading: Reading, data: Path) -> OnlineSession:
         """A new session, with its file."""
         from hedgerow.algorithms.pmw_online import OnlinePMW
 
         if self.budget is None:  # the file has gone since the options were read
             raise SessionError(f"{path}: there is no such session", remedy="name a budget to start one")
         warm = None if self.warm is None else _release(self.warm)
-        running = OnlinePMW(**self.config).start(table, self.budget, noise=self.noise, warm=warm)
+        running = OnlinePMW(**self.config).start(reading.read(data), self.budget, noise=self.noise, warm=warm)
+        running.notes.update(reading.notes())
         running.save(path)  # the number of records may have been bought
         return running
 
-    def go_on(self, path: Path, table: Any) -> OnlineSession:
+    def go_on(self, path: Path, reading: Reading, data: Path) -> OnlineSession:
         """The session in the file, which keeps what it was started with."""
         from hedgerow.algorithms.online_session import OnlineSession
 
-        running = OnlineSession.restore(path, table, noise=self.noise)
-        changed = [name for name, value in self.config.items() if value != getattr(running.config, name)]
+        running = OnlineSession.restore(path, reading.read(data), noise=self.noise)
+        changed = [_OPTIONS[name] for name, value in self.config.items() if value != getattr(running.config, name)]
         changed += ["budget"] if self.budget not in (None, running.budget) else []
-        changed += ["neighbours"] if self.neighbours not in (None, running.budget.neighbours) else []
-        changed += ["start"] if self.warm is not None else []
+        changed += ["--neighbours"] if self.neighbours not in (None, running.budget.neighbours) else []
+        changed += ["--warm"] if self.warm is not None else []
+        changed += reading.departs(running.notes)
         if changed:
             raise SessionError(
-                f"{path}: the session was started with another {' and '.join(changed)}",
+                f"{path}: the session was started otherwise: {', '.join(changed)}",
                 remedy="leave these options out to go on with it, or name another --session file to start anew, with "
                 "a budget of its own",
             )
+        running.notes.update(reading.notes())
         return running
 
 
@@ -103,7 +113,6 @@ def ask(
     *,
     data: Annotated[Path, typer.Argument(metavar="DATA", help="The private table: .csv or .parquet.")],
     conditions: Annotated[list[str] | None, typer.Argument(metavar="[CONDITION]...", help="Conditions in SQL.")] = None,
-    domain: DomainFile,
     session: Annotated[
         Path,
         typer.Option(
@@ -113,6 +122,16 @@ def ask(
             rich_help_panel=TABLE,
         ),
     ],
+    domain: Annotated[
+        Path | None,
+        typer.Option(
+            "--domain",
+            metavar="FILE",
+            help="Domain file (YAML or JSON): what records could exist. Later calls find it in the session file, as "
+            "well as the columns.",
+            rich_help_panel=TABLE,
+        ),
+    ] = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     rho: Rho = None,
@@ -189,24 +208,24 @@ def ask(
 ) -> None:
     r"""Answer questions about a private table as they come, over weeks if need be, out of one budget.
 
-    The first call names the budget and makes the session file; later calls go on with it. Most questions are answered
-    by what is known already and cost nothing. The session file holds a secret, and belongs where the table is; never
-    go on from an old copy of it, which would spend the same budget twice.
+    The first call names domain and budget and makes the session file; later calls go on with it. Most questions are
+    answered by what is known already and cost nothing. The session file holds a secret, and belongs where the table
+    is; never go on from an old copy of it, which would spend the same budget twice.
 
     Examples:
       hedgerow ask people.csv --domain people.yaml --session people.session \
           --epsilon 1 "sex = 'Female' and age < 30"
-      hedgerow ask people.csv --domain people.yaml --session people.session \
+      hedgerow ask people.csv --session people.session \
           "age between 30 and 39" "income = '>50K'"
-      hedgerow ask people.csv --domain people.yaml --session people.session \
-          --queries questions.txt -o answers.csv
+      hedgerow ask people.csv --session people.session --queries questions.txt \
+          -o answers.csv
     """
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
     inputs = [path for path in (data, domain, session, queries, warm) if path is not None]
     check_outputs({"--output": output}, inputs=inputs, force=force)
     asked = [*(conditions or ()), *(_listed(queries) if queries is not None else ())]
-    declared = _domain_of(domain, split_names(columns))
-    _check_conditions(asked, declared)
+    reading = Reading.of_options(session, domain, columns=columns, count_column=count_column, coded=coded)
+    _check_conditions(asked, reading.domain)
     options = {"queries": queries_planned, "updates": updates, "threshold": threshold}
     wishes = _Wishes(
         budget=_budget(epsilon, delta, rho, neighbours, begun=session.exists()),
@@ -215,10 +234,10 @@ def ask(
         warm=warm,
         seed=seed,
     )
+    wishes.check(confidence)
     with _alone(session):
         with shown.busy(f"reading {data}"):
-            table = _read(data, declared, columns=columns, count_column=count_column, coded=coded)
-        running = (wishes.go_on if session.exists() else wishes.begin)(session, table)
+            running = (wishes.go_on if session.exists() else wishes.begin)(session, reading, data)
         found = _answered(running, asked, confidence, session)
         _write(output, asked, found)
         _tell(shown, session, running, asked, found)
@@ -231,13 +250,6 @@ def _listed(path: Path) -> list[str]:
     except UnicodeDecodeError as error:
         raise ConfigError(f"--queries: {path} is not a text in UTF-8", remedy="one condition per line") from error
     return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
-
-
-def _domain_of(path: Path, names: Sequence[str] | None) -> Domain:
-    from hedgerow.domain_file import read_domain
-
-    declared = read_domain(path)
-    return declared if names is None else declared.project(names)
 
 
 def _check_conditions(asked: Sequence[str], domain: Domain) -> None:
@@ -267,19 +279,6 @@ def _alone(session: Path) -> Iterator[None]:
         if not is_alone:
             raise SessionError(f"{session}: another call is at this session", remedy="wait until it is done")
         yield
-
-
-def _read(data: Path, domain: Domain, *, columns: str | None, count_column: str | None, coded: bool) -> Any:
-    from hedgerow.data.table import read_table
-
-    with naming_options(domain.names):
-        return read_table(
-            data,
-            domain,
-            count_column=count_column,
-            coded=coded,
-            extra_columns="error" if columns is None else "ignore",
-        )
 
 
 def _release(path: Path) -> Release:
