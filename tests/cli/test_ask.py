@@ -203,6 +203,12 @@ def test_wrong_conditions_are_refused_before_the_table_is_read(place: Place) -> 
     assert place.names() == before
 
 
+def test_a_wrong_confidence_is_refused_before_anything_is_spent(place: Place) -> None:
+    before = place.names()
+    assert ask(place, *BUDGET, "--confidence", 1.5, "sex = 'F'").exit_code == 1
+    assert place.names() == before
+
+
 def test_what_was_spent_is_in_the_file_before_an_answer_is_shown(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
