@@ -223,7 +223,6 @@ def ask(
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
     inputs = [path for path in (data, domain, session, queries, warm) if path is not None]
     check_outputs({"--output": output}, inputs=inputs, force=force)
-    _check_confidence(confidence)
     asked = [*(conditions or ()), *(_listed(queries) if queries is not None else ())]
     reading = Reading.of_options(session, domain, columns=columns, count_column=count_column, coded=coded)
     _check_conditions(asked, reading.domain)
@@ -260,13 +259,6 @@ def _check_conditions(asked: Sequence[str], domain: Domain) -> None:
     for number, text in enumerate(asked, start=1):
         with naming_condition(number, text) if len(asked) > 1 else nullcontext():
             parse_predicate(text, domain)
-
-
-def _check_confidence(confidence: float) -> None:
-    """Refuse a wrong confidence before the number of records is bought."""
-    from hedgerow.release.answer import check_confidence
-
-    check_confidence(confidence)
 
 
 def _budget(
