@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from hedgerow.algorithms.progress import ProgressCallback
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Budget, Regime
+from hedgerow.privacy.lattice import LARGEST_MASS
 from hedgerow.privacy.subsampling import Subsampled
 from hedgerow.queries.workload import Workload
 
@@ -123,6 +124,19 @@ def check_domain(curator: Curator, workload: Workload) -> None:
     """
     if workload.domain != curator.domain:
         raise ConfigError("the workload is over another domain than the table", remedy="build it from table.domain")
+
+
+def number_of_records(curator: Curator, charge: float) -> float:
+    """Number of records, noisy or public, as the mass of a hypothesis.
+
+    The noise of a tiny budget can pass every size that a table can have, and that errors can be scored for; that is
+    cut off, a little below the limit, which the rounded sums of answers must not pass either.
+
+    Args:
+        curator: Stands before the private table.
+        charge: What the noisy number may cost; not used under "replace".
+    """
+    return min(curator.total(charge), (1.0 - 1e-6) * LARGEST_MASS)
 
 
 def make_release(

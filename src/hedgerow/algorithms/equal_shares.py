@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.algorithms.algorithm import make_release
+from hedgerow.algorithms.algorithm import make_release, number_of_records
 from hedgerow.algorithms.bounds import BETA
-from hedgerow.algorithms.outline import Outline, memory_line
+from hedgerow.algorithms.outline import Outline, charges_line, memory_line
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.schedule import Charges, noise_of
 from hedgerow.algorithms.steps import answer_of
 from hedgerow.domain import Domain
-from hedgerow.memory import available_bytes
 from hedgerow.models.histogram import Histogram, required_bytes
-from hedgerow.models.memory import SHARE
+from hedgerow.models.memory import usable_bytes
 from hedgerow.models.refit import refit
 from hedgerow.privacy.additive_noise import AdditiveNoise
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.lattice import LARGEST_MASS
 from hedgerow.queries.measurement import Measurement, NoiseKind
 from hedgerow.queries.query import Measurable
 from hedgerow.queries.workload import Workload
@@ -92,8 +90,7 @@ def run_equal_shares(
     targets = [measured.candidate(index) for index in range(measured.n_candidates)]
     for target in targets:  # all that could be refused is refused before anything is spent
         curator.noise_for(target, each, config.noise)
-    # The noise of a tiny budget can pass every size that a table can have.
-    model = Histogram(workload.domain, min(curator.total(charges.total), (1.0 - 1e-6) * LARGEST_MASS))
+    model = Histogram(workload.domain, number_of_records(curator, charges.total))
     found: list[Measurement] = []
     for target in targets:
         found.append(curator.measure(target, each, kind=config.noise))
@@ -126,11 +123,12 @@ def plan_equal_shares(config: IndependentNoise, measured: Workload, workload: Wo
     noises = [noise_of(target, budget, each, config.noise) for target in _different(measured, budget)]
     bound = max(noise_bound(noise, values, BETA) for noise in noises)
     loudest = max(noises, key=lambda noise: noise.expected_abs)
-    needed, available = required_bytes(workload.domain, COPIES), int(SHARE * available_bytes())
+    needed, available = required_bytes(workload.domain, COPIES), usable_bytes()
+    shares = {"number of records": charges.total, "measurements": charges.rounds, "error estimate": charges.error}
     text = (
-        memory_line(needed, available, workload.domain.size),
+        memory_line(needed, available, f"{workload.domain.size:,} cells"),
         ("rounds", f"{measured.n_candidates:,} measurements, each {each:.4g} {budget.unit}"),
-        ("charges", _charges_sentence(budget, charges)),
+        charges_line(budget.limit, budget.unit, shares),
         ("noise", f"about {loudest.expected_abs:,.1f} counts on each of {values:,} measured values"),
         ("bound", f"no measured value errs by more than {bound:,.0f} counts, except with probability {BETA:.3g}"),
         ("", "of the hypothesis fitted to them no theorem speaks; the release estimates its error"),
@@ -155,11 +153,6 @@ def _different(measured: Workload, budget: Budget) -> list[Measurable]:
     keys = zip(families, measured.sensitivities(budget.neighbours).tolist(), strict=True)
     first = {key: index for index, key in reversed(list(enumerate(keys)))}
     return [measured.candidate(index) for index in sorted(first.values())]
-
-
-def _charges_sentence(budget: Budget, charges: Charges) -> str:
-    shares = f"number of records {charges.total:.4g}, measurements {charges.rounds:.4g}"
-    return f"{budget.limit:.6g} {budget.unit}: {shares}, error estimate {charges.error:.4g}"
 
 
 def _charges(config: IndependentNoise, limit: float, budget: Budget) -> Charges:

@@ -26,14 +26,12 @@ from hedgerow.algorithms.coefficients import Spectrum, as_marginals, coefficient
 from hedgerow.algorithms.equal_shares import noise_bound, plan_equal_shares, run_equal_shares
 from hedgerow.algorithms.outline import Outline
 from hedgerow.algorithms.progress import ProgressCallback
-from hedgerow.algorithms.schedule import noise_of
+from hedgerow.algorithms.schedule import noise_of, noise_of_total
 from hedgerow.errors import ConfigError
 from hedgerow.models.refit import Proximal, Refit
-from hedgerow.privacy.additive_noise import additive_noise
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.queries.measurement import NoiseKind
 from hedgerow.queries.query import Floats
-from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
@@ -180,9 +178,11 @@ class FourierMeasurement:
 
     def _bound(self, measured: Workload, budget: Budget, charge: float) -> float:
         """On all coefficients, and hence on all cells: these are averages of coefficients with signs."""
-        noises = [noise_of(measured.candidate(0), budget, charge, self.noise)]
-        if budget.neighbours is Neighbours.ADD_REMOVE:
-            noises.append(additive_noise(budget.regime, charge, l1=1.0, l2=1.0, step=1.0, kind=None))
+        of_total = noise_of_total(budget, charge)
+        noises = [
+            noise_of(measured.candidate(0), budget, charge, self.noise),
+            *([] if of_total is None else [of_total]),
+        ]
         return max(noise_bound(noise, measured.n_queries + 1, BETA) for noise in noises)
 
     def _independent(self, measured: Workload) -> IndependentNoise:

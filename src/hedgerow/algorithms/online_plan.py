@@ -11,15 +11,15 @@ import numpy as np
 from hedgerow.algorithms.online_answer import Basis, Known
 from hedgerow.algorithms.online_rules import Rules, Stream
 from hedgerow.algorithms.outline import Outline, memory_line
+from hedgerow.algorithms.schedule import noise_of_total
 from hedgerow.domain import Domain
-from hedgerow.memory import available_bytes
 from hedgerow.models.histogram import required_bytes
-from hedgerow.models.memory import SHARE
-from hedgerow.privacy.additive_noise import AdditiveNoise, additive_noise
+from hedgerow.models.memory import usable_bytes
+from hedgerow.privacy.additive_noise import AdditiveNoise
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.scores import GRID
 from hedgerow.queries.query import Conjunction, Explicit, LinearQuery
-from hedgerow.queries.sensitivity import Neighbours, of_query
+from hedgerow.queries.sensitivity import of_query
 from hedgerow.release.answer import FIRST_SHARE, TOTAL_SHARE
 
 if TYPE_CHECKING:
@@ -31,19 +31,6 @@ COPIES, WARM_COPIES = 3, 5
 _TOTAL_RISK = 0.1
 """Share of beta for the noisy number of records."""
 _CONFIDENCE = 0.95
-
-
-def total_noise(config: OnlinePMW, budget: Budget, amount: float) -> AdditiveNoise | None:
-    """The noise of the number of records; None where that number is public.
-
-    Args:
-        config: Its ``total_share`` of the amount is spent.
-        budget: In its unit.
-        amount: What is left of the budget.
-    """
-    if budget.neighbours is Neighbours.REPLACE:
-        return None
-    return additive_noise(budget.regime, config.total_share * amount, l1=1.0, l2=1.0, step=1.0, kind=None)
 
 
 def stream_of(
@@ -86,11 +73,12 @@ def make_plan(config: OnlinePMW, domain: Domain, budget: Budget, total: float, *
     Raises:
         ConfigError: The configuration does not fit the budget.
     """
-    noise = total_noise(config, budget, budget.limit)
-    spent = 0.0 if noise is None else config.total_share * budget.limit
+    charge = config.total_share * budget.limit
+    noise = noise_of_total(budget, charge)
+    spent = 0.0 if noise is None else charge
     rules = config.rules(stream_of(config, budget, domain, total, noise, warm=warm), budget, budget.limit - spent)
     needed = required_bytes(domain, WARM_COPIES if warm else COPIES)
-    available = int(SHARE * available_bytes())
+    available = usable_bytes()
     tested, fired = _widths(Basis(config, budget, rules, total, noise, secure=True), domain)
     facts = {
         "algorithm": "OnlinePMW",
@@ -103,7 +91,7 @@ def make_plan(config: OnlinePMW, domain: Domain, budget: Budget, total: float, *
         "limit": budget.limit,
         "cells": domain.size,
     }
-    text = (memory_line(needed, available, domain.size), *_told(rules, budget, total, facts))
+    text = (memory_line(needed, available, f"{domain.size:,} cells"), *_told(rules, budget, total, facts))
     return Outline(text, facts, needed, available)
 
 

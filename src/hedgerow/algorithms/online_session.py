@@ -15,17 +15,17 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
-from hedgerow.algorithms.algorithm import make_release
+from hedgerow.algorithms.algorithm import make_release, number_of_records
 from hedgerow.algorithms.online_answer import Basis, Known, OnlineAnswer, Source
-from hedgerow.algorithms.online_plan import COPIES, WARM_COPIES, stream_of, total_noise
+from hedgerow.algorithms.online_plan import COPIES, WARM_COPIES, stream_of
 from hedgerow.algorithms.online_rules import Rules
 from hedgerow.algorithms.online_warm import check_charged, check_same, warm_base
+from hedgerow.algorithms.schedule import noise_of_total
 from hedgerow.algorithms.steps import clipped, step_size
 from hedgerow.errors import QueryError
 from hedgerow.models.answering import Answering
 from hedgerow.models.histogram import Histogram, check_fits
 from hedgerow.models.refit import Proximal, refit
-from hedgerow.privacy.lattice import LARGEST_MASS
 from hedgerow.privacy.scores import GRID
 from hedgerow.privacy.watch import Watch
 from hedgerow.queries.canonical import canonical, query_key
@@ -90,10 +90,8 @@ def begin(config: OnlinePMW, curator: Curator, warm: Release | None) -> OnlineSe
     if warm is not None:
         check_same(warm, budget, domain)
         check_charged(warm, budget, curator.ledger)
-    noise = total_noise(config, budget, curator.ledger.remaining)
-    charge = 0.0 if noise is None else config.total_share * curator.ledger.remaining
-    # The noise of a tiny budget can pass every size that a table can have.
-    total = min(curator.total(charge), (1.0 - 1e-6) * LARGEST_MASS)
+    charge = config.total_share * curator.ledger.remaining
+    noise, total = noise_of_total(budget, charge), number_of_records(curator, charge)
     stream = stream_of(config, budget, domain, total, noise, warm=warm is not None)
     rules = config.rules(stream, budget, curator.ledger.remaining)
     base = None if warm is None else warm_base(warm, config.uniform_share)

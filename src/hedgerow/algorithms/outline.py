@@ -66,13 +66,32 @@ class Outline:
         return {**self.facts, **needs}
 
 
-def memory_line(required_bytes: int, available_bytes: int, cells: int) -> tuple[str, str]:
-    """What a plan says about the memory of a hypothesis over all cells.
+def memory_line(required_bytes: int, available_bytes: int, what: str) -> tuple[str, str]:
+    """What a plan says about memory.
+
+    Args:
+        required_bytes: Memory that the run would need.
+        available_bytes: Memory that may be used.
+        what: What needs it, in words.
 
     Example:
-        >>> memory_line(2**21, 2**30, cells=131072)
+        >>> memory_line(2**21, 2**30, "131,072 cells")
         ('memory', '2.0 MiB for 131,072 cells; fits into 1,024 MiB')
     """
     fits = "fits" if required_bytes <= available_bytes else "DOES NOT FIT"
-    needed = f"{required_bytes / 2**20:,.1f} MiB for {cells:,} cells"
-    return "memory", f"{needed}; {fits} into {available_bytes / 2**20:,.0f} MiB"
+    return "memory", f"{required_bytes / 2**20:,.1f} MiB for {what}; {fits} into {available_bytes / 2**20:,.0f} MiB"
+
+
+def charges_line(limit: float, unit: str, shares: Mapping[str, float]) -> tuple[str, str]:
+    """What a plan says about how the budget is divided.
+
+    Args:
+        limit: The budget.
+        unit: ``"epsilon"`` or ``"rho"``.
+        shares: Amounts by what they are for.
+
+    Example:
+        >>> charges_line(1.0, "epsilon", {"number of records": 0.02, "rounds": 0.98})
+        ('charges', '1 epsilon: number of records 0.02, rounds 0.98')
+    """
+    return "charges", f"{limit:.6g} {unit}: " + ", ".join(f"{what} {amount:.4g}" for what, amount in shares.items())

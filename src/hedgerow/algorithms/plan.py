@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.algorithms.bounds import BETA, Bound
-from hedgerow.algorithms.outline import memory_line
+from hedgerow.algorithms.outline import charges_line, memory_line
 from hedgerow.algorithms.rounds import first_rounds, planned_rounds
 from hedgerow.algorithms.schedule import (
     Charges,
@@ -19,9 +19,8 @@ from hedgerow.algorithms.schedule import (
     total_error,
 )
 from hedgerow.algorithms.session import copies_of
-from hedgerow.memory import available_bytes
 from hedgerow.models.histogram import required_bytes
-from hedgerow.models.memory import SHARE
+from hedgerow.models.memory import usable_bytes
 from hedgerow.models.refit import Refit, Sweeps
 from hedgerow.privacy.budget import Budget
 from hedgerow.queries.sensitivity import Neighbours
@@ -98,14 +97,18 @@ class Plan:
         Args:
             total: The public guess of the number of records that the plan was made for.
         """
-        charges, unit = self.charges, self.unit
-        shares = f"number of records {charges.total:.4g}, start {charges.initial:.4g}"
-        shares += f", rounds {charges.rounds:.4g}, error estimate {charges.error:.4g}"
+        charges = self.charges
+        shares = {
+            "number of records": charges.total,
+            "start": charges.initial,
+            "rounds": charges.rounds,
+            "error estimate": charges.error,
+        }
         return [
-            memory_line(self.required_bytes, self.available_bytes, self.cells),
+            memory_line(self.required_bytes, self.available_bytes, f"{self.cells:,} cells"),
             ("time", f"about {self.seconds:,.1f} s for the rounds, on one core"),
             ("rounds", self._rounds_sentence()),
-            ("charges", f"{self.limit:.6g} {unit}: {shares}"),
+            charges_line(self.limit, self.unit, shares),
             *(("noise", f"about {noise:,.1f} counts on each measured value of {text}") for text, noise in self.noise),
             *self._bound_lines(total),
         ]
@@ -174,11 +177,11 @@ def make_plan(config: MWEM, workload: Workload, budget: Budget, total: float) ->
         noise=_noise(config, workload, budget, each),
         cells=workload.domain.size,
         required_bytes=required_bytes(workload.domain, copies_of(config)),
-        available_bytes=int(SHARE * available_bytes()),
+        available_bytes=usable_bytes(),
         seconds=_seconds(config, workload, rounds, lazy=each.selection == 0.0),
         bound=replace(
             bound,
-            total=total_error(budget, charges.total, beta_total),
+            total=2.0 * total_error(budget, charges.total, beta_total),
             failure=BETA,
             caveats=caveats(config, adaptive=planned is None),
         ),

@@ -23,7 +23,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast, final
 
-from hedgerow.algorithms.algorithm import check_domain, make_release, open_curator, plain_parameters
+from hedgerow.algorithms.algorithm import (
+    check_domain,
+    make_release,
+    number_of_records,
+    open_curator,
+    plain_parameters,
+)
 from hedgerow.algorithms.bounds import BETA, Step
 from hedgerow.algorithms.outline import Outline
 from hedgerow.algorithms.pmw_offline_parameters import Setting, alpha_of, check_budget, step_length
@@ -33,7 +39,6 @@ from hedgerow.algorithms.schedule import Charges
 from hedgerow.errors import ConfigError
 from hedgerow.models.histogram import Histogram, check_fits
 from hedgerow.privacy.budget import Budget, Regime
-from hedgerow.privacy.lattice import LARGEST_MASS
 from hedgerow.queries.measurement import Measurement, NoiseKind
 from hedgerow.queries.query import LinearQuery
 from hedgerow.queries.sensitivity import Neighbours
@@ -207,8 +212,7 @@ class OfflinePMW:
         single = workload.by_query()
         scale = Scale.of(single, curator.neighbours)
         charges = self._charges(curator.ledger.remaining, curator.budget)
-        # The noise of a tiny budget can pass every size that a table can have, and that errors are scored for.
-        total = min(curator.total(charges.total), (1.0 - 1e-6) * LARGEST_MASS)
+        total = number_of_records(curator, charges.total)
         setting = choose(self, scale, curator.budget, charges, total)
         run = _Run(curator, single, setting, step_length(setting.alpha, self.step), progress)
         updates = run.rounds()

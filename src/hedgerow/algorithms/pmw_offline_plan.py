@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import asdict
 
-from hedgerow.algorithms.outline import Outline, memory_line
+from hedgerow.algorithms.outline import Outline, charges_line, memory_line
 from hedgerow.algorithms.pmw_offline_parameters import Setting
 from hedgerow.algorithms.schedule import Charges
 from hedgerow.domain import Domain
-from hedgerow.memory import available_bytes
 from hedgerow.models.histogram import required_bytes
-from hedgerow.models.memory import SHARE
+from hedgerow.models.memory import usable_bytes
 from hedgerow.privacy.budget import Budget
 
 
@@ -25,7 +24,7 @@ def outline(setting: Setting, charges: Charges, budget: Budget, domain: Domain, 
         domain: Of the records.
         copies: Arrays over all cells that a run holds at once.
     """
-    required, available = required_bytes(domain, copies), int(SHARE * available_bytes())
+    required, available = required_bytes(domain, copies), usable_bytes()
     facts = {
         "algorithm": "OfflinePMW",
         **setting.to_dict(),
@@ -37,20 +36,18 @@ def outline(setting: Setting, charges: Charges, budget: Budget, domain: Domain, 
         "limit": budget.limit,
         "cells": domain.size,
     }
-    text = (memory_line(required, available, domain.size), *_told(setting, charges, budget))
+    text = (memory_line(required, available, f"{domain.size:,} cells"), *_told(setting, charges, budget))
     return Outline(text, facts, required, available)
 
 
 def _told(setting: Setting, charges: Charges, budget: Budget) -> tuple[tuple[str, str], ...]:
     """Rounds, noise and promise in sentences."""
     each, alpha, unit = setting.charge, setting.alpha, budget.unit
+    rounds = setting.rounds * (each.selection + each.measurement)
+    shares = {"number of records": charges.total, "rounds at most": rounds, "error estimate": charges.error}
     return (
         ("rounds", f"at most {setting.rounds:,}, each {each.selection:.3g} + {each.measurement:.3g} {unit}"),
-        (
-            "charges",
-            f"{budget.limit:.6g} {unit}: number of records {charges.total:.4g}, rounds at most "
-            f"{setting.rounds * (each.selection + each.measurement):.4g}, error estimate {charges.error:.4g}",
-        ),
+        charges_line(budget.limit, unit, shares),
         ("alpha", f"{alpha:.4g}; a run stops when a noisy answer is within {2 * alpha:.3g} of the hypothesis"),
         ("records", f"{math.ceil(setting.required):,} needed for the promise, {setting.total:,.0f} given"),
         ("bound", _bound(setting)),

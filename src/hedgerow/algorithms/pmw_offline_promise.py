@@ -178,6 +178,4 @@ class _Chooser:
     @property
     def _total_error(self) -> float:
         """What |n-hat - n| passes with a tenth of the failure probability."""
-        if not self._noisy_total:
-            return 0.0
-        return total_error(self.budget, self.charges.total, _BETA_TOTAL * self.config.beta) / 2.0
+        return total_error(self.budget, self.charges.total, _BETA_TOTAL * self.config.beta)

@@ -153,18 +153,29 @@ def noise_of(target: Measurable, budget: Budget, charge: float, kind: NoiseKind 
     return additive_noise(budget.regime, charge, l1=found.l1, l2=found.l2, step=step_of(target), kind=kind)
 
 
+def noise_of_total(budget: Budget, charge: float) -> AdditiveNoise | None:
+    """The noise of the number of records that a curator with this budget gives; None where that number is public.
+
+    Example:
+        >>> from hedgerow.privacy.budget import PureDP
+        >>> noise_of_total(PureDP(1.0, "replace"), 0.02) is None, round(noise_of_total(PureDP(1.0), 0.02).scale, 6)
+        (True, 50.0)
+    """
+    if budget.neighbours is Neighbours.REPLACE:
+        return None
+    return additive_noise(budget.regime, charge, l1=1.0, l2=1.0, step=1.0, kind=None)
+
+
 def total_error(budget: Budget, charge: float, beta: float) -> float:
-    """What a noisy number of records adds to the bounds: ``2 |n-hat - n|``, passed with probability ``beta`` at most.
+    """What ``|n-hat - n|`` passes with probability ``beta`` at most, in counts; 0 where n is public.
 
     Example:
         >>> from hedgerow.privacy.budget import PureDP
         >>> total_error(PureDP(1.0), 0.02, 0.005), total_error(PureDP(1.0, "replace"), 0.02, 0.005)
-        (530.0, 0.0)
+        (265.0, 0.0)
     """
-    if budget.neighbours is Neighbours.REPLACE:
-        return 0.0
-    noise = additive_noise(budget.regime, charge, l1=1.0, l2=1.0, step=1.0, kind=None)
-    return 2.0 * noise.quantile(1.0 - beta)
+    noise = noise_of_total(budget, charge)
+    return 0.0 if noise is None else noise.quantile(1.0 - beta)
 
 
 def expected_noise(workload: Workload, budget: Budget, charge: float, kind: NoiseKind | None) -> Floats:

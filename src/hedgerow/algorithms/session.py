@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.algorithms.algorithm import check_domain, make_release
+from hedgerow.algorithms.algorithm import check_domain, make_release, number_of_records
 from hedgerow.algorithms.averaging import Averager
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.rounds import first_rounds, planned_rounds
@@ -19,7 +19,6 @@ from hedgerow.algorithms.schedule import Charges, RoundCharge, expected_noise, r
 from hedgerow.algorithms.steps import answer_of, clipped, take_step
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.refit import Proximal, refit
-from hedgerow.privacy.lattice import LARGEST_MASS
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Floats, Marginal
 from hedgerow.queries.workload import Workload
@@ -83,8 +82,7 @@ class Session:
 
     def start(self) -> None:
         """Learn the number of records and make A_0."""
-        # The noise of a tiny budget can pass every size that a table can have, and that errors are scored for.
-        self.total = min(self.curator.total(self.charges.total), (1.0 - 1e-6) * LARGEST_MASS)
+        self.total = number_of_records(self.curator, self.charges.total)
         self.model = Histogram(self.workload.domain, self.total, base=self._histogram())
         self.averager = Averager(self.model) if self.config.output == "average" else None
         if self.config.initial == "one-way":

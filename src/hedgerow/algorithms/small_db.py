@@ -21,7 +21,13 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.algorithms.algorithm import check_domain, make_release, open_curator, plain_parameters
+from hedgerow.algorithms.algorithm import (
+    check_domain,
+    make_release,
+    number_of_records,
+    open_curator,
+    plain_parameters,
+)
 from hedgerow.algorithms.bounds import BETA
 from hedgerow.algorithms.enumeration import (
     answers_of,
@@ -222,8 +228,7 @@ class SmallDB:
         check_domain(curator, workload)
         self.check(workload, curator.regime)
         charges = self._charges(curator.ledger.remaining, curator.budget)
-        # The noise of a tiny budget can pass every size that a table can have.
-        total = min(curator.total(charges.total), (1.0 - 1e-6) * LARGEST_MASS)
+        total = number_of_records(curator, charges.total)
         queries = workload.by_query()
         size = self.chosen_size(workload, curator.budget, charges.rounds, total)
         cells = databases(workload.domain.size, size)

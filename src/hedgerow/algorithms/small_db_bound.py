@@ -6,10 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from hedgerow.algorithms.enumeration import error_of_size, n_databases
-from hedgerow.algorithms.outline import Outline
+from hedgerow.algorithms.outline import Outline, charges_line, memory_line
 from hedgerow.algorithms.schedule import Charges, total_error
-from hedgerow.memory import available_bytes
-from hedgerow.models.memory import SHARE
+from hedgerow.models.memory import usable_bytes
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.databases import database_sensitivity
 from hedgerow.privacy.selection import ExponentialMechanism
@@ -83,16 +82,15 @@ def outline(
     """
     number, cells = n_databases(workload.domain.size, size), workload.domain.size
     best, choice = error_bound(config, workload, budget, charge=charges.rounds, total=total, size=size)
-    noisy = 0.5 * total_error(budget, charges.total, 0.1 * config.beta)
+    noisy = total_error(budget, charges.total, 0.1 * config.beta)
     magnitude = max(max(abs(low), abs(high)) for low, high in (family.bounds for family in workload.families))
     bound, failure = best + choice + magnitude * noisy, config.beta + (0.1 * config.beta if noisy else 0.0)
     needed = 8 * (number * (4 * workload.n_queries + size) + cells * workload.n_queries)
-    shares = (
-        f"number of records {charges.total:.4g}, selection {charges.rounds:.4g}, error estimate {charges.error:.4g}"
-    )
+    available = usable_bytes()
+    shares = {"number of records": charges.total, "selection": charges.rounds, "error estimate": charges.error}
     text = (
-        ("memory", f"{needed / 2**20:,.1f} MiB for {number:,} databases of {size:,} records over {cells:,} cells"),
-        ("charges", f"{budget.limit:.6g} {budget.unit}: {shares}"),
+        memory_line(needed, available, f"{number:,} databases of {size:,} records over {cells:,} cells"),
+        charges_line(budget.limit, budget.unit, shares),
         ("bound", f"no query errs by more than {bound:,.0f} counts, except with probability {failure:.3g}"),
         ("", f"of which {best:,.0f} for having {size:,} records only, and {choice:,.0f} for choosing privately"),
     )
@@ -106,4 +104,4 @@ def outline(
         "bound_parts": {"database": best, "choice": choice, "total": magnitude * noisy},
         "failure": failure,
     }
-    return Outline(text, facts, needed, int(SHARE * available_bytes()))
+    return Outline(text, facts, needed, available)

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, MarginalTooLargeError, QueryError
-from hedgerow.memory import available_bytes
 from hedgerow.models.lookup import cells_of, holding, table_cells, values_at
-from hedgerow.models.memory import SHARE
+from hedgerow.models.memory import usable_bytes
 from hedgerow.models.model import Codes, SamplingMethod
 from hedgerow.models.sampling import positions
 from hedgerow.queries.query import Conjunction, Floats, LinearQuery
@@ -223,7 +222,7 @@ class Empirical:
     def _check_memory(self, cliques: Sequence[Clique]) -> None:
         sizes = [table_cells(self.domain, clique) for clique in cliques]
         required = 16 * sum(sizes)
-        if required > _ALWAYS_FITS and required > (usable := int(SHARE * available_bytes())):
+        if required > _ALWAYS_FITS and required > (usable := usable_bytes()):
             largest = max(range(len(sizes)), key=sizes.__getitem__)
             raise MarginalTooLargeError(
                 attributes=cliques[largest],

@@ -12,6 +12,16 @@ _ALWAYS_FITS = 2**20
 """Bytes below which the system is not asked: that takes milliseconds, and small hypotheses are made often."""
 
 
+def usable_bytes() -> int:
+    """What hypotheses and the work on them may fill, as of now.
+
+    Example:
+        >>> usable_bytes() > 0
+        True
+    """
+    return int(SHARE * available_bytes())
+
+
 def check(cells: int, required: int) -> None:
     """Refuse what would not fit, before it is allocated.
 
@@ -27,6 +37,6 @@ def check(cells: int, required: int) -> None:
     """
     if required <= _ALWAYS_FITS:
         return
-    usable = int(SHARE * available_bytes())
+    usable = usable_bytes()
     if required > usable:
         raise ModelTooLargeError(cells=cells, required_bytes=required, available_bytes=usable)
