@@ -22,7 +22,7 @@ from hedgerow.privacy.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.queries.query import Conjunction, LinearQuery, Parity
 from hedgerow.release.container import Container, write_container
-from tests.algorithms.online_cases import BUDGETS, DOMAIN, REPLACE, cells, config_of, random_queries, skewed
+from tests.algorithms.online_cases import BUDGETS, DOMAIN, REPLACE, cells, config_of, random_queries, skewed, start
 from tests.privacy.tables import DenseCounts
 
 STREAM: list[LinearQuery] = [
@@ -270,3 +270,29 @@ def test_insecure_noise_is_not_forgotten(tmp_path: Path) -> None:
 def _head(path: Path) -> str:
     with zipfile.ZipFile(path) as archive:
         return archive.read("session.json").decode()
+
+
+class Half(LinearQuery):
+    """A query class of somebody else."""
+
+    domain = DOMAIN
+    scope = ("a",)
+    bounds = (0.0, 1.0)
+    text = "half"
+
+    def values(self) -> np.ndarray:
+        return np.array([0.5, 0.0])
+
+
+@pytest.mark.parametrize("fires", [False, True])
+def test_a_session_that_was_asked_queries_of_other_classes_can_be_saved(fires: bool, tmp_path: Path) -> None:
+    """Else what was spent on them could not be written down, and one could only go on from an older file."""
+    source = skewed(20_000)
+    session = start("4c", PureDP(1.0, REPLACE), source, [fires, False])
+    first = session.ask(Half())
+    session.save(tmp_path / "s.session")
+    restored = OnlineSession.restore(tmp_path / "s.session", source, noise=SeededNoise(1))
+    again = restored.ask(Half())
+    assert first.source == ("data" if fires else "hypothesis")
+    assert (again.source, again.value, again.low, again.high) == ("cache", first.value, first.low, first.high)
+    assert restored.spent == session.spent

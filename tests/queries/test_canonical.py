@@ -94,3 +94,11 @@ def test_other_classes_are_told_apart_by_all_their_values() -> None:
 def test_a_constant_of_another_class_keeps_its_value() -> None:
     constant = canonical(Single(DOMAIN, (), 0, 0.5))
     assert float(constant.of_table(np.array(10.0))[0]) == 5.0
+
+
+def test_a_caller_cannot_change_a_query_afterwards() -> None:
+    values = np.array([0.25, 0.5])
+    asked = Explicit(DOMAIN, ("a",), "mine", values, (0.0, 1.0))
+    kept = canonical(asked)
+    values[0] = 1.0
+    assert kept.values().tolist() == [0.25, 0.5]

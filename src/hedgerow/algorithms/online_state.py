@@ -66,7 +66,7 @@ def save_session(
         notes: What its keeper wants to find again, as values that JSON can hold.
 
     Raises:
-        SessionError: The file cannot be written, or a query of another class than ours was asked.
+        SessionError: The file cannot be written.
     """
     secret = {
         "warning": "holds a secret: keep this file where the data are" if watch is not None else "",

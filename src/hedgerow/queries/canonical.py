@@ -17,7 +17,8 @@ def canonical(query: LinearQuery) -> LinearQuery:
     """The same query over as few attributes as it depends on; a conjunction wherever it is one.
 
     A condition that no record meets becomes one without codes on the first attribute. A query that is the same for
-    all records has no attribute left.
+    all records has no attribute left. A query of a class that is not ours becomes an explicit one, as sessions can save
+    it; values are copied, so that it cannot change behind a session's back.
 
     Args:
         query: Any linear query.
@@ -33,11 +34,9 @@ def canonical(query: LinearQuery) -> LinearQuery:
     """
     if isinstance(query, Conjunction):
         return _conjunction(query)
-    if isinstance(query, Explicit):
-        return _explicit(query)
-    if isinstance(query, Parity) and not query.scope:  # it is 1
-        return Conjunction(query.domain, (), ())
-    return query
+    if isinstance(query, Parity):
+        return query if query.scope else Conjunction(query.domain, (), ())  # the parity of no attribute is 1
+    return _explicit(query)
 
 
 def query_key(query: LinearQuery) -> Hashable:
@@ -73,8 +72,8 @@ def _conjunction(query: Conjunction) -> Conjunction:
     return Conjunction(query.domain, scope, tuple(query.codes[axis] for axis in kept))
 
 
-def _explicit(query: Explicit) -> LinearQuery:
-    table = query.values()
+def _explicit(query: LinearQuery) -> LinearQuery:
+    table = np.array(query.values(), dtype=np.float64)
     needed = [axis for axis in range(table.ndim) if not (table == table.take([0], axis=axis)).all()]
     index = tuple(slice(None) if axis in needed else 0 for axis in range(table.ndim))
     reduced, scope = np.asarray(table[index]), tuple(query.scope[axis] for axis in needed)
@@ -83,7 +82,7 @@ def _explicit(query: Explicit) -> LinearQuery:
     codes = _product_of_sets(reduced)
     if codes is not None:
         return _conjunction(Conjunction(query.domain, scope, codes))
-    return Explicit(query.domain, scope, query.name, reduced, query.limits)
+    return Explicit(query.domain, scope, query.text, reduced, query.bounds)
 
 
 def _product_of_sets(table: Floats) -> tuple[tuple[int, ...], ...] | None:
