@@ -14,8 +14,9 @@ from hedgerow.attribute import IntegerRange
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, ModelTooLargeError
 from hedgerow.models import cells, memory
-from hedgerow.models.histogram import Histogram, required_bytes
+from hedgerow.models.histogram import Histogram
 from hedgerow.models.layout import Layout
+from hedgerow.models.memory import required_bytes
 from hedgerow.models.model import Model
 from hedgerow.queries.query import Conjunction, Floats
 from tests.models.contract import ModelContract

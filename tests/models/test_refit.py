@@ -12,7 +12,8 @@ from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import grouping, layout
 from hedgerow.models import steps as steps_module
-from hedgerow.models.histogram import Histogram, required_bytes
+from hedgerow.models.histogram import Histogram
+from hedgerow.models.memory import required_bytes
 from hedgerow.models.parts import components
 from hedgerow.models.refit import Proximal, Refit, Sweeps, refit
 from hedgerow.queries.measurement import Measurement, NoiseKind

@@ -20,7 +20,7 @@ from hedgerow.algorithms.equal_shares import COPIES, plan_equal_shares, run_equa
 from hedgerow.algorithms.outline import Outline
 from hedgerow.algorithms.progress import ProgressCallback
 from hedgerow.errors import ConfigError
-from hedgerow.models.histogram import check_fits
+from hedgerow.models.memory import check_fits
 from hedgerow.models.refit import Proximal, Refit
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.queries.measurement import NoiseKind

@@ -15,8 +15,8 @@ from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.schedule import Charges, noise_of
 from hedgerow.algorithms.steps import answer_of
 from hedgerow.domain import Domain
-from hedgerow.models.histogram import Histogram, required_bytes
-from hedgerow.models.memory import usable_bytes
+from hedgerow.models.histogram import Histogram
+from hedgerow.models.memory import required_bytes, usable_bytes
 from hedgerow.models.refit import refit
 from hedgerow.privacy.additive_noise import AdditiveNoise
 from hedgerow.privacy.budget import Budget

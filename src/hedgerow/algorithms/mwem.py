@@ -157,7 +157,7 @@ class MWEM:
             ModelTooLargeError: The hypothesis does not fit into memory.
         """
         from hedgerow.algorithms.session import copies_of
-        from hedgerow.models.histogram import check_fits
+        from hedgerow.models.memory import check_fits
 
         self.check_options(workload, regime)
         check_fits(workload.domain, copies_of(self))

@@ -13,8 +13,7 @@ from hedgerow.algorithms.online_rules import Rules, Stream
 from hedgerow.algorithms.outline import Outline, memory_line
 from hedgerow.algorithms.schedule import noise_of_total
 from hedgerow.domain import Domain
-from hedgerow.models.histogram import required_bytes
-from hedgerow.models.memory import usable_bytes
+from hedgerow.models.memory import required_bytes, usable_bytes
 from hedgerow.privacy.additive_noise import AdditiveNoise
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.scores import GRID

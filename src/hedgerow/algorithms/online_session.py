@@ -24,7 +24,8 @@ from hedgerow.algorithms.schedule import noise_of_total
 from hedgerow.algorithms.steps import clipped, step_size
 from hedgerow.errors import QueryError
 from hedgerow.models.answering import Answering
-from hedgerow.models.histogram import Histogram, check_fits
+from hedgerow.models.histogram import Histogram
+from hedgerow.models.memory import check_fits
 from hedgerow.models.refit import Proximal, refit
 from hedgerow.privacy.scores import GRID
 from hedgerow.privacy.watch import Watch

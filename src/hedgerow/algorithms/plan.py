@@ -19,8 +19,7 @@ from hedgerow.algorithms.schedule import (
     total_error,
 )
 from hedgerow.algorithms.session import copies_of
-from hedgerow.models.histogram import required_bytes
-from hedgerow.models.memory import usable_bytes
+from hedgerow.models.memory import required_bytes, usable_bytes
 from hedgerow.models.refit import Refit, Sweeps
 from hedgerow.privacy.budget import Budget
 from hedgerow.queries.sensitivity import Neighbours

@@ -37,7 +37,8 @@ from hedgerow.algorithms.pmw_offline_promise import Scale, choose
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.schedule import Charges
 from hedgerow.errors import ConfigError
-from hedgerow.models.histogram import Histogram, check_fits
+from hedgerow.models.histogram import Histogram
+from hedgerow.models.memory import check_fits
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.queries.measurement import Measurement, NoiseKind
 from hedgerow.queries.query import LinearQuery

@@ -9,8 +9,7 @@ from hedgerow.algorithms.outline import Outline, charges_line, memory_line
 from hedgerow.algorithms.pmw_offline_parameters import Setting
 from hedgerow.algorithms.schedule import Charges
 from hedgerow.domain import Domain
-from hedgerow.models.histogram import required_bytes
-from hedgerow.models.memory import usable_bytes
+from hedgerow.models.memory import required_bytes, usable_bytes
 from hedgerow.privacy.budget import Budget
 
 

@@ -16,42 +16,14 @@ import numpy as np
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.models import memory
 from hedgerow.models.cells import LOG_RANGE, Cells
 from hedgerow.models.layout import Layout, Slice
+from hedgerow.models.memory import check_fits
 from hedgerow.models.model import Codes, Potentials, SamplingMethod
 from hedgerow.models.parts import components
 from hedgerow.models.terms import Key, Terms
 from hedgerow.queries.query import Conjunction, Floats, LinearQuery
 from hedgerow.randomness import Seed
-
-RUN_COPIES = 4
-"""A whole run holds at most so many arrays of the size of the domain at once."""
-
-
-def required_bytes(domain: Domain, copies: int = RUN_COPIES) -> int:
-    """Memory of a run that holds so many arrays over all cells at once, exact however large.
-
-    Example:
-        >>> from hedgerow.attribute import IntegerRange
-        >>> required_bytes(Domain((IntegerRange("a", 0, 1023),)), copies=2)
-        16384
-    """
-    return 8 * copies * domain.size
-
-
-def check_fits(domain: Domain, copies: int = RUN_COPIES) -> None:
-    """Refuse a domain that is too large for memory, before anything is allocated.
-
-    Raises:
-        ModelTooLargeError: The estimate is above what may be used.
-
-    Example:
-        >>> from hedgerow.attribute import IntegerRange
-        >>> check_fits(Domain((IntegerRange("a", 0, 1023),)))
-    """
-    memory.check(domain.size, required_bytes(domain, copies))
-
 
 # Slices that are quick to pass over are kept: making one takes about as long.
 _SLICE_KEPT = 2**10

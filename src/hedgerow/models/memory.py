@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hedgerow.domain import Domain
 from hedgerow.errors import ModelTooLargeError
 from hedgerow.memory import available_bytes
 
@@ -22,21 +23,34 @@ def usable_bytes() -> int:
     return int(SHARE * available_bytes())
 
 
-def check(cells: int, required: int) -> None:
-    """Refuse what would not fit, before it is allocated.
+def required_bytes(domain: Domain, copies: int) -> int:
+    """Memory of a run that holds so many arrays over all cells at once, exact however large.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> required_bytes(Domain((IntegerRange("a", 0, 1023),)), copies=2)
+        16384
+    """
+    return 8 * copies * domain.size
+
+
+def check_fits(domain: Domain, copies: int) -> None:
+    """Refuse a domain that is too large for memory, before anything is allocated.
 
     Args:
-        cells: Number of cells of the domain.
-        required: Bytes that the run needs.
+        domain: Whose cells a hypothesis would hold.
+        copies: Arrays over all cells that are held at once.
 
     Raises:
         ModelTooLargeError: More than ``SHARE`` of the available memory is required.
 
     Example:
-        >>> check(cells=8, required=64)
+        >>> from hedgerow.attribute import IntegerRange
+        >>> check_fits(Domain((IntegerRange("a", 0, 1023),)), copies=2)
     """
+    required = required_bytes(domain, copies)
     if required <= _ALWAYS_FITS:
         return
     usable = usable_bytes()
     if required > usable:
-        raise ModelTooLargeError(cells=cells, required_bytes=required, available_bytes=usable)
+        raise ModelTooLargeError(cells=domain.size, required_bytes=required, available_bytes=usable)
