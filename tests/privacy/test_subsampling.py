@@ -165,6 +165,8 @@ def test_answers_of_a_sample_are_refused() -> None:
     for ask in (
         lambda: curator.measure(Marginal(BIT, ("a",)), 0.1),
         lambda: curator.workload_error(CELLS, np.zeros(2), 0.1),
+        lambda: curator.select(CELLS, np.zeros(2), 0.1),
+        lambda: curator.select_database(CELLS, np.zeros((1, 2)), 0.1),
         lambda: curator.watch(SparseVector(threshold_scale=9.0, test_scale=9.0, sensitivity=1.0)),
     ):
         with pytest.raises(ConfigError, match="DualQuery alone"):

@@ -224,6 +224,7 @@ class Curator:
             QueryError: No candidate is eligible, or an array does not fit the workload.
             ConfigError: The charge is not positive or the law does not fit the budget.
         """
+        self._check_whole()
         self._check_domain(workload.domain)
         places = _places(workload, eligible)
         units = EqualUnits.of(workload, self.neighbours)
@@ -343,6 +344,7 @@ class Curator:
             QueryError: A candidate is a whole marginal, or the answers do not fit the workload.
             ConfigError: The charge is not positive.
         """
+        self._check_whole()
         self._check_domain(workload.domain)
         public = public_databases(workload, answers)
         sensitivity = database_sensitivity(workload, self.neighbours)
@@ -421,7 +423,7 @@ class Curator:
     def _check_whole(self) -> None:
         if isinstance(self.__budget, Subsampled):
             raise ConfigError(
-                "noisy answers of a sample are not those of the table",
+                "noisy answers and choices of a sample are not those of the table",
                 remedy="use a budget for a sample with DualQuery alone",
             )
 
