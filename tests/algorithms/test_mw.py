@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.bounds import Step
 from hedgerow.algorithms.mw import MultiplicativeWeights
 from hedgerow.attribute import IntegerRange
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models.histogram import Histogram
+from hedgerow.models.steps import Step
 from hedgerow.queries.query import Floats
 from hedgerow.queries.workload import Workload
 from tests.reference.dense_tables import DenseTables

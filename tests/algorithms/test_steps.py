@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.bounds import Step
 from hedgerow.algorithms.steps import (
     cell_steps,
     clipped,
@@ -16,6 +15,7 @@ from hedgerow.algorithms.steps import (
 )
 from hedgerow.attribute import IntegerRange
 from hedgerow.domain import Domain
+from hedgerow.models.steps import Step
 from hedgerow.queries.query import Explicit, Floats, Marginal, Parity
 
 DOMAIN = Domain((IntegerRange("x", 0, 6),))

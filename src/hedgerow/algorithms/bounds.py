@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import final
 
 from hedgerow.errors import ConfigError
-
-Step = Literal["source", "sharp"]
-"""Size of a multiplicative-weights step: the papers', or the one that is optimal for Hoeffding's lemma."""
+from hedgerow.models.steps import Step
 
 BETA = 0.05
 """Default probability that a bound may fail."""

@@ -16,10 +16,10 @@ from typing import Literal, final
 import numpy as np
 
 from hedgerow.algorithms.averaging import Averager
-from hedgerow.algorithms.bounds import Step
 from hedgerow.algorithms.steps import exponent_of, guaranteed_drop, potential_drop, take_step
 from hedgerow.errors import ConfigError
 from hedgerow.models.histogram import Histogram
+from hedgerow.models.steps import Step
 from hedgerow.queries.query import Floats, Tables
 from hedgerow.queries.workload import Workload
 

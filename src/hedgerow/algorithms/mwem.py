@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from hedgerow.algorithms.algorithm import open_curator, plain_parameters
-from hedgerow.algorithms.bounds import Step
 from hedgerow.algorithms.mw import Output
 from hedgerow.algorithms.progress import ProgressCallback
 from hedgerow.algorithms.rounds import check_rounds
 from hedgerow.errors import ConfigError
 from hedgerow.models.refit import Proximal, Refit
+from hedgerow.models.steps import Step
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.queries.measurement import NoiseKind
 from hedgerow.queries.workload import Workload

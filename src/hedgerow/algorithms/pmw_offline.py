@@ -30,7 +30,7 @@ from hedgerow.algorithms.algorithm import (
     open_curator,
     plain_parameters,
 )
-from hedgerow.algorithms.bounds import BETA, Step
+from hedgerow.algorithms.bounds import BETA
 from hedgerow.algorithms.outline import Outline
 from hedgerow.algorithms.pmw_offline_parameters import Setting, alpha_of, check_budget, step_length
 from hedgerow.algorithms.pmw_offline_promise import Scale, choose
@@ -39,6 +39,7 @@ from hedgerow.algorithms.schedule import Charges
 from hedgerow.errors import ConfigError
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.memory import check_fits
+from hedgerow.models.steps import Step
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.queries.measurement import Measurement, NoiseKind
 from hedgerow.queries.query import LinearQuery

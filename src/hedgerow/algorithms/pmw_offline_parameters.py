@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from hedgerow.algorithms.bounds import Step
 from hedgerow.algorithms.schedule import RoundCharge
 from hedgerow.errors import ConfigError
+from hedgerow.models.steps import Step
 from hedgerow.privacy.budget import ApproxDP, Budget, Regime
 from hedgerow.privacy.charging import bounded_range_rho, check_amount, pure_rho
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hedgerow.algorithms.bounds import Step, Task
+from hedgerow.algorithms.bounds import Task
 from hedgerow.algorithms.schedule import bound_of, expected_noise, round_charge, task_of
 from hedgerow.errors import ConfigError
+from hedgerow.models.steps import Step
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.queries.explicit import ExplicitMatrix
 from hedgerow.queries.family import Family

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from hedgerow.algorithms.bounds import BETA, Bound, Step, Task, pure_bound, zcdp_bound
+from hedgerow.algorithms.bounds import BETA, Bound, Task, pure_bound, zcdp_bound
+from hedgerow.models.steps import Step
 from hedgerow.privacy.additive_noise import AdditiveNoise, additive_noise
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.privacy.lattice import step_of

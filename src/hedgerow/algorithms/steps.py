@@ -10,16 +10,13 @@ import math
 
 import numpy as np
 
-from hedgerow.algorithms.bounds import Step
 from hedgerow.models.model import Model
+from hedgerow.models.steps import CELL_RATES, Step, query_rate
 from hedgerow.queries.query import Floats, LinearQuery, Measurable
 
 
 def step_size(residual: float, bounds: tuple[float, float], rule: Step) -> float:
-    """Signed eta for one query.
-
-    "source" is ``r / 2`` for queries with ``|q| <= 1`` (others are scaled to that first); "sharp" is ``4 r / w**2``,
-    the step that Hoeffding's lemma favours most.
+    """Signed eta for one query, ``r`` times its rate.
 
     Args:
         residual: r, a fraction.
@@ -30,10 +27,7 @@ def step_size(residual: float, bounds: tuple[float, float], rule: Step) -> float
         >>> step_size(0.25, (0.0, 1.0), "source"), step_size(0.25, (-1.0, 1.0), "sharp")
         (0.125, 0.25)
     """
-    low, high = bounds
-    if rule == "source":
-        return residual / (2.0 * max(1.0, abs(low), abs(high)) ** 2)
-    return 4.0 * residual / (high - low) ** 2 if high > low else 0.0
+    return residual * query_rate(bounds, rule)
 
 
 def cell_steps(residuals: Floats, rule: Step) -> Floats:
@@ -46,7 +40,7 @@ def cell_steps(residuals: Floats, rule: Step) -> Floats:
         >>> cell_steps(np.array([0.5, -0.5]), "sharp")
         array([ 1., -1.])
     """
-    return residuals * (0.5 if rule == "source" else 2.0)
+    return residuals * CELL_RATES[rule]
 
 
 def guaranteed_drop(errors: Floats, noise: Floats, target: Measurable, rule: Step) -> float:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, final
+from typing import final
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.models.grouping import grouped
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.model import Model
-from hedgerow.models.steps import Run, explicit, implicit, runs, stable
+from hedgerow.models.steps import CELL_RATES, Run, Step, explicit, implicit, query_rate, runs, stable
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Floats, LinearQuery
 
@@ -46,7 +46,7 @@ class Sweeps:
     """
 
     sweeps: int = 100
-    step: Literal["source", "sharp"] = "source"
+    step: Step = "source"
     clip: bool = True
 
     def __post_init__(self) -> None:
@@ -74,12 +74,9 @@ class Sweeps:
         return np.clip(fractions, *measured.target.bounds) if self.clip else fractions
 
     def _rate(self, measured: Measurement) -> float:
-        low, high = measured.target.bounds
-        if self.step == "source":
-            return 0.5 / max(1.0, abs(low), abs(high)) ** 2
         if not isinstance(measured.target, LinearQuery):
-            return 2.0
-        return 4.0 / (high - low) ** 2 if high > low else 0.0
+            return CELL_RATES[self.step]
+        return query_rate(measured.target.bounds, self.step)
 
 
 @final

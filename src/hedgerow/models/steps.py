@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Literal, final
 
 import numpy as np
 
@@ -16,6 +16,32 @@ from hedgerow.models.implicit import marginal_step, query_step
 from hedgerow.models.model import Model, SweepsConjunctions
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Conjunction, Floats, LinearQuery, Measurable
+
+Step = Literal["source", "sharp"]
+"""Size of a multiplicative-weights step: the papers', or the one that is optimal for Hoeffding's lemma."""
+
+CELL_RATES: dict[Step, float] = {"source": 0.5, "sharp": 2.0}
+"""``eta / r`` for the cells of a marginal; ``algorithms/steps.py`` says why 2 is the sharp one."""
+
+
+def query_rate(bounds: tuple[float, float], rule: Step) -> float:
+    """``eta / r`` for one query (theory.md section 1).
+
+    "source" is 1/2 for queries with ``|q| <= 1`` (others are scaled to that first); "sharp" is ``4 / w**2``, the step
+    that Hoeffding's lemma favours most.
+
+    Args:
+        bounds: Smallest and largest value of the query.
+        rule: Which step.
+
+    Example:
+        >>> query_rate((0.0, 1.0), "source"), query_rate((-1.0, 1.0), "sharp")
+        (0.5, 1.0)
+    """
+    low, high = bounds
+    if rule == "source":
+        return 0.5 / max(1.0, abs(low), abs(high)) ** 2
+    return 4.0 / (high - low) ** 2 if high > low else 0.0
 
 
 @final
