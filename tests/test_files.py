@@ -56,3 +56,17 @@ def test_reading_the_umask_never_opens_files_to_others(tmp_path: Path, monkeypat
     assert masks
     assert all(mask & before == before for mask in masks)
     assert stat.S_IMODE((tmp_path / "out.txt").stat().st_mode) == 0o666 & ~before
+
+
+def test_a_private_file_and_its_new_name_are_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a power cut an old state of a session must not come back, once answers were shown."""
+    fsync, synced, target = os.fsync, [], tmp_path / "people.session"
+
+    def spied(handle: int) -> None:
+        synced.append((stat.S_ISDIR(os.fstat(handle).st_mode), target.exists()))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", spied)
+    with replacing(target, private=True) as beside:
+        beside.write_text("new")
+    assert synced == [(False, False), (True, True)]

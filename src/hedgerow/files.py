@@ -42,6 +42,8 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
         if not private:
             beside.chmod(0o666 & ~_umask())
         beside.replace(target)
+        if private:  # what it says was spent must outlast a power cut, once answers are shown
+            _to_disk(target.parent)
     finally:
         beside.unlink(missing_ok=True)
 
@@ -75,6 +77,15 @@ def alone_with(path: str | os.PathLike[str]) -> Iterator[bool]:
             yield False
             return
         yield True
+    finally:
+        os.close(handle)
+
+
+def _to_disk(folder: Path) -> None:
+    """Make a change of names in a folder permanent."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
     finally:
         os.close(handle)
 
