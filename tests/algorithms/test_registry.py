@@ -84,7 +84,7 @@ def test_unknown_names_and_options_are_told_with_what_there_is() -> None:
     with pytest.raises(ConfigError, match="did you mean 'gaussian'") as caught:
         entry("gausian")
     assert all(name in caught.value.remedy for name in names())
-    with pytest.raises(ConfigError, match="mwem takes no option alpha") as caught:
+    with pytest.raises(ConfigError, match="mwem takes no option 'alpha'") as caught:
         parse("mwem:alpha=0.1")
     assert "mwem takes rounds" in caught.value.remedy
     with pytest.raises(ConfigError, match="is no option"):

@@ -101,7 +101,7 @@ def test_an_interruption_keeps_the_runs_that_were_over(place: Place, monkeypatch
     ("arguments", "code", "message"),
     [
         (("--mechanisms", "mwme"), 1, "did you mean 'mwem'"),
-        (("--mechanisms", "mwem:alpha=1"), 1, "mwem takes no option alpha"),
+        (("--mechanisms", "mwem:alpha=1"), 1, "mwem takes no option 'alpha'"),
         (("--mechanisms", ","), 1, "no mechanism is named"),
         (("--plot", "c.png"), 1, ".svg"),
         (("--html", "c.pdf"), 1, ".html"),

@@ -38,6 +38,16 @@ def test_the_release_lies_beside_the_records_unless_said_otherwise(place: Place)
     assert set(records.column("age").to_pylist()) <= set(range(20, 26))
 
 
+@pytest.mark.parametrize("mechanism", ["dual-query", "gaussian"])
+def test_records_that_repeat_a_few_are_announced(place: Place, mechanism: str) -> None:
+    result = place.synth("--delta", 1e-6, "--mechanism", mechanism, "--workload", "marginals:2")
+    assert result.exit_code == 0, result.output
+    distinct = len(set((place / "out.csv").read_text().splitlines()[1:]))
+    announced = re.search(r"synthetic records from ([\d,]+) distinct", result.stdout)
+    assert (announced is None) is (mechanism == "gaussian")
+    assert announced is None or int(announced[1].replace(",", "")) == distinct
+
+
 def test_parquet_and_weights_come_in(place: Place) -> None:
     table = pyarrow.csv.read_csv(
         place / "people.csv", convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True)

@@ -76,6 +76,8 @@ def test_the_error_in_words_agrees_with_the_figures() -> None:
     assert "times what one record can change" in error_sentence(mixed)
     single = make_release(PureDP(1.0, "replace"), 0, workload="marginals:age")
     assert "the error of the released model on the marginal" in error_sentence(single)
+    cells = make_release(PureDP(1.0, "replace"), 0, workload="cells:2")
+    assert f"{cells.workload.n_queries} queries of the workload" in error_sentence(cells)
     summary = summary_of(release)
     assert summary["error"]["maximum_bound"] == release.error.maximum_bound(0.95)
     assert summary_of(make_release(PureDP(1.0), 0, error=False))["error"] is None

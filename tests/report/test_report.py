@@ -171,11 +171,16 @@ def test_what_a_release_says_beyond_its_workload_depends_on_its_kind(
 ) -> None:
     import dataclasses
 
-    few = dataclasses.replace(
-        release, model=Empirical(release.domain, release.total, np.zeros((3, len(release.domain)), dtype=int))
-    )
+    codes = np.zeros((3, len(release.domain)), dtype=int)
+    one = dataclasses.replace(release, model=Empirical(release.domain, release.total, codes))
+    codes[2, 0] = 1
+    two = dataclasses.replace(release, model=Empirical(release.domain, release.total, codes))
     flat = dataclasses.replace(release, model=Histogram(release.domain, release.total))
-    for kind, words in ((few, "an accident of the few"), (flat, "flattest distribution")):
+    for kind, words in (
+        (one, "an accident of the one record that"),
+        (two, "an accident of the 2 distinct records that"),
+        (flat, "flattest distribution"),
+    ):
         made = kind
         if stored:
             kind.save(tmp_path / "r.release")

@@ -62,7 +62,7 @@ def _check_binary(workload: Workload) -> None:
         if domain[name].size != 2:
             raise ConfigError(
                 f"Fourier coefficients are for attributes with 2 codes; {name!r} has {domain[name].size}",
-                remedy="put its values into two bins, leave it out of the workload, or use IndependentNoise or MWEM",
+                remedy="put its values into two bins, leave it out of the workload, or take mwem, laplace or gaussian",
             )
 
 

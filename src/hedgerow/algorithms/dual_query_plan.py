@@ -117,5 +117,6 @@ def _promise(play: Parameters, game: Game, alpha: float, bound: float, beta: flo
     )
     if bound >= 1.0:
         text = f"none: the smallest alpha that this budget pays for is {alpha:.3g}; the release estimates its own error"
-    expected = f"largest errors near {predicted_error(play, game):.2g} of the records: a rule of thumb, no theorem"
+    near = f"{predicted_error(play, game):.2g} of the records"
+    expected = f"largest errors of single queries near {near}: a rule of thumb, no theorem"
     return [("bound", text), *([("expect", expected)] if play.rule == "practical" else [])]

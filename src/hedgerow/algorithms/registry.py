@@ -5,7 +5,7 @@ The one home of these names: ``--mechanism``, ``hedgerow compare`` and the docum
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -63,14 +63,14 @@ class Entry:
             >>> entry("laplace").make({"alpha": 0.1})
             Traceback (most recent call last):
                 ...
-            hedgerow.errors.ConfigError: laplace takes no option alpha
-              Remedy: leave it out; laplace takes by and error_share
+            hedgerow.errors.ConfigError: laplace takes no option 'alpha'
+              Remedy: leave it out; laplace takes by, error_share
         """
         given = dict(options or {})
+        takes = f"leave it out; {self.name} takes {', '.join(self.options) or 'none'}"
         for option in given:
             if option not in self.options:
-                takes = f"{self.name} takes {' and '.join(self.options) or 'none'}"
-                raise ConfigError(f"{self.name} takes no option {option}", remedy=f"leave it out; {takes}")
+                raise ConfigError(f"{self.name} takes no option {option!r}{_hint(option, self.options)}", remedy=takes)
         configuration = getattr(import_module(f"hedgerow.algorithms.{self.module}"), self.configuration)
         return cast("Algorithm", configuration(**{**dict(self.fixed), **given}))
 
@@ -158,9 +158,13 @@ def entry(name: str) -> Entry:
     for each in ENTRIES:
         if each.name == name:
             return each
-    close = get_close_matches(name, names(), n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise ConfigError(f"there is no mechanism {name!r}{hint}", remedy=f"the mechanisms are: {', '.join(names())}")
+    remedy = f"the mechanisms are: {', '.join(names())}"
+    raise ConfigError(f"there is no mechanism {name!r}{_hint(name, names())}", remedy=remedy)
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    close = get_close_matches(name, known, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def parse(text: str) -> Algorithm:

@@ -219,12 +219,13 @@ def _write(output: Output, files: _Files, release: Release, records: int | None,
 
 def _tell(output: Output, files: _Files, release: Release, n_records: int, exact: ExactErrors | None) -> None:
     """The result, for people and for programs."""
-    from hedgerow.release.words import error_sentence, summary_of
+    from hedgerow.release.words import distinct_records, error_sentence, summary_of
 
     for name, path in (("records", files.records), ("release", files.release), ("report", files.report)):
         if path is not None:
             output.say(f"{name:8} {path}")
-    output.say(f"drawn    {n_records:,} synthetic records")
+    distinct = distinct_records(release)
+    output.say(f"drawn    {n_records:,} synthetic records{'' if distinct is None else _copies(distinct)}")
     output.say(f"spent    {release.spent:.6g} of {release.budget.limit:.6g} {release.budget.unit}")
     output.tell(release.guarantee())
     summary = summary_of(release)
@@ -239,7 +240,11 @@ def _tell(output: Output, files: _Files, release: Release, n_records: int, exact
     paths = {"records": str(files.records), "release": str(files.release)}
     if files.report is not None:
         paths["report"] = str(files.report)
-    output.result({**summary, "n_records": n_records, "files": paths})
+    output.result({**summary, "n_records": n_records, "distinct_records": distinct, "files": paths})
+
+
+def _copies(distinct: int) -> str:
+    return f" from {distinct:,} distinct {'ones' if distinct > 1 else 'one'}"
 
 
 @contextmanager

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from hedgerow.models.empirical import Empirical
 from hedgerow.privacy.workload_error import WorkloadError
 from hedgerow.queries.marginal import Marginals
+from hedgerow.release.model_format import StoredModel
 from hedgerow.release.release import Release
 
 
@@ -69,6 +73,15 @@ def error_sentence(release: Release, confidence: float = 0.95) -> str:
     )
 
 
+def distinct_records(release: Release) -> int | None:
+    """How many distinct records the released model is made of; None for a distribution over all cells.
+
+    Records drawn from such a release are copies of these.
+    """
+    model = release.model.model if isinstance(release.model, StoredModel) else release.model
+    return len(np.unique(model.codes, axis=0)) if isinstance(model, Empirical) else None
+
+
 def _amount(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000.0 else f"{value:.4g}"
 
@@ -85,12 +98,17 @@ def _all_marginals(release: Release) -> bool:
 
 def _things_of(release: Release) -> str:
     count = release.workload.n_candidates
-    thing = "marginal" if _all_marginals(release) else "candidate"
-    return f"the {thing} of the workload" if count == 1 else f"the {count:,} {thing}s of the workload"
+    if _all_marginals(release):
+        one, many = "marginal", "marginals"
+    elif count == release.workload.n_queries:
+        one, many = "query", "queries"
+    else:
+        one, many = "candidate", "candidates"
+    return f"the {one} of the workload" if count == 1 else f"the {count:,} {many} of the workload"
 
 
 def _unit_of(release: Release) -> str:
     if _all_marginals(release):
-        return "records, counted cell by cell and added up"
+        return "records, counted cell by cell and added up, a misplaced record twice"
     mixed = release.error is not None and release.error.unit is None
     return "times what one record can change" if mixed else "records"

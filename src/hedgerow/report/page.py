@@ -15,12 +15,10 @@ import numpy as np
 from hedgerow.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.errors import MissingExtraError, ReleaseError
 from hedgerow.files import replacing
-from hedgerow.models.empirical import Empirical
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Conjunction, Floats
 from hedgerow.release import Release
-from hedgerow.release.model_format import StoredModel
-from hedgerow.release.words import error_sentence
+from hedgerow.release.words import distinct_records, error_sentence
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -94,7 +92,7 @@ def render_report(release: Release, *, exact: ExactErrors | None = None) -> str:
         fit=Markup(fit_plot([look.ratio for look in looks])) if looks else "",
         marginals=list(_marginals(release)),
         attributes=[(attribute, _described(attribute)) for attribute in release.domain],
-        few_records=_is_of_records(release),
+        distinct_records=distinct_records(release),
         confidence=CONFIDENCE,
     )
 
@@ -116,12 +114,6 @@ def page_template(name: str) -> Template:
     folder = Path(__file__).parent
     environment.globals["css"] = Markup((folder / "page.css").read_text(encoding="utf-8"))
     return environment.from_string((folder / name).read_text(encoding="utf-8"))
-
-
-def _is_of_records(release: Release) -> bool:
-    """Whether the release is a few records rather than a distribution over all cells."""
-    model = release.model
-    return isinstance(model.model if isinstance(model, StoredModel) else model, Empirical)
 
 
 def _stamps(release: Release, exact: ExactErrors | None) -> list[str]:
