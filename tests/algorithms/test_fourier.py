@@ -344,7 +344,7 @@ def test_many_overlapping_marginals_are_cheaper_by_coefficients() -> None:
 
 def test_attributes_with_more_values_are_refused_by_name() -> None:
     domain = Domain((IntegerRange("a", 0, 1), IntegerRange("age", 0, 9)))
-    with pytest.raises(ConfigError, match=r"'age' has 10\n.*two bins.*MWEM"):
+    with pytest.raises(ConfigError, match=r"'age' has 10\n.*two bins.*mwem"):
         FourierMeasurement().check(Workload.marginals(domain, 2), PureDP(1.0).regime)
     with pytest.raises(ConfigError, match="'age' has 10"):
         FourierMeasurement().plan(Workload.marginals(domain, 1), PureDP(1.0), 1.0)
