@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -28,6 +28,7 @@ from hedgerow.privacy.noise import SeededNoise
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
+from tests.algorithms.whole_runs import losses
 from tests.privacy.laws import exponential_log_law
 from tests.privacy.mutants import (
     LawNoise,
@@ -36,7 +37,7 @@ from tests.privacy.mutants import (
     exponent_without_the_half,
     killed,
 )
-from tests.privacy.replay import ExplodingNoise, Run, log_likelihood, record
+from tests.privacy.replay import ExplodingNoise
 from tests.privacy.tables import DenseCounts, binary, histograms, neighbours_of
 from tests.reference.dense_tables import DenseTables
 
@@ -157,23 +158,6 @@ VARIANTS = {
     "mixed": (SmallDB(size=2, total_share=0.3), WORKLOADS["mixed"]),
     "explicit": (SmallDB(size=3), WORKLOADS["explicit"]),
 }
-
-
-def run_of(config: SmallDB, workload: Workload, budget: Budget) -> Run:
-    return lambda source, noise: config.run(source, workload, budget, noise=noise)
-
-
-def losses(config: SmallDB, workload: Workload, budget: Budget, seeds: range) -> Iterator[float]:
-    """Exact privacy losses of recorded transcripts, for all neighbours of three tables."""
-    run = run_of(config, workload, budget)
-    for histogram in ([5, 0, 0, 0], [0, 0, 0, 1], [0, 1, 2, 0]):
-        source = DenseCounts(workload.domain, histogram)
-        for seed in seeds:
-            transcript = record(run, source, seed)
-            here = log_likelihood(run, source, transcript)
-            yield from (
-                here - log_likelihood(run, near, transcript) for near in neighbours_of(source, budget.neighbours)
-            )
 
 
 def no_transcript_loses_more(name: str, relation: Neighbours, seeds: range) -> None:
@@ -317,7 +301,9 @@ def test_too_many_databases_are_refused_with_their_number() -> None:
         ConfigError, match=r"there are 1,140 databases of 17 records over 4 cells.*max_candidates = 1,000"
     ):
         SmallDB(alpha=0.25, max_candidates=1_000).check(WORKLOADS["cells"], PureDP(1.0).regime)
-    with pytest.raises(ConfigError, match=r"at most 16 records can be enumerated, for which alpha must pass 0\.255"):
+    with pytest.raises(
+        ConfigError, match=r"databases of up to 16 records can be enumerated, for which alpha must pass 0\.255"
+    ):
         SmallDB(alpha=0.25, max_candidates=1_000).check(WORKLOADS["cells"], PureDP(1.0).regime)
     SmallDB(alpha=0.256, max_candidates=1_000).check(WORKLOADS["cells"], PureDP(1.0).regime)
 
@@ -346,7 +332,7 @@ def test_a_line_of_two_cells_is_enumerated_as_far_as_memory_goes() -> None:
     workload = Workload.conjunctions(binary(1), ["a = 0"])
     chosen = SmallDB().plan(workload, PureDP(1.0, REPLACE), 10**9).facts
     assert chosen["databases"] == chosen["size"] + 1 == math.isqrt(2**25) + 1
-    with pytest.raises(ConfigError, match="at most 5,792 records can be enumerated"):
+    with pytest.raises(ConfigError, match="databases of up to 5,792 records can be enumerated"):
         SmallDB(size=6_000).check(workload, PureDP(1.0).regime)
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from hedgerow.algorithms.dual_query_accounting import ANY_ZCDP, BOUNDED_ZCDP, HETEROGENEOUS, PAPER, PURE, Accounting
+from hedgerow.algorithms.dual_query_accounting import (
+    ANY_ZCDP,
+    BOUNDED_ZCDP,
+    HETEROGENEOUS,
+    PAPER,
+    PURE,
+    TIGHT_ZCDP,
+    Accounting,
+)
 from hedgerow.algorithms.dual_query_parameters import Game, Parameters, predicted_error, smallest_alpha
 from hedgerow.algorithms.dual_query_session import beta_of, choose, delta_of, outside_error
 from hedgerow.algorithms.outline import Outline
@@ -103,9 +111,10 @@ def _composition(cost: Accounting) -> tuple[tuple[str, str], ...]:
         HETEROGENEOUS: "heterogeneous",
         ANY_ZCDP: "zCDP",
         BOUNDED_ZCDP: "zCDP of bounded range",
+        TIGHT_ZCDP: "zCDP of bounded range at its tightest",
     }
     others = ", ".join(f"{words} {found[name]:.4g}" for name, words in text.items() if name != cost.best)
-    best = f"epsilon {found[cost.best]:.4g} at delta {cost.delta:.3g} for the rounds, by {cost.best}"
+    best = f"the rounds alone: epsilon {found[cost.best]:.4g} with delta {cost.delta:.3g}, by {text[cost.best]}"
     return ("costs", best), ("", f"by other compositions: {others}")
 
 

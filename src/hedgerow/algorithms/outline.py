@@ -95,3 +95,17 @@ def charges_line(limit: float, unit: str, shares: Mapping[str, float]) -> tuple[
         ('charges', '1 epsilon: number of records 0.02, rounds 0.98')
     """
     return "charges", f"{limit:.6g} {unit}: " + ", ".join(f"{what} {amount:.4g}" for what, amount in shares.items())
+
+
+def says_nothing(bound: float, largest: float) -> str:
+    """What a plan adds to a bound that no error can pass in any case.
+
+    Args:
+        bound: On an error.
+        largest: What an error can be at most.
+
+    Example:
+        >>> says_nothing(1200.0, 1000.0), says_nothing(12.0, 1000.0)
+        ('; that says nothing', '')
+    """
+    return "; that says nothing" if bound >= largest else ""

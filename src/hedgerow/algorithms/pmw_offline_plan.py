@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict
 
-from hedgerow.algorithms.outline import Outline, charges_line, memory_line
+from hedgerow.algorithms.outline import Outline, charges_line, memory_line, says_nothing
 from hedgerow.algorithms.pmw_offline_parameters import Setting
 from hedgerow.algorithms.schedule import Charges
 from hedgerow.domain import Domain
@@ -43,11 +43,12 @@ def _told(setting: Setting, charges: Charges, budget: Budget) -> tuple[tuple[str
     """Rounds, noise and promise in sentences."""
     each, alpha, unit = setting.charge, setting.alpha, budget.unit
     rounds = setting.rounds * (each.selection + each.measurement)
+    near = f"{2 * alpha:.3g} of the records"
     shares = {"number of records": charges.total, "rounds at most": rounds, "error estimate": charges.error}
     return (
         ("rounds", f"at most {setting.rounds:,}, each {each.selection:.3g} + {each.measurement:.3g} {unit}"),
         charges_line(budget.limit, unit, shares),
-        ("alpha", f"{alpha:.4g}; a run stops when a noisy answer is within {2 * alpha:.3g} of the hypothesis"),
+        ("alpha", f"{alpha:.4g}; a run stops when hypothesis and noisy answer differ by {near} or less"),
         ("records", f"{math.ceil(setting.required):,} needed for the promise, {setting.total:,.0f} given"),
         ("bound", _bound(setting)),
     )
@@ -57,8 +58,7 @@ def _bound(setting: Setting) -> str:
     if not setting.promised:
         return "none: there are too few records for the theorem; the release estimates its own error"
     alpha = setting.alpha
-    says_nothing = "; that says nothing" if 4 * alpha >= 1.0 else ""
     return (
         f"every answer, as a fraction of the records, within {4 * alpha:.3g} of its query's width (if all rounds are "
-        f"used: {alpha:.3g}), except with probability {setting.failure:g}{says_nothing}"
+        f"used: {alpha:.3g}), except with probability {setting.failure:g}{says_nothing(4 * alpha, 1.0)}"
     )

@@ -42,7 +42,7 @@ from hedgerow.algorithms.enumeration import (
 from hedgerow.algorithms.outline import Outline
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.schedule import Charges
-from hedgerow.algorithms.small_db_bound import choice_scale, outline
+from hedgerow.algorithms.small_db_bound import choice_scale, outline, records
 from hedgerow.errors import ConfigError
 from hedgerow.models.empirical import Empirical
 from hedgerow.privacy.budget import Budget, Regime
@@ -128,14 +128,14 @@ class SmallDB:
         cells, size = workload.domain.size, self.smallest_size(workload)
         if not at_most(self.max_candidates, cells, size):
             raise ConfigError(
-                f"there are {number_of(cells, size)} databases of {size:,} records over {human(cells)} cells, "
+                f"there are {number_of(cells, size)} databases of {records(size)} over {human(cells)} cells, "
                 f"more than max_candidates = {self.max_candidates:,}",
                 remedy=self._remedy(workload),
             )
         number = n_databases(cells, size)
         if number * max(workload.n_queries, size) > LARGEST_MATRIX:
             raise ConfigError(
-                f"{number:,} databases of {size:,} records with {workload.n_queries:,} answers each are too many",
+                f"{number:,} databases of {records(size)} with {workload.n_queries:,} answers each are too many",
                 remedy=self._remedy(workload),
             )
 
@@ -143,10 +143,9 @@ class SmallDB:
         if (size := self._largest_size(workload)) == 0:
             return "SmallDB is for tiny domains: name fewer attributes, coarsen them, or use MWEM"
         reached = error_of_size(workload, size)
-        return (
-            f"at most {size:,} records can be enumerated, for which alpha must pass {reached:.3g}; "
-            "name fewer attributes, or use MWEM"
-        )
+        least = f"alpha must pass {reached:.3g}" if reached < 1.0 else "no alpha below 1 will do"
+        enumerated = f"databases of up to {records(size)} can be enumerated, for which {least}"
+        return f"{enumerated}; name fewer attributes, or use MWEM"
 
     def smallest_size(self, workload: Workload) -> int:
         """The number of records that is asked for; 1 where it is chosen among all that can be enumerated."""

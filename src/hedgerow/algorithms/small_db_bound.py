@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from hedgerow.algorithms.enumeration import error_of_size, n_databases
-from hedgerow.algorithms.outline import Outline, charges_line, memory_line
+from hedgerow.algorithms.outline import Outline, charges_line, memory_line, says_nothing
 from hedgerow.algorithms.schedule import Charges, total_error
 from hedgerow.models.memory import usable_bytes
 from hedgerow.privacy.budget import Budget
@@ -88,11 +88,13 @@ def outline(
     needed = 8 * (number * (4 * workload.n_queries + size) + cells * workload.n_queries)
     available = usable_bytes()
     shares = {"number of records": charges.total, "selection": charges.rounds, "error estimate": charges.error}
+    width = max(high - low for low, high in (family.bounds for family in workload.families))
+    kept, nothing = records(size), says_nothing(bound, width * total)
     text = (
-        memory_line(needed, available, f"{number:,} databases of {size:,} records over {cells:,} cells"),
+        memory_line(needed, available, f"{number:,} databases of {kept} over {cells:,} cells"),
         charges_line(budget.limit, budget.unit, shares),
-        ("bound", f"no query errs by more than {bound:,.0f} counts, except with probability {failure:.3g}"),
-        ("", f"of which {best:,.0f} for having {size:,} records only, and {choice:,.0f} for choosing privately"),
+        ("bound", f"no query errs by more than {bound:,.0f} counts, except with probability {failure:.3g}{nothing}"),
+        ("", f"of which {best:,.0f} for having {kept} only, and {choice:,.0f} for choosing privately"),
     )
     facts = {
         "size": size,
@@ -105,3 +107,13 @@ def outline(
         "failure": failure,
     }
     return Outline(text, facts, needed, available)
+
+
+def records(size: int) -> str:
+    """So many records, for people.
+
+    Example:
+        >>> records(1), records(1200)
+        ('1 record', '1,200 records')
+    """
+    return f"{size:,} record{'s' if size != 1 else ''}"
