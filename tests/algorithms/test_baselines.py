@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -28,8 +27,9 @@ from hedgerow.queries.measurement import NoiseKind
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
+from tests.algorithms.whole_runs import losses, run_of
 from tests.privacy.mutants import Mutant, killed
-from tests.privacy.replay import ReplayNoise, Run, log_likelihood, record
+from tests.privacy.replay import ReplayNoise, log_likelihood, record
 from tests.privacy.tables import DenseCounts, binary, neighbours_of
 from tests.reference.dense_tables import DenseTables
 
@@ -45,23 +45,6 @@ VARIANTS = {
     "not fitted": (IndependentNoise(fit=None), MIXED),
     "no error estimate": (IndependentNoise(error_share=0.0, total_share=0.3), Workload.conjunctions(PAIR, ["a = 0"])),
 }
-
-
-def run_of(config: IndependentNoise, workload: Workload, budget: Budget) -> Run:
-    return lambda source, noise: config.run(source, workload, budget, noise=noise)
-
-
-def losses(config: IndependentNoise, workload: Workload, budget: Budget, seeds: range) -> Iterator[float]:
-    """Exact privacy losses of recorded transcripts, for all neighbours of three tables."""
-    run, cells = run_of(config, workload, budget), workload.domain.size
-    for histogram in ([5] + [0] * (cells - 1), [0] * (cells - 1) + [1], np.arange(cells) % 3):
-        source = DenseCounts(workload.domain, histogram)
-        for seed in seeds:
-            transcript = record(run, source, seed)
-            here = log_likelihood(run, source, transcript)
-            yield from (
-                here - log_likelihood(run, near, transcript) for near in neighbours_of(source, budget.neighbours)
-            )
 
 
 def no_transcript_loses_more(name: str, relation: Neighbours, seeds: range, *, least: float = 0.0) -> None:

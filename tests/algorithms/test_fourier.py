@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
@@ -25,8 +24,9 @@ from hedgerow.queries.measurement import Measurement, NoiseKind
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
+from tests.algorithms.whole_runs import losses, run_of
 from tests.privacy.mutants import Mutant, delta_1_for_parities_under_replace, killed, laplace_scale_off_by_two
-from tests.privacy.replay import ReplayNoise, Run, log_likelihood, record
+from tests.privacy.replay import ReplayNoise, record
 from tests.privacy.tables import DenseCounts, binary, neighbours_of
 from tests.reference.dense_tables import DenseTables
 
@@ -198,23 +198,6 @@ VARIANTS = {
     "not fitted": (FourierMeasurement(fit=None), MARGINALS),
     "one attribute": (FourierMeasurement(error_share=0.0), Workload.marginals(binary(1), 1)),
 }
-
-
-def run_of(config: FourierMeasurement, workload: Workload, budget: Budget) -> Run:
-    return lambda source, noise: config.run(source, workload, budget, noise=noise)
-
-
-def losses(config: FourierMeasurement, workload: Workload, budget: Budget, seeds: range) -> Iterator[float]:
-    """Exact privacy losses of recorded transcripts, for all neighbours of three tables."""
-    run, cells = run_of(config, workload, budget), workload.domain.size
-    for histogram in ([5] + [0] * (cells - 1), [0] * (cells - 1) + [1], np.arange(cells) % 3):
-        source = DenseCounts(workload.domain, histogram)
-        for seed in seeds:
-            transcript = record(run, source, seed)
-            here = log_likelihood(run, source, transcript)
-            yield from (
-                here - log_likelihood(run, near, transcript) for near in neighbours_of(source, budget.neighbours)
-            )
 
 
 def no_transcript_loses_more(name: str, relation: Neighbours, seeds: range, *, least: float = 0.0) -> None:

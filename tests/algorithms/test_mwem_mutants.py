@@ -21,6 +21,7 @@ from hedgerow.privacy.noise import NoiseSource
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
+from tests.algorithms.whole_runs import exactly, losses_stay_below_the_charge
 from tests.privacy.mutants import (
     Mutant,
     delta_1_for_marginals_under_replace,
@@ -31,7 +32,7 @@ from tests.privacy.mutants import (
     laplace_scale_off_by_two,
 )
 from tests.privacy.replay import ReplayNoise, record
-from tests.privacy.tables import DenseCounts, binary, neighbours_of
+from tests.privacy.tables import DenseCounts, binary
 
 DOMAIN = binary(2)
 CELLS = Workload.marginals(DOMAIN, 2, whole=False)
@@ -56,30 +57,6 @@ class Case:
         return self.config.run(source, self.workload, PureDP(2.0, self.relation), noise=noise)
 
 
-def public_part(release: Release) -> np.ndarray:
-    """What a release shows, as numbers: the hypothesis, the total, the charges and what was measured."""
-    cells = release.model.marginals([release.domain.names])[0].reshape(-1)
-    values = [measured.values for measured in release.measurements]
-    charges = [event.charge for event in release.events]
-    return np.concatenate([cells, [release.total], charges, *values])
-
-
-def losses_stay_below_the_charge(case: Case) -> None:
-    """On every neighbour the same transcript gives the same release, at a loss of at most what the ledger says."""
-    source = DenseCounts(DOMAIN, case.histogram)
-    for seed in range(case.seeds):
-        transcript = record(case.run, source, seed)
-        here = ReplayNoise(transcript)
-        release = case.run(source, here)
-        spent = sum(event.charge for event in release.events)
-        assert spent <= 2.0
-        for neighbour in neighbours_of(source, case.relation):
-            there = ReplayNoise(transcript)
-            assert np.array_equal(public_part(case.run(neighbour, there)), public_part(release))
-            assert there.finished
-            assert abs(here.log_probability - there.log_probability) <= spent + 1e-9
-
-
 def every_draw_is_charged(case: Case) -> None:
     """As many draws as charged events, and the whole budget in the ledger (closed form of theory.md section 2)."""
     source = DenseCounts(DOMAIN, case.histogram)
@@ -88,11 +65,6 @@ def every_draw_is_charged(case: Case) -> None:
         events = case.run(source, ReplayNoise(transcript)).events
         assert len(transcript) == sum(event.charge > 0 for event in events)
         assert sum(event.charge for event in events) == pytest.approx(2.0, abs=1e-9)
-
-
-def exactly(self: Any) -> Any:
-    """The exact answers, which no algorithm can reach; the bugs below do."""
-    return self.curator._exact_answers(self.workload)
 
 
 def best_iterate_by_true_error(patch: pytest.MonkeyPatch) -> None:
@@ -195,7 +167,9 @@ def both_halves_are_the_whole(patch: pytest.MonkeyPatch) -> None:
 
 
 def losing(case: Case) -> Callable[[], None]:
-    return lambda: losses_stay_below_the_charge(case)
+    return lambda: losses_stay_below_the_charge(
+        case.run, DenseCounts(DOMAIN, case.histogram), case.relation, case.seeds
+    )
 
 
 def charging(case: Case) -> Callable[[], None]:

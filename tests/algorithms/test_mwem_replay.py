@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 import numpy as np
 import pytest
 
 from hedgerow.algorithms.mwem import MWEM
 from hedgerow.models.refit import Sweeps
-from hedgerow.privacy.budget import ZCDP, Budget, PureDP
+from hedgerow.privacy.budget import ZCDP, PureDP
 from hedgerow.privacy.conversion import epsilon_of
 from hedgerow.queries.measurement import NoiseKind
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
-from tests.privacy.replay import Output, Run, log_likelihood, record
+from tests.algorithms.whole_runs import every_transcript, losses, run_of
+from tests.privacy.replay import log_likelihood, record
 from tests.privacy.tables import DenseCounts, binary, neighbours_of
 
 RELATIONS = (Neighbours.ADD_REMOVE, Neighbours.REPLACE)
@@ -44,29 +43,6 @@ VARIANTS = {
     "permute-and-flip": (MWEM(rounds=2, law="permute-and-flip"), CELLS),
     "mostly selection": (MWEM(rounds=2, selection_share=0.9, error_share=0.2, total_share=0.2), WHOLE),
 }
-
-
-def tables(workload: Workload) -> Iterator[DenseCounts]:
-    """All records alike, one record, and a spread; small enough that every record matters."""
-    cells = workload.domain.size
-    yield DenseCounts(workload.domain, [5] + [0] * (cells - 1))
-    yield DenseCounts(workload.domain, [0] * (cells - 1) + [1])
-    yield DenseCounts(workload.domain, np.arange(cells) % 3)
-
-
-def run_of(config: MWEM, workload: Workload, budget: Budget) -> Run:
-    return lambda source, noise: config.run(source, workload, budget, noise=noise)
-
-
-def losses(config: MWEM, workload: Workload, budget: Budget, seeds: range) -> Iterator[float]:
-    """Exact privacy losses of recorded transcripts, for all neighbours."""
-    run = run_of(config, workload, budget)
-    for source in tables(workload):
-        for seed in seeds:
-            transcript = record(run, source, seed)
-            here = log_likelihood(run, source, transcript)
-            for neighbour in neighbours_of(source, budget.neighbours):
-                yield here - log_likelihood(run, neighbour, transcript)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -115,45 +91,6 @@ def test_no_transcript_loses_more_than_epsilon_at_length(name: str, relation: Ne
     for epsilon in (0.1, 8.0):
         worst = max(abs(loss) for loss in losses(config, workload, PureDP(epsilon, relation), range(8)))
         assert worst <= epsilon + 1e-9
-
-
-class Pending(Exception):
-    """An unscripted draw, with every output it may have."""
-
-    def __init__(self, options: list[Output]) -> None:
-        self.options = options
-
-
-class ScriptedNoise:
-    """Returns the outputs of a script; at its end stops the run and says what could come next."""
-
-    secure = False
-
-    def __init__(self, script: tuple[Output, ...]) -> None:
-        self._left = list(script)
-
-    def gaussian(self, values: np.ndarray, sigma: float) -> np.ndarray:
-        width = math.ceil(7 * sigma)
-        return np.asarray(self._next("gaussian", sigma, [values + shift for shift in range(-width, width + 1)]))
-
-    def choose(self, scores: np.ndarray, scale: float) -> int:
-        return int(self._next("choose", scale, list(range(len(scores)))))
-
-    def _next(self, draw: str, scale: float, values: list[Any]) -> Any:
-        if not self._left:
-            raise Pending([Output(draw, scale, value) for value in values])
-        return self._left.pop(0).value
-
-
-def every_transcript(run: Run, source: DenseCounts, script: tuple[Output, ...] = ()) -> Iterator[tuple[Output, ...]]:
-    """All transcripts of a run, but for noise beyond 7 sigma."""
-    try:
-        run(source, ScriptedNoise(script))  # type: ignore[arg-type]
-    except Pending as pending:
-        for output in pending.options:
-            yield from every_transcript(run, source, (*script, output))
-    else:
-        yield script
 
 
 @pytest.mark.parametrize("rounds", [1, 2])

@@ -23,6 +23,7 @@ from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
 from tests.algorithms.offline_pmw_runs import replayed
+from tests.algorithms.whole_runs import exactly, losses_stay_below_the_charge
 from tests.privacy.mutants import (
     Mutant,
     delta_1_for_parities_under_replace,
@@ -32,7 +33,7 @@ from tests.privacy.mutants import (
     laplace_scale_off_by_two,
 )
 from tests.privacy.replay import ReplayNoise, record
-from tests.privacy.tables import DenseCounts, binary, neighbours_of
+from tests.privacy.tables import DenseCounts, binary
 
 DOMAIN = binary(2)
 CELLS = Workload.parse("marginals:2", DOMAIN)
@@ -54,28 +55,6 @@ class Case:
 
     def run(self, source: DenseCounts, noise: NoiseSource) -> Release:
         return self.config.run(source, self.workload, self.budget, noise=noise)
-
-
-def public_part(release: Release) -> np.ndarray:
-    """What a release shows, as numbers: the hypothesis, the total, the charges and what was measured."""
-    cells = release.model.marginals([release.domain.names])[0].reshape(-1)
-    values = [measured.values for measured in release.measurements]
-    charges = [event.charge for event in release.events]
-    return np.concatenate([cells, [release.total], charges, *values])
-
-
-def losses_stay_below_the_charge(case: Case) -> None:
-    """On every neighbour the same transcript gives the same release, at a loss of at most what the ledger says."""
-    source = DenseCounts(DOMAIN, case.histogram)
-    for seed in range(case.seeds):
-        transcript = record(case.run, source, seed)
-        here = ReplayNoise(transcript)
-        release = case.run(source, here)
-        for neighbour in neighbours_of(source, case.budget.neighbours):
-            there = ReplayNoise(transcript)
-            assert np.array_equal(public_part(case.run(neighbour, there)), public_part(release))
-            assert there.finished
-            assert abs(here.log_probability - there.log_probability) <= release.spent + 1e-9
 
 
 def every_draw_is_charged(case: Case) -> None:
@@ -115,11 +94,6 @@ def nothing_is_read_after_the_last_round(case: Case) -> None:
 
 
 # ---- the bugs --------------------------------------------------------------------------------------------------------
-
-
-def exactly(self: Any) -> Any:
-    """The exact answers, which no algorithm can reach; the bugs below do."""
-    return self.curator._exact_answers(self.workload)
 
 
 def answers_with_the_noise_of_one_round(patch: pytest.MonkeyPatch) -> None:
@@ -276,7 +250,9 @@ def halves_of_the_round(patch: pytest.MonkeyPatch) -> None:
 
 
 def losing(case: Case) -> Callable[[], None]:
-    return lambda: losses_stay_below_the_charge(case)
+    return lambda: losses_stay_below_the_charge(
+        case.run, DenseCounts(DOMAIN, case.histogram), case.budget.neighbours, case.seeds
+    )
 
 
 def equal(case: Case) -> Callable[[], None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -18,7 +17,8 @@ from hedgerow.privacy.noise import Floats, Integers
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.algorithms.offline_pmw_runs import gap_of, replayed, run_of
-from tests.privacy.replay import Output, RecordingNoise, Run, log_likelihood, record
+from tests.algorithms.whole_runs import every_transcript
+from tests.privacy.replay import RecordingNoise, log_likelihood, record
 from tests.privacy.tables import DenseCounts, binary, neighbours_of
 from tests.reference.offline_pmw import inner
 
@@ -158,45 +158,6 @@ def test_the_worst_transcripts_lose_much_of_epsilon(config: OfflinePMW, relation
     here = log_likelihood(run, source, noise.transcript)
     losses = [here - log_likelihood(run, there, noise.transcript) for there in neighbours_of(source, relation)]
     assert share * 2.0 < max(map(abs, losses)) <= 2.0 + 1e-9
-
-
-class Pending(Exception):
-    """An unscripted draw, with every output it may have."""
-
-    def __init__(self, options: list[Output]) -> None:
-        self.options = options
-
-
-class ScriptedNoise:
-    """Returns the outputs of a script; at its end stops the run and says what could come next."""
-
-    secure = False
-
-    def __init__(self, script: tuple[Output, ...]) -> None:
-        self._left = list(script)
-
-    def laplace(self, values: Integers, scale: float) -> Integers:
-        width = math.ceil(9 * scale)
-        return np.asarray(self._next("laplace", scale, [values + shift for shift in range(-width, width + 1)]))
-
-    def choose(self, scores: Floats, scale: float) -> int:
-        return int(self._next("choose", scale, list(range(len(scores)))))
-
-    def _next(self, draw: str, scale: float, values: list[Any]) -> Any:
-        if not self._left:
-            raise Pending([Output(draw, scale, value) for value in values])
-        return self._left.pop(0).value
-
-
-def every_transcript(run: Run, source: DenseCounts, script: tuple[Output, ...] = ()) -> Iterator[tuple[Output, ...]]:
-    """All transcripts of a run, but for noise beyond 9 scales."""
-    try:
-        run(source, ScriptedNoise(script))  # type: ignore[arg-type]
-    except Pending as pending:
-        for output in pending.options:
-            yield from every_transcript(run, source, (*script, output))
-    else:
-        yield script
 
 
 @pytest.mark.parametrize("rounds", [1, 2])
