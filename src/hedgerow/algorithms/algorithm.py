@@ -62,6 +62,17 @@ class Algorithm(Protocol):
         ...
 
 
+def check_table(source: Any) -> None:
+    """Refuse what is no private table.
+
+    Raises:
+        ConfigError: It was not read by ``read_table``, nor does it look as if.
+    """
+    if not callable(getattr(source, "total", None)):
+        remedy = "read it with hedgerow.read_table(source, domain)"
+        raise ConfigError(f"a {type(source).__name__} is no table that was read", remedy=remedy)
+
+
 def open_curator(
     source: Any, workload: Any, budget: Any, noise: NoiseSource | None, *, samples: bool = False
 ) -> Curator:
@@ -79,9 +90,7 @@ def open_curator(
     """
     from hedgerow.privacy.curator import Curator
 
-    if not callable(getattr(source, "total", None)):
-        remedy = "read it with hedgerow.read_table(source, domain)"
-        raise ConfigError(f"a {type(source).__name__} is no table that was read", remedy=remedy)
+    check_table(source)
     if not isinstance(workload, Workload):
         remedy = "make one with hedgerow.Workload.parse(text, table.domain)"
         raise ConfigError(f"a {type(workload).__name__} is no workload", remedy=remedy)

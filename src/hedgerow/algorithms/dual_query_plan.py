@@ -16,9 +16,8 @@ from hedgerow.algorithms.dual_query_accounting import (
 )
 from hedgerow.algorithms.dual_query_parameters import Game, Parameters, predicted_error, smallest_alpha
 from hedgerow.algorithms.dual_query_session import beta_of, choose, delta_of, outside_error
-from hedgerow.algorithms.outline import Outline
-from hedgerow.memory import available_bytes
-from hedgerow.models.memory import SHARE
+from hedgerow.algorithms.outline import Outline, charges_line, human, memory_line
+from hedgerow.models.memory import usable_bytes
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.subsampling import Subsampled
 from hedgerow.queries.workload import Workload
@@ -71,27 +70,18 @@ def make_plan(config: DualQuery, workload: Workload, budget: Budget, total: floa
         "smallest_alpha": alpha,
         "beta": config.beta,
     }
-    required, available = _BYTES_PER_QUERY * queries.n_queries, int(SHARE * available_bytes())
-    shares = f"number of records {charges.total:.4g}, rounds {charges.rounds:.4g}, error estimate {charges.error:.4g}"
+    required, available = _BYTES_PER_QUERY * queries.n_queries, usable_bytes()
+    needing = f"{queries.n_queries:,} queries, none for the cells of the domain ({human(workload.domain.size)})"
+    shares = {"number of records": charges.total, "rounds": charges.rounds, "error estimate": charges.error}
     text = (
-        _memory(required, available, queries.n_queries, workload.domain.size),
+        memory_line(required, available, needing),
         ("rounds", f"{play.rounds}, each {play.samples:,} drawn queries and a step of {play.step:.3g}"),
-        ("charges", f"{budget.limit:.6g} {budget.unit}: {shares}"),
+        charges_line(budget.limit, budget.unit, shares),
         *_sample(budget),
         *_composition(cost),
         *_promise(play, game, alpha, bound, config.beta),
     )
     return Outline(text, facts, required, available)
-
-
-def _memory(required: int, available: int, queries: int, cells: int) -> tuple[str, str]:
-    fits = "fits" if required <= available else "DOES NOT FIT"
-    needed = f"{required / 2**20:,.1f} MiB for {queries:,} queries; nothing for the {_short(cells)} cells of the domain"
-    return "memory", f"{needed}; {fits} into {available / 2**20:,.0f} MiB"
-
-
-def _short(cells: int) -> str:
-    return f"{cells:,}" if cells < 10**15 else f"10^{len(str(cells)) - 1}"
 
 
 def _sample(budget: Budget) -> list[tuple[str, str]]:

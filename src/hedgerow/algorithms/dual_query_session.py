@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.algorithms.algorithm import check_domain, make_release
+from hedgerow.algorithms.algorithm import check_domain, make_release, number_of_records
 from hedgerow.algorithms.best_response import sampled_problem
 from hedgerow.algorithms.dual_query_accounting import TABLE_DELTA
 from hedgerow.algorithms.dual_query_parameters import (
@@ -141,7 +141,7 @@ def run_session(config: DualQuery, curator: Curator, workload: Workload, progres
     queries = workload.by_query() if workload.n_candidates < workload.n_queries else workload  # counted once, if so
     beta = beta_of(config, curator.budget)
     Game.of(queries, curator.budget, 1.0, beta)  # constant queries are refused before anything is spent
-    total = min(curator.total(charges.total), (1.0 - 1e-6) * LARGEST_MASS)
+    total = number_of_records(curator, charges.total)
     game = Game.of(queries, curator.budget, total, beta)
     session = Session(config, curator, queries, game, choose(config, game, curator.regime, charges.rounds))
     for _ in range(session.play.rounds):

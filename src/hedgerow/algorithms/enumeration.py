@@ -8,6 +8,7 @@ from itertools import chain, combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.algorithms.outline import human
 from hedgerow.algorithms.record_answers import RecordAnswers
 from hedgerow.queries.query import Floats
 from hedgerow.queries.workload import Workload
@@ -47,16 +48,6 @@ def number_of(cells: int, size: int) -> str:
         ('1,140', 'about 10^23', 'more than 10^30')
     """
     return "more than 10^30" if min(cells - 1, size) > 100 else human(n_databases(cells, size))
-
-
-def human(number: int) -> str:
-    """A number for people, who do not read sixty digits.
-
-    Example:
-        >>> human(1_234_567), human(3 * 10**59)
-        ('1,234,567', 'about 10^59')
-    """
-    return f"{number:,}" if number < 10**12 else f"about 10^{len(str(number)) - 1}"
 
 
 def databases(cells: int, size: int) -> Cells:

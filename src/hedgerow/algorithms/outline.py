@@ -66,6 +66,16 @@ class Outline:
         return {**self.facts, **needs}
 
 
+def human(number: int) -> str:
+    """A number for people, who do not read sixty digits.
+
+    Example:
+        >>> human(1_234_567), human(3 * 10**59)
+        ('1,234,567', 'about 10^59')
+    """
+    return f"{number:,}" if number < 10**12 else f"about 10^{len(str(number)) - 1}"
+
+
 def memory_line(required_bytes: int, available_bytes: int, what: str) -> tuple[str, str]:
     """What a plan says about memory.
 

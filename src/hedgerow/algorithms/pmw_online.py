@@ -23,6 +23,7 @@ import math
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, final
 
+from hedgerow.algorithms.algorithm import check_table
 from hedgerow.algorithms.online_parameters import best_rules, cheapest_rules, check_variant
 from hedgerow.algorithms.online_practical import ANSWER_SHARE, USEFUL_ERROR, practical_rules
 from hedgerow.algorithms.online_rules import VARIANTS, Rules, Stream, Variant
@@ -266,9 +267,7 @@ class OnlinePMW:
         from hedgerow.algorithms.online_warm import earlier_events
         from hedgerow.privacy.curator import Curator
 
-        if not callable(getattr(source, "total", None)):
-            remedy = "read it with hedgerow.read_table(source, domain)"
-            raise ConfigError(f"a {type(source).__name__} is no table that was read", remedy=remedy)
+        check_table(source)
         self.variant_for(budget)
         events = () if warm is None else earlier_events(warm, budget, source.domain)
         return self.start_with(Curator(source, budget, noise=noise, events=events), warm=warm)

@@ -34,12 +34,11 @@ from hedgerow.algorithms.enumeration import (
     at_most,
     databases,
     error_of_size,
-    human,
     n_databases,
     number_of,
     size_for,
 )
-from hedgerow.algorithms.outline import Outline
+from hedgerow.algorithms.outline import Outline, human
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.schedule import Charges
 from hedgerow.algorithms.small_db_bound import choice_scale, outline, records
