@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 class Algorithm(Protocol):
     """The configuration of a mechanism that makes a release: frozen, public, for any number of runs.
 
+    What all of them do in the same way stands here; it is inherited by those that are derived from this class.
+
     Example:
         >>> from hedgerow.algorithms.mwem import MWEM
         >>> algorithm: Algorithm = MWEM(rounds=3)
@@ -39,19 +41,32 @@ class Algorithm(Protocol):
 
     def parameters(self) -> dict[str, Any]:
         """The configuration as plain values, for the release."""
-        ...
+        return plain_parameters(self)
 
     def run(
         self,
-        source: Any,
+        source: Any,  # a CountSource; that name lives in data/, which algorithms do not import
         workload: Workload,
         budget: Budget,
         *,
         noise: NoiseSource | None = None,
         progress: ProgressCallback | None = None,
     ) -> Release:
-        """Make a release of a private table."""
-        ...
+        """Make a release of a private table.
+
+        Args:
+            source: The private table, as ``read_table`` gives it; only the curator ever sees it.
+            workload: What the release should answer well.
+            budget: What may be spent, and between which tables.
+            noise: Source of noise; the secure one unless given. A seeded source makes the release not private.
+            progress: Called after every round.
+
+        Raises:
+            ConfigError: The configuration does not fit the budget or the workload.
+            QueryError: A query depends on no record; nothing was spent.
+            ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
+        """
+        return self.run_with(open_curator(source, workload, budget, noise), workload, progress)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """As `run`, with a curator that the caller made; its whole remaining budget may be spent."""

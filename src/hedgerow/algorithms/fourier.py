@@ -17,9 +17,9 @@ same charge; marginals made of them agree with each other. Departures:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
-from hedgerow.algorithms.algorithm import check_domain, open_curator, plain_parameters
+from hedgerow.algorithms.algorithm import Algorithm, check_domain
 from hedgerow.algorithms.baselines import IndependentNoise
 from hedgerow.algorithms.bounds import BETA
 from hedgerow.algorithms.coefficients import Spectrum, as_marginals, coefficients
@@ -36,7 +36,6 @@ from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
     from hedgerow.privacy.curator import Curator
-    from hedgerow.privacy.noise import NoiseSource
     from hedgerow.release import Release
 
 _REFIT = Proximal()
@@ -44,7 +43,7 @@ _REFIT = Proximal()
 
 @final
 @dataclass(frozen=True)
-class FourierMeasurement:
+class FourierMeasurement(Algorithm):
     """Configuration of the release of marginals by noisy Fourier coefficients; for domains of binary attributes.
 
     Attributes:
@@ -95,39 +94,6 @@ class FourierMeasurement:
             ModelTooLargeError: The hypothesis does not fit into memory.
         """
         self._independent(coefficients(workload)).check(workload, regime)
-
-    def parameters(self) -> dict[str, Any]:
-        """The configuration as plain values, for the release.
-
-        Example:
-            >>> FourierMeasurement(error_share=0.0).parameters()["error_share"]
-            0.0
-        """
-        return plain_parameters(self)
-
-    def run(
-        self,
-        source: Any,  # a CountSource; that name lives in data/, which algorithms do not import
-        workload: Workload,
-        budget: Budget,
-        *,
-        noise: NoiseSource | None = None,
-        progress: ProgressCallback | None = None,
-    ) -> Release:
-        """Make a release of a private table.
-
-        Args:
-            source: The private table, as ``read_table`` gives it; only the curator ever sees it.
-            workload: What the release should answer well.
-            budget: What may be spent, and between which tables.
-            noise: Source of noise; the secure one unless given. A seeded source makes the release not private.
-            progress: Called after every coefficient.
-
-        Raises:
-            ConfigError: See `check`.
-            ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
-        """
-        return self.run_with(open_curator(source, workload, budget, noise), workload, progress)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """As `run`, with a curator that the caller made; its whole remaining budget is spent.

@@ -17,9 +17,9 @@ noise; move the hypothesis by multiplicative weights. Departures, each an option
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Literal, final
 
-from hedgerow.algorithms.algorithm import open_curator, plain_parameters
+from hedgerow.algorithms.algorithm import Algorithm
 from hedgerow.algorithms.mw import Output
 from hedgerow.algorithms.progress import ProgressCallback
 from hedgerow.algorithms.rounds import check_rounds
@@ -33,7 +33,6 @@ from hedgerow.queries.workload import Workload
 if TYPE_CHECKING:
     from hedgerow.algorithms.plan import Plan
     from hedgerow.privacy.curator import Curator, Law
-    from hedgerow.privacy.noise import NoiseSource
     from hedgerow.release import Release
 
 Rounds = int | Literal["auto", "bound", "adaptive"]
@@ -54,7 +53,7 @@ _CHOICES = {
 
 @final
 @dataclass(frozen=True)
-class MWEM:
+class MWEM(Algorithm):
     """Configuration of MWEM; holds no data and can be used for any number of runs.
 
     Attributes:
@@ -185,42 +184,6 @@ class MWEM:
             )
         if self.noise is NoiseKind.GAUSSIAN and regime is Regime.PURE:
             raise ConfigError("Gaussian noise is not purely private", remedy="use Laplace noise, or give a delta")
-
-    def parameters(self) -> dict[str, Any]:
-        """The configuration as plain values, for the release.
-
-        Example:
-            >>> MWEM(rounds=3, refit=None).parameters()["rounds"]
-            3
-        """
-        return plain_parameters(self)
-
-    def run(
-        self,
-        source: Any,  # a CountSource; that name lives in data/, which algorithms do not import
-        workload: Workload,
-        budget: Budget,
-        *,
-        noise: NoiseSource | None = None,
-        progress: ProgressCallback | None = None,
-    ) -> Release:
-        """Make a release of a private table.
-
-        Args:
-            source: The private table, as ``read_table`` gives it; only the curator ever sees it.
-            workload: What the release should answer well.
-            budget: What may be spent, and between which tables.
-            noise: Source of noise; the secure one unless given. A seeded source makes the release not private.
-            progress: Called after every round.
-
-        Returns:
-            The release.
-
-        Raises:
-            ConfigError: The configuration does not fit the budget or the workload.
-            ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
-        """
-        return self.run_with(open_curator(source, workload, budget, noise), workload, progress)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """As `run`, with a curator that the caller made and whose ledger it can read whatever happens.

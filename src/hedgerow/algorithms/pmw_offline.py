@@ -21,14 +21,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast, final
+from typing import TYPE_CHECKING, Literal, cast, final
 
 from hedgerow.algorithms.algorithm import (
+    Algorithm,
     check_domain,
     make_release,
     number_of_records,
-    open_curator,
-    plain_parameters,
 )
 from hedgerow.algorithms.bounds import BETA
 from hedgerow.algorithms.outline import Outline
@@ -48,7 +47,6 @@ from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
     from hedgerow.privacy.curator import Curator
-    from hedgerow.privacy.noise import NoiseSource
     from hedgerow.release import Release
 
 _COPIES = 2
@@ -57,10 +55,11 @@ _COPIES = 2
 
 @final
 @dataclass(frozen=True)
-class OfflinePMW:
+class OfflinePMW(Algorithm):
     """Configuration of offline private multiplicative weights; holds no data, for any number of runs.
 
-    The workload is used query by query; all queries count the same.
+    The workload is used query by query, also in the release; all queries count the same. The provenance of the release
+    says what was chosen, whether the promise holds, and how many updates were made.
 
     Attributes:
         alpha: Error aimed at, as a fraction; ``"auto"`` takes the smallest for which the promise holds.
@@ -163,43 +162,6 @@ class OfflinePMW:
         Scale.of(workload.by_query(), Neighbours.REPLACE)
         if self.rounds is not None:
             alpha_of(self.rounds, workload.domain.size, self.step)
-
-    def parameters(self) -> dict[str, Any]:
-        """The configuration as plain values, for the release.
-
-        Example:
-            >>> OfflinePMW(alpha=0.1).parameters()["step"]
-            'source'
-        """
-        return plain_parameters(self)
-
-    def run(
-        self,
-        source: Any,
-        workload: Workload,
-        budget: Budget,
-        *,
-        noise: NoiseSource | None = None,
-        progress: ProgressCallback | None = None,
-    ) -> Release:
-        """Make a release of a private table.
-
-        Args:
-            source: The private table, as ``read_table`` gives it; only the curator ever sees it.
-            workload: What the release should answer well.
-            budget: What may be spent, and between which tables.
-            noise: Source of noise; the secure one unless given. A seeded source makes the release not private.
-            progress: Called after every round.
-
-        Returns:
-            The release. Its workload is the given one query by query; its provenance says what was chosen, whether the
-            promise holds, and how many updates were made.
-
-        Raises:
-            ConfigError: The configuration does not fit the budget or the workload.
-            ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
-        """
-        return self.run_with(open_curator(source, workload, budget, noise), workload, progress)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """As `run`, with a curator that the caller made and whose ledger it can read whatever happens.

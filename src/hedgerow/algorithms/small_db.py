@@ -17,16 +17,15 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from hedgerow.algorithms.algorithm import (
+    Algorithm,
     check_domain,
     make_release,
     number_of_records,
-    open_curator,
-    plain_parameters,
 )
 from hedgerow.algorithms.bounds import BETA
 from hedgerow.algorithms.enumeration import (
@@ -50,7 +49,6 @@ from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
     from hedgerow.privacy.curator import Curator
-    from hedgerow.privacy.noise import NoiseSource
     from hedgerow.release import Release
 
 LARGEST_MATRIX = 2**25
@@ -59,11 +57,11 @@ LARGEST_MATRIX = 2**25
 
 @final
 @dataclass(frozen=True)
-class SmallDB:
+class SmallDB(Algorithm):
     """Configuration of SmallDB; holds no data and can be used for any number of runs.
 
     Weights of the workload are not looked at, and a whole marginal counts as its cells: what is small at the end is the
-    largest error of a single query.
+    largest error of a single query. The model of the release is an `Empirical` over the chosen records.
 
     Attributes:
         alpha: Error, as a fraction, that some database of the enumerated size must reach on every query; sets k.
@@ -179,41 +177,6 @@ class SmallDB:
         largest = self._largest_size(workload)
         near = {max(1, min(largest, size)) for size in (math.floor(best), math.ceil(best))}
         return min(near, key=lambda size: total * error_of_size(workload, size) + each * size)
-
-    def parameters(self) -> dict[str, Any]:
-        """The configuration as plain values, for the release.
-
-        Example:
-            >>> SmallDB(alpha=0.25).parameters()["alpha"]
-            0.25
-        """
-        return plain_parameters(self)
-
-    def run(
-        self,
-        source: Any,  # a CountSource; that name lives in data/, which algorithms do not import
-        workload: Workload,
-        budget: Budget,
-        *,
-        noise: NoiseSource | None = None,
-        progress: ProgressCallback | None = None,
-    ) -> Release:
-        """Make a release of a private table.
-
-        Args:
-            source: The private table, as ``read_table`` gives it; only the curator ever sees it.
-            workload: What the release should answer well.
-            budget: What may be spent, and between which tables.
-            noise: Source of noise; the secure one unless given. A seeded source makes the release not private.
-            progress: Called once, after the choice.
-
-        Returns:
-            The release; its model is an `Empirical` over the chosen records.
-
-        Raises:
-            ConfigError: See `check`.
-        """
-        return self.run_with(open_curator(source, workload, budget, noise), workload, progress)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """As `run`, with a curator that the caller made; its whole remaining budget is spent.
