@@ -180,6 +180,8 @@ def test_progress_tells_what_is_about_to_run() -> None:
         (lambda: compare(table(), WORKLOAD, [PureDP(1.0)], "mwem"), "no list"),
         (lambda: compare(table(), WORKLOAD, [PureDP(1.0)], ["mwme"]), "did you mean 'mwem'"),
         (lambda: compare(table(), WORKLOAD, [PureDP(1.0)], ["mwem"], repeats=0), "0 runs"),
+        (lambda: compare(table(), WORKLOAD, [PureDP(1.0)], [MWEM()]), "a MWEM is no name"),  # type: ignore[list-item]
+        (lambda: compare(table(), WORKLOAD, PureDP(1.0), ["mwem"]), "no list of budgets"),  # type: ignore[arg-type]
     ],
 )
 def test_what_cannot_be_compared_is_refused_with_a_remedy(call: Callable[[], object], message: str) -> None:

@@ -333,14 +333,24 @@ def test_other_releases_have_no_noisy_answers() -> None:
 # Refusals
 
 
-@pytest.mark.parametrize("wrong", [{"by": "cell"}, {"total_share": 0.0}, {"error_share": 1.0}, {"total_share": 0.99}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"by": "cell"},
+        {"total_share": 0.0},
+        {"error_share": 1.0},
+        {"total_share": 0.99},
+        {"noise": "gauss"},
+    ],
+)
 def test_senseless_configurations_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="Remedy"):
         IndependentNoise(**wrong)
 
 
 def test_gaussian_noise_under_a_pure_budget_is_refused() -> None:
-    config = IndependentNoise(noise=NoiseKind.GAUSSIAN)
+    config = IndependentNoise(noise="gaussian")  # type: ignore[arg-type]
+    assert config == IndependentNoise(noise=NoiseKind.GAUSSIAN)
     for refused in (
         config.plan,
         lambda *_: config.run(DenseCounts(PAIR, [1] * 4), Workload.marginals(PAIR, 1), PureDP(1.0)),

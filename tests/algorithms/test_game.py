@@ -207,6 +207,7 @@ def test_weights_stay_positive_and_finite_over_many_rounds() -> None:
         ([[2.0, 0.0]], {"rounds": 1}, "payoffs must lie in"),
         ([[math.nan, 0.0]], {"rounds": 1}, "payoffs must lie in"),
         ([1.0, 0.0], {"rounds": 1}, "matrix of rows and columns"),
+        ([[1.0, 0.0], [1.0]], {"rounds": 1}, "no matrix of numbers"),
         ([[]], {"rounds": 1}, "matrix of rows and columns"),
         ([[1.0], [0.0]], {"rounds": 1, "rows": 3}, "matrix of rows and columns"),
         ([[1.0], [0.0]], {}, "either alpha or a number of rounds"),

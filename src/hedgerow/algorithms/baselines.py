@@ -74,6 +74,8 @@ class IndependentNoise:
         Raises:
             ConfigError: One is out of its range, or a name is unknown.
         """
+        if self.noise is not None:
+            object.__setattr__(self, "noise", _kind_of(self.noise))
         if self.by not in ("candidate", "query"):
             raise ConfigError(f"by = {self.by!r} is unknown", remedy="give 'candidate' or 'query'")
         if not (0.0 < self.total_share < 1.0 and 0.0 <= self.error_share < 1.0 - self.total_share):
@@ -197,3 +199,11 @@ def noisy_answers(release: Release) -> Floats:
             remedy="ask a release that IndependentNoise made, or take workload.answers(release.model)",
         )
     return np.concatenate([measured.values for measured in release.measurements])
+
+
+def _kind_of(noise: NoiseKind | str) -> NoiseKind:
+    try:
+        return NoiseKind(noise)
+    except ValueError as error:
+        remedy = f"give {' or '.join(repr(kind.value) for kind in NoiseKind)}, or leave it out"
+        raise ConfigError(f"there is no noise {noise!r}", remedy=remedy) from error

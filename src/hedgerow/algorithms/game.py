@@ -148,7 +148,10 @@ def solve_game(
     """
     if callable(payoffs):
         return _play(payoffs, rows or 0, _rounds_of(rows or 0, alpha, rounds))
-    matrix = np.asarray(payoffs, dtype=np.float64)
+    try:
+        matrix = np.asarray(payoffs, dtype=np.float64)
+    except ValueError as error:
+        raise ConfigError("the payoffs are no matrix of numbers", remedy="give rows of the same length") from error
     if matrix.ndim != 2 or matrix.size == 0 or rows not in (None, len(matrix)):
         raise ConfigError(
             f"a game needs a matrix of rows and columns, not the shape {matrix.shape}",

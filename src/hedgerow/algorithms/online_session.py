@@ -286,8 +286,9 @@ class OnlineSession:
 
     def _check(self, query: LinearQuery) -> None:
         if not isinstance(query, LinearQuery) or (query.domain is not self._domain and query.domain != self._domain):
+            named = getattr(query, "text", f"a {type(query).__name__}")
             raise QueryError(
-                f"{getattr(query, 'text', query)!r} is not one linear query over the domain of the session",
+                f"{named} is not one linear query over the domain of the session",
                 remedy="ask for a condition; for all cells of a marginal ask for each of them",
             )
         low, high = self._basis.config.bounds

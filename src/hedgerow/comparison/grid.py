@@ -108,6 +108,8 @@ def compare(
         ('not private', ...)
     """
     named = _named(algorithms)
+    if isinstance(budgets, Budget):
+        raise ConfigError("one budget is no list of budgets", remedy=f"give [{budgets!r}]")
     grid = Grid(source, workload, budgets=tuple(budgets), algorithms=named, repeats=repeats, seed=seed)
     with keeping(path, grid.setting, resume=resume) as journal:
         for step in grid.steps(journal.known):
@@ -120,10 +122,18 @@ def compare(
 def _named(algorithms: Iterable[str] | Mapping[str, Algorithm]) -> dict[str, Algorithm]:
     if isinstance(algorithms, str):
         raise ConfigError(f"{algorithms!r} is no list of mechanisms", remedy=f"give [{algorithms!r}]")
-    named = dict(algorithms) if isinstance(algorithms, Mapping) else {text: parse(text) for text in algorithms}
+    named = dict(algorithms) if isinstance(algorithms, Mapping) else {text: _parsed(text) for text in algorithms}
     if not named:
         raise ConfigError("no mechanism is named", remedy=f"name some of {', '.join(names())}")
     return named
+
+
+def _parsed(text: object) -> Algorithm:
+    if not isinstance(text, str):
+        kind = type(text).__name__
+        remedy = f"give configurations by names of your own, as in {{'mine': {kind}(...)}}"
+        raise ConfigError(f"a {kind} is no name of a mechanism", remedy=remedy)
+    return parse(text)
 
 
 @final

@@ -161,8 +161,9 @@ class Release:
         check_confidence(confidence)
         asked = parse_predicate(query, self.domain) if isinstance(query, str) else query
         if not isinstance(asked, LinearQuery) or asked.domain != self.domain:
+            named = getattr(asked, "text", f"a {type(asked).__name__}")
             raise QueryError(
-                f"{getattr(asked, 'text', asked)!r} is not one linear query over the domain of the release",
+                f"{named} is not one linear query over the domain of the release",
                 remedy="ask for a condition, or call marginal() for all cells of a marginal",
             )
         return self.bound(asked, self._value(asked), confidence)
