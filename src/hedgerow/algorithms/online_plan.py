@@ -16,7 +16,7 @@ from hedgerow.domain import Domain
 from hedgerow.models.memory import required_bytes, usable_bytes
 from hedgerow.privacy.additive_noise import AdditiveNoise
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.scores import GRID
+from hedgerow.privacy.scores import grid_sensitivity
 from hedgerow.queries.query import Conjunction, Explicit, LinearQuery
 from hedgerow.queries.sensitivity import of_query
 from hedgerow.release.answer import FIRST_SHARE, TOTAL_SHARE
@@ -52,7 +52,7 @@ def stream_of(
         log_cells=math.log(domain.size) - (math.log(config.uniform_share) if warm else 0.0),
         queries=config.queries,
         beta=config.beta * (1.0 if noise is None else 1.0 - _TOTAL_RISK),
-        sensitivity=math.ceil(of_query(low, high, budget.neighbours).l1 / GRID) * GRID,
+        sensitivity=float(grid_sensitivity(of_query(low, high, budget.neighbours).l1)),
         width=high - low,
         slack=slack,
         warm=warm,

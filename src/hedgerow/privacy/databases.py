@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.errors import QueryError
 from hedgerow.privacy.lattice import LARGEST_MASS
-from hedgerow.privacy.scores import GRID
+from hedgerow.privacy.scores import GRID, grid_sensitivity
 from hedgerow.queries.query import Floats
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
@@ -47,7 +47,7 @@ def public_databases(workload: Workload, answers: Floats) -> Floats:
 
 def database_sensitivity(workload: Workload, neighbours: Neighbours) -> float:
     """How far one record moves the score of any database, in counts, exact."""
-    return float(max(np.ceil(workload.sensitivities(neighbours).max() / GRID), 1.0) * GRID)
+    return float(grid_sensitivity(workload.sensitivities(neighbours).max()))
 
 
 def database_scores(exact: Floats, answers: Floats) -> Floats:

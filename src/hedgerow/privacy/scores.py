@@ -37,6 +37,19 @@ GRID = 2.0**-10
 _SMALLEST_WEIGHT = 2.0**-500
 
 
+def grid_sensitivity(l1: Floats | float) -> Floats:
+    """Sensitivities of values that are rounded to the grid: rounded up to it, and never 0 (point 2 above).
+
+    Args:
+        l1: Of the exact values, in counts.
+
+    Example:
+        >>> grid_sensitivity(np.array([1.0, 0.3, 0.0])).tolist()
+        [1.0, 0.3007..., 0.0009...]
+    """
+    return np.asarray(np.maximum(np.ceil(np.asarray(l1) / GRID), 1.0) * GRID)
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class EqualUnits:
@@ -62,7 +75,7 @@ class EqualUnits:
         Raises:
             ConfigError: A weight is extremely small.
         """
-        l1 = np.maximum(np.ceil(workload.sensitivities(neighbours) / GRID), 1.0) * GRID
+        l1 = grid_sensitivity(workload.sensitivities(neighbours))
         weights = workload.candidate_weights if weighted else np.ones(workload.n_candidates)
         if not (weights >= _SMALLEST_WEIGHT).all():
             raise ConfigError("the weights of a workload are too small", remedy="give weights near 1")
@@ -95,7 +108,7 @@ class EqualWidths:
         """
         if workload.n_candidates != workload.n_queries:
             raise QueryError("draws are of single queries, not of whole marginals", remedy="use workload.by_query()")
-        l1 = np.maximum(np.ceil(workload.sensitivities(neighbours) / GRID), 1.0) * GRID
+        l1 = grid_sensitivity(workload.sensitivities(neighbours))
         lows, highs = workload.limits
         widths = highs - lows
         if not (widths > 0.0).all():

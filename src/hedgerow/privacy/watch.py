@@ -7,11 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Never, Protocol, Self, final
 
-import numpy as np
-
 from hedgerow.errors import ConfigError, QueryError, WatchClosedError
 from hedgerow.privacy.lattice import step_of
-from hedgerow.privacy.scores import GRID
+from hedgerow.privacy.scores import GRID, grid_sensitivity
 from hedgerow.privacy.sparse_vector import SparseVector
 from hedgerow.queries.query import LinearQuery
 from hedgerow.queries.sensitivity import Neighbours
@@ -90,6 +88,7 @@ class Watch:
     """A running sparse vector: tests values against a noisy threshold. Made by `Curator.watch` alone.
 
     Example:
+        >>> import numpy as np
         >>> from hedgerow.attribute import IntegerRange
         >>> from hedgerow.data.table import Table
         >>> from hedgerow.domain import Domain
@@ -166,7 +165,7 @@ class Watch:
         return fired
 
     def _check_sensitivity(self, query: LinearQuery) -> None:
-        needed = max(1.0, np.ceil(query.sensitivity(self.__neighbours).l1 / GRID)) * GRID
+        needed = float(grid_sensitivity(query.sensitivity(self.__neighbours).l1))
         if needed > self.__mechanism.sensitivity:
             raise QueryError(
                 f"one record moves {query.text!r} by up to {needed:g} counts; this sparse vector is for queries of "
