@@ -48,7 +48,7 @@ def test_a_candidate_answers_its_slice(workload: Workload, seed: int) -> None:
         assert low <= target.bounds[0] <= target.bounds[1] <= high
         found = target.of_table(tables.marginals([target.scope])[0])
         np.testing.assert_allclose(found, answers[start : start + length], rtol=0, atol=1e-9)
-    assert workload.candidate_sizes.sum() == workload.n_queries
+    assert workload.lengths.sum() == workload.n_queries
 
 
 @given(workloads(), st.integers(0, 99))

@@ -110,11 +110,6 @@ class Workload:
         lows, highs = zip(*(family.limits for family in self.families), strict=True)
         return np.concatenate(lows), np.concatenate(highs)
 
-    @property
-    def candidate_sizes(self) -> Ints:
-        """Number of values that measuring a candidate releases: ``lengths``."""
-        return self.lengths
-
     @cached_property
     def candidate_weights(self) -> Floats:
         """Weight of each candidate, shape ``(n_candidates,)``."""
