@@ -11,11 +11,11 @@ consistent and non-negative by the fit that MWEM uses, so that comparisons with 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 
-from hedgerow.algorithms.algorithm import check_domain, open_curator, plain_parameters
+from hedgerow.algorithms.algorithm import Algorithm, check_domain
 from hedgerow.algorithms.equal_shares import COPIES, plan_equal_shares, run_equal_shares
 from hedgerow.algorithms.outline import Outline
 from hedgerow.algorithms.progress import ProgressCallback
@@ -29,7 +29,6 @@ from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
     from hedgerow.privacy.curator import Curator
-    from hedgerow.privacy.noise import NoiseSource
     from hedgerow.release import Release
 
 _REFIT = Proximal()
@@ -37,7 +36,7 @@ _REFIT = Proximal()
 
 @final
 @dataclass(frozen=True)
-class IndependentNoise:
+class IndependentNoise(Algorithm):
     """Configuration of the Laplace and Gaussian baselines; holds no data and can be used for any number of runs.
 
     Every candidate gets the same share of the budget, whatever its weight in the workload.
@@ -106,40 +105,6 @@ class IndependentNoise:
         """
         if self.noise is NoiseKind.GAUSSIAN and regime is Regime.PURE:
             raise ConfigError("Gaussian noise is not purely private", remedy="use Laplace noise, or give a delta")
-
-    def parameters(self) -> dict[str, Any]:
-        """The configuration as plain values, for the release.
-
-        Example:
-            >>> IndependentNoise(by="query").parameters()["by"]
-            'query'
-        """
-        return plain_parameters(self)
-
-    def run(
-        self,
-        source: Any,  # a CountSource; that name lives in data/, which algorithms do not import
-        workload: Workload,
-        budget: Budget,
-        *,
-        noise: NoiseSource | None = None,
-        progress: ProgressCallback | None = None,
-    ) -> Release:
-        """Make a release of a private table.
-
-        Args:
-            source: The private table, as ``read_table`` gives it; only the curator ever sees it.
-            workload: What the release should answer well.
-            budget: What may be spent, and between which tables.
-            noise: Source of noise; the secure one unless given. A seeded source makes the release not private.
-            progress: Called after every measurement.
-
-        Raises:
-            ConfigError: The configuration does not fit the budget or the workload.
-            QueryError: A query depends on no record; nothing was spent.
-            ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
-        """
-        return self.run_with(open_curator(source, workload, budget, noise), workload, progress)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """As `run`, with a curator that the caller made; its whole remaining budget is spent.
