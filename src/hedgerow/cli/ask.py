@@ -314,6 +314,8 @@ def _tell(
         output.table(_grid(asked, found))
     left = "no more answers of the data" if summary["closed"] else f"{summary['updates_left']} of {summary['updates']}"
     output.say(f"updates left  {left}{_because(summary['closed'])}")
+    if not summary["closed"]:
+        output.say(f"threshold     {summary['threshold']:,.0f} records: answers that are off by less are not corrected")
     output.say(f"spent         {summary['spent']:.6g} of {summary['limit']:.6g} {summary['unit']}")
     output.say(f"session       {path}   (secret: keep it where the table is)")
     warn_of_delta(output, running.budget, summary["total"])
