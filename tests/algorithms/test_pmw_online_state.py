@@ -77,7 +77,7 @@ def test_a_saved_session_and_the_restored_one_are_the_same(step: str, tmp_path: 
     restored = OnlineSession.restore(tmp_path / "s.session", source, noise=noises[1])
     for query in STREAM[9:]:
         assert sessions[0].ask(query) == restored.ask(query)
-        one, other = (each._model.marginals([DOMAIN.names])[0] for each in (sessions[0], restored))
+        one, other = (each._hypothesis.model.marginals([DOMAIN.names])[0] for each in (sessions[0], restored))
         assert np.array_equal(one, other)
 
 

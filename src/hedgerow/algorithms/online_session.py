@@ -10,23 +10,16 @@ without intervals, and the private table is never touched again. Where intervals
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
-from hedgerow.algorithms.algorithm import make_release, number_of_records
+from hedgerow.algorithms.algorithm import make_release
 from hedgerow.algorithms.online_answer import Basis, Known, OnlineAnswer, Source
-from hedgerow.algorithms.online_plan import COPIES, WARM_COPIES, stream_of
+from hedgerow.algorithms.online_hypothesis import Hypothesis
 from hedgerow.algorithms.online_rules import Rules
-from hedgerow.algorithms.online_warm import check_charged, check_same, warm_base
-from hedgerow.algorithms.schedule import noise_of_total
-from hedgerow.algorithms.steps import clipped, step_size
 from hedgerow.errors import QueryError
-from hedgerow.models.answering import Answering
 from hedgerow.models.histogram import Histogram
-from hedgerow.models.memory import check_fits
-from hedgerow.models.refit import Proximal, refit
 from hedgerow.privacy.scores import GRID
 from hedgerow.privacy.watch import Watch
 from hedgerow.queries.canonical import canonical, query_key
@@ -48,12 +41,11 @@ if TYPE_CHECKING:
 
 WATCH = "watch"
 """Label of the session's epochs in the ledger."""
-_REFIT = Proximal().quick()
 
 
 @final
 @dataclass
-class Progress:
+class History:
     """The public state of a session between two queries, beside its hypothesis.
 
     Attributes:
@@ -73,32 +65,9 @@ class Progress:
     sources: dict[str, int]
 
     @classmethod
-    def fresh(cls) -> Progress:
+    def fresh(cls) -> History:
         """Of a session that was asked nothing."""
         return cls(0, 0, {}, [], "", {})
-
-
-def begin(config: OnlinePMW, curator: Curator, warm: Release | None) -> OnlineSession:
-    """Learn the number of records, fix the rules and make the first hypothesis.
-
-    Raises:
-        ConfigError: The configuration does not fit the budget, or the release does not fit the session.
-        ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
-    """
-    domain, budget = curator.domain, curator.budget
-    config.variant_for(budget)
-    check_fits(domain, COPIES if warm is None else WARM_COPIES)
-    if warm is not None:
-        check_same(warm, budget, domain)
-        check_charged(warm, budget, curator.ledger)
-    charge = config.total_share * curator.ledger.remaining
-    noise, total = noise_of_total(budget, charge), number_of_records(curator, charge)
-    stream = stream_of(config, budget, domain, total, noise, warm=warm is not None)
-    rules = config.rules(stream, budget, curator.ledger.remaining)
-    base = None if warm is None else warm_base(warm, config.uniform_share)
-    secure = curator.secure and (warm is None or warm.provenance.secure)
-    basis = Basis(config, budget, rules, total, noise, secure)
-    return OnlineSession(curator, basis, Histogram(domain, total, base=base), Progress.fresh(), None)
 
 
 @final
@@ -124,25 +93,22 @@ class OnlineSession:
         (4, 100)
     """
 
-    def __init__(
-        self, curator: Curator, basis: Basis, model: Histogram, progress: Progress, watch: Watch | None
-    ) -> None:
+    def __init__(self, curator: Curator, basis: Basis, model: Histogram, history: History, watch: Watch | None) -> None:
         """Go on from a state.
 
         Args:
             curator: Stands before the private table.
             basis: Configuration, rules and number of records.
             model: The hypothesis, exactly as its potentials give it.
-            progress: What happened so far.
+            history: What happened so far.
             watch: The running epoch, if there is one.
         """
         self._curator = curator
         self._domain = curator.domain
         self._basis = basis
-        self._progress = progress
+        self._history = history
         self._watch = watch
-        self._answering = Answering(model)
-        self._model = model
+        self._hypothesis = Hypothesis(model)
         self._parsed: dict[str, tuple[Hashable, LinearQuery]] = {}
         self._spent = curator.ledger.spent
         self.notes: dict[str, Any] = {}
@@ -172,7 +138,7 @@ class OnlineSession:
     @property
     def model(self) -> Histogram:
         """A copy of the hypothesis, made anew: its last bits do not depend on what it was asked."""
-        return Histogram.from_potentials(self.domain, self._basis.total, self._model.potentials())
+        return self._hypothesis.anew()
 
     @property
     def spent(self) -> float:
@@ -182,14 +148,14 @@ class OnlineSession:
     @property
     def is_open(self) -> bool:
         """Whether queries are still tested against the data."""
-        return not self._progress.closed
+        return not self._history.closed
 
     @property
     def updates_left(self) -> int:
         """How many corrections are left."""
         rules = self._basis.rules
         running = 0 if self._watch is None else self._watch.fires_left
-        return (rules.draws - self._progress.epochs) * rules.watch.fires + running
+        return (rules.draws - self._history.epochs) * rules.watch.fires + running
 
     def summary(self) -> dict[str, Any]:
         """The session as plain values that JSON can hold; all public."""
@@ -200,11 +166,11 @@ class OnlineSession:
             "error_bound": rules.error,
             "updates": rules.updates,
             "updates_left": self.updates_left,
-            "threshold": rules.threshold_at(max(1, self._progress.tests)),
-            "tested": self._progress.tests,
+            "threshold": rules.threshold_at(max(1, self._history.tests)),
+            "tested": self._history.tests,
             "queries": rules.queries,
-            "answers": dict(self._progress.sources),
-            "closed": self._progress.closed,
+            "answers": dict(self._history.sources),
+            "closed": self._history.closed,
             "total": self._basis.total,
             "spent": ledger.spent,
             "limit": ledger.limit,
@@ -231,18 +197,18 @@ class OnlineSession:
         """
         check_confidence(confidence)
         key, asked = self._read(query)
-        known = self._progress.known.get(key)
+        known = self._history.known.get(key)
         if known is not None:
             return self._tell(self._basis.answer(known, confidence), "cache")
         if _is_public(asked):
             return self._tell(self._basis.public_answer(asked, confidence), "public")
         self._may_test()
-        if self._progress.closed:
-            return self._tell_alone(self._answering.value(asked))
+        if self._history.closed:
+            return self._tell_alone(self._hypothesis.value(asked))
         before = self._spent
         # On the grid of the tests, so that the answer given is the answer tested.
-        found = self._test(asked, round(self._answering.value(asked) / GRID) * GRID)
-        self._progress.known[key] = found
+        found = self._test(asked, round(self._hypothesis.value(asked) / GRID) * GRID)
+        self._history.known[key] = found
         origin: Source = "hypothesis" if found.threshold is not None else "data"
         return self._tell(self._basis.answer(found, confidence), origin, self._spent - before)
 
@@ -260,12 +226,12 @@ class OnlineSession:
         listed = [self._read(query) for query in queries]
         answers: list[OnlineAnswer] = []
         for _, query in listed:
-            if self._progress.closed:
+            if self._history.closed:
                 break
             answers.append(self.ask(query, confidence))
         rest = listed[len(answers) :]
-        known = self._progress.known
-        values = self._answering.values([query for _, query in rest]).tolist()
+        known = self._history.known
+        values = self._hypothesis.values([query for _, query in rest]).tolist()
         for (key, query), value in zip(rest, values, strict=True):
             if key in known or _is_public(query):
                 answers.append(self.ask(query, confidence))
@@ -304,68 +270,49 @@ class OnlineSession:
 
     def _may_test(self) -> None:
         """Close the session for good if a test, or the answer it may lead to, is not covered."""
-        progress, rules, ledger = self._progress, self._basis.rules, self._curator.ledger
-        if progress.closed:
+        history, rules, ledger = self._history, self._basis.rules, self._curator.ledger
+        if history.closed:
             return
         running = self._watch is not None and self._watch.fires_left > 0
         needed = [rules.answer_charge] + ([] if running else [rules.watch.charge(self.budget.regime)])
-        if rules.queries is not None and progress.tests >= rules.queries:
-            progress.closed = "the planned number of queries was asked"
+        if rules.queries is not None and history.tests >= rules.queries:
+            history.closed = "the planned number of queries was asked"
         elif self.updates_left < 1:
-            progress.closed = "the corrections are used up"
+            history.closed = "the corrections are used up"
         elif not ledger.covers(*needed):
-            progress.closed = "the budget is spent"
+            history.closed = "the budget is spent"
 
     def _test(self, query: LinearQuery, value: float) -> Known:
         """One query against the data: a test, and if it fires an answer and a correction."""
-        progress, rules = self._progress, self._basis.rules
+        history, rules = self._history, self._basis.rules
         if self._watch is None or self._watch.fires_left < 1:
             self._watch = None
-            progress.epochs += 1
+            history.epochs += 1
             self._watch = self._curator.watch(rules.watch, label=WATCH)
             self._spent = self._curator.ledger.spent
-        progress.tests += 1
-        threshold = rules.threshold_at(progress.tests)
+        history.tests += 1
+        threshold = rules.threshold_at(history.tests)
         if not _fires(self._watch, query, value, threshold, two_sided=rules.variant == "4a"):
             return Known(query, value, threshold)
         measured = self._curator.measure(query, rules.answer_charge, kind=rules.answer_kind, label="answer")
         self._spent = self._curator.ledger.spent
-        progress.measurements.append(measured)
-        self._correct(query, measured, value)
+        history.measurements.append(measured)
+        self._hypothesis.correct(history.measurements, value, self._basis)
         return Known(query, float(measured.values[0]), None)
-
-    def _correct(self, query: LinearQuery, measured: Measurement, before: float) -> None:
-        """Bring the hypothesis in line with a noisy answer."""
-        total, config = self._basis.total, self._basis.config
-        residual = float(clipped(measured.values, query, total)[0]) - before
-        match self._basis.rules.step:
-            case "refit":
-                refit(self._model, self._progress.measurements, _REFIT)
-                self._settle()
-            case "residual":
-                self._model.update(query, step_size(residual / total, query.bounds, "sharp"))
-            case step:
-                self._model.update(query, math.copysign(step, residual) / (config.bounds[1] - config.bounds[0]))
-        self._answering.replace(self._model)
-
-    def _settle(self) -> None:
-        """Make the hypothesis anew from its potentials, as restoring does: both go on from the same bits."""
-        self._model = self.model
-        self._answering.replace(self._model)
 
     # Answers
 
     def _tell(self, found: Answer, origin: Source, charged: float = 0.0) -> OnlineAnswer:
-        sources = self._progress.sources
+        sources = self._history.sources
         sources[origin] = sources.get(origin, 0) + 1
         return OnlineAnswer(
             found.value, found.low, found.high, found.covers, origin, charged, self._spent, self.updates_left
         )
 
     def _tell_alone(self, value: float) -> OnlineAnswer:
-        progress = self._progress
-        progress.sources["hypothesis only"] = progress.sources.get("hypothesis only", 0) + 1
-        covers = f"nothing: {progress.closed}"
+        history = self._history
+        history.sources["hypothesis only"] = history.sources.get("hypothesis only", 0) + 1
+        covers = f"nothing: {history.closed}"
         return OnlineAnswer(value, None, None, covers, "hypothesis only", 0.0, self._spent, self.updates_left)
 
     # What is left of a session
@@ -375,7 +322,7 @@ class OnlineSession:
 
         Its workload are the conditions that were corrected; where there were none, the marginals of single attributes.
         """
-        asked = [each.target for each in self._progress.measurements if isinstance(each.target, Conjunction)]
+        asked = [each.target for each in self._history.measurements if isinstance(each.target, Conjunction)]
         workload = Workload.conjunctions(self.domain, asked) if asked else Workload.marginals(self.domain, 1)
         made = make_release(
             self._curator,
@@ -383,7 +330,7 @@ class OnlineSession:
             self.model,
             name="OnlinePMW",
             parameters={**self._basis.config.parameters(), "rules": self._basis.rules.to_dict()},
-            measurements=self._progress.measurements,
+            measurements=self._history.measurements,
         )
         if made.provenance.secure and not self._basis.secure:
             made = replace(made, provenance=replace(made.provenance, secure=False))
@@ -409,9 +356,11 @@ class OnlineSession:
         """
         from hedgerow.algorithms.online_state import save_session
 
-        self._settle()
+        self._hypothesis.settle()
         watch = None if self._watch is None or not secret else self._watch.state()
-        save_session(path, self._curator, self._basis, self._model, self._progress, watch=watch, notes=self.notes)
+        save_session(
+            path, self._curator, self._basis, self._hypothesis.model, self._history, watch=watch, notes=self.notes
+        )
 
     @classmethod
     def restore(cls, path: str | os.PathLike[str], source: Any, *, noise: NoiseSource | None = None) -> OnlineSession:

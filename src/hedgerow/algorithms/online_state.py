@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hedgerow.algorithms.online_answer import Basis, Known
 from hedgerow.algorithms.online_rules import rules_from_dict
-from hedgerow.algorithms.online_session import WATCH, OnlineSession, Progress
+from hedgerow.algorithms.online_session import WATCH, History, OnlineSession
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.domain_file import domain_from_mapping, domain_to_mapping
 from hedgerow.errors import DamagedReleaseError, DamagedSessionError, HedgerowError, ReleaseError, SessionError
@@ -49,7 +49,7 @@ def save_session(
     curator: Curator,
     basis: Basis,
     model: Histogram,
-    progress: Progress,
+    history: History,
     *,
     watch: WatchState | None,
     notes: Mapping[str, Any],
@@ -61,7 +61,7 @@ def save_session(
         curator: Its ledger is written, nothing else of it.
         basis: What the session rests on.
         model: The hypothesis.
-        progress: What happened so far.
+        history: What happened so far.
         watch: SECRET: the running epoch, or None to leave it out.
         notes: What its keeper wants to find again, as values that JSON can hold.
 
@@ -73,19 +73,19 @@ def save_session(
         "watch": None if watch is None else watch.to_dict(),
     }
     try:
-        content, arrays = _public(curator, basis, model, progress)
+        content, arrays = _public(curator, basis, model, history)
         write_container(path, {**secret, "notes": dict(notes), **content}, arrays, kind=KIND, private=True)
     except ReleaseError as error:
         raise SessionError(error.message, remedy=error.remedy) from error
 
 
 def _public(
-    curator: Curator, basis: Basis, model: Histogram, progress: Progress
+    curator: Curator, basis: Basis, model: Histogram, history: History
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Everything but the secret, as JSON values and arrays."""
     entry, arrays = model_to_dict(model)
-    known = [_as_measurement(each) for each in progress.known.values()]
-    measured, measured_arrays = measurements_to_list([*progress.measurements, *known])
+    known = [_as_measurement(each) for each in history.known.values()]
+    measured, measured_arrays = measurements_to_list([*history.measurements, *known])
     ledger = Ledger(curator.budget.limit, curator.budget.unit, curator.ledger.events)
     content = {
         "config": basis.config.parameters(),
@@ -97,13 +97,13 @@ def _public(
         "total_noise": _noise_to_dict(basis.total_noise),
         "secure": basis.secure and curator.secure,
         "model": entry,
-        "measurements": len(progress.measurements),
+        "measurements": len(history.measurements),
         "known": len(known),
         "measured": measured,
-        "tests": progress.tests,
-        "epochs": progress.epochs,
-        "closed": progress.closed,
-        "sources": progress.sources,
+        "tests": history.tests,
+        "epochs": history.epochs,
+        "closed": history.closed,
+        "sources": history.sources,
     }
     return content, {**arrays, **measured_arrays}
 
@@ -185,17 +185,17 @@ def _session_of(container: Container, source: Any, noise: NoiseSource | None) ->
     measured = measurements_from_list(content["measured"], arrays, source.domain)
     watch = None if content["watch"] is None else WatchState.from_dict(content["watch"])
     running = None if watch is None else curator.resume_watch(watch, label=WATCH)
-    session = OnlineSession(curator, basis, model, _progress_of(content, measured), running)
+    session = OnlineSession(curator, basis, model, _history_of(content, measured), running)
     session.notes.update(content["notes"])
     return session
 
 
-def _progress_of(content: Mapping[str, Any], measured: Sequence[Measurement]) -> Progress:
+def _history_of(content: Mapping[str, Any], measured: Sequence[Measurement]) -> History:
     count = int(content["measurements"])
     if len(measured) != count + int(content["known"]):
         raise ValueError("the number of answers is another one")
     known = [_from_measurement(each) for each in measured[count:]]
-    return Progress(
+    return History(
         tests=int(content["tests"]),
         epochs=int(content["epochs"]),
         known={query_key(each.query): each for each in known},

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 from hedgerow.algorithms.algorithm import check_table
 from hedgerow.algorithms.online_parameters import best_rules, cheapest_rules, check_variant
-from hedgerow.algorithms.online_practical import ANSWER_SHARE, USEFUL_ERROR, practical_rules
+from hedgerow.algorithms.online_practical import ANSWER_SHARE, practical_rules
 from hedgerow.algorithms.online_rules import VARIANTS, Rules, Stream, Variant
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Budget, Regime
@@ -46,9 +46,9 @@ StepRule = Literal["theorem", "residual", "refit"]
 class OnlinePMW:
     """Configuration of online private multiplicative weights; holds no data and can be used for any number of sessions.
 
-    Without ``updates``, ``threshold`` and ``alpha`` the theorem's parameters with the smallest error bound are taken if
-    that bound is below a quarter of the records, and otherwise rules that have proved useful on tables of ordinary
-    size; the session's ``summary()`` says which.
+    The theorem's parameters are taken where ``alpha``, ``step="theorem"`` or variant 4a ask for them. Otherwise rules
+    that have proved useful choose what is not given: they promise nothing beforehand, and err far less (docs/design.md);
+    the session's ``summary()`` says which it goes by.
 
     Attributes:
         variant: ``"4a"``, ``"4b"``, ``"4c"`` (theory.md section 4) or ``"pay-as-you-go"``, which needs no number of
@@ -188,7 +188,9 @@ class OnlinePMW:
         variant = self.variant_for(budget)
         if self.alpha is not None:
             found = cheapest_rules(stream, budget, amount, variant, self.alpha)
-        elif self.is_practical or not self._is_useful(stream, budget, amount, variant):
+        elif variant == "4a" or self.step == "theorem":
+            found = best_rules(stream, budget, amount, variant)
+        else:
             found = practical_rules(
                 stream,
                 budget,
@@ -198,21 +200,9 @@ class OnlinePMW:
                 threshold=self.threshold,
                 answer_share=self.answer_share,
             )
-        else:
-            found = best_rules(stream, budget, amount, variant)
         if self.step is None or self.step == "theorem":
             return found
         return replace(found, step=self.step, error=None)
-
-    def _is_useful(self, stream: Stream, budget: Budget, amount: float, variant: Variant) -> bool:
-        """Whether the theorem promises something; variant 4a, and a wish for its step, ask for it in any case."""
-        if variant == "4a" or self.step == "theorem":
-            return True
-        try:
-            best = best_rules(stream, budget, amount, variant)
-        except ConfigError:
-            return False
-        return best.error is not None and best.error <= USEFUL_ERROR * stream.unit
 
     def plan(self, domain: Domain, budget: Budget, total: float, *, warm: bool = False) -> Outline:
         """What a session would need, spend and promise; nothing is read and nothing is spent.
@@ -234,7 +224,7 @@ class OnlinePMW:
             >>> plan = OnlinePMW().plan(domain, PureDP(1.0), total=50_000)
             >>> plan.facts["updates"], dict(plan.lines(50_000))["bound"].split(":")[0]
             (100, 'none')
-            >>> OnlinePMW(queries=1000).plan(domain, PureDP(1.0), total=10_000_000).facts["theorem"]
+            >>> OnlinePMW(alpha=0.1).plan(domain, PureDP(1.0), total=10_000_000).facts["theorem"]
             True
         """
         from hedgerow.algorithms.online_plan import make_plan
@@ -264,7 +254,7 @@ class OnlinePMW:
             ConfigError: The configuration does not fit the budget, or the release does not fit the session.
             ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
         """
-        from hedgerow.algorithms.online_warm import earlier_events
+        from hedgerow.algorithms.online_start import earlier_events
         from hedgerow.privacy.curator import Curator
 
         check_table(source)
@@ -283,7 +273,7 @@ class OnlinePMW:
             ConfigError: See `start`; or the ledger does not hold what the release spent.
             ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
         """
-        from hedgerow.algorithms.online_session import begin
+        from hedgerow.algorithms.online_start import begin
 
         return begin(self, curator, warm)
 

@@ -1,4 +1,4 @@
-"""Starting a session from an earlier release of the same table."""
+"""Starting a session: what it fixes first, and starts from an earlier release of the same table."""
 
 from __future__ import annotations
 
@@ -8,18 +8,50 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hedgerow.algorithms.algorithm import number_of_records
+from hedgerow.algorithms.online_answer import Basis
+from hedgerow.algorithms.online_plan import COPIES, WARM_COPIES, stream_of
+from hedgerow.algorithms.online_session import History, OnlineSession
+from hedgerow.algorithms.schedule import noise_of_total
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
+from hedgerow.models.histogram import Histogram
+from hedgerow.models.memory import check_fits
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.privacy.charging import ABOVE, pure_rho
 from hedgerow.privacy.ledger import Event, LedgerView
 from hedgerow.queries.query import Floats
 
 if TYPE_CHECKING:
+    from hedgerow.algorithms.pmw_online import OnlinePMW
+    from hedgerow.privacy.curator import Curator
     from hedgerow.release import Release
 
 EARLIER = "earlier release"
 """Label of the event that stands for all that a release spent."""
+
+
+def begin(config: OnlinePMW, curator: Curator, warm: Release | None) -> OnlineSession:
+    """Learn the number of records, fix the rules and make the first hypothesis.
+
+    Raises:
+        ConfigError: The configuration does not fit the budget, or the release does not fit the session.
+        ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
+    """
+    domain, budget = curator.domain, curator.budget
+    config.variant_for(budget)
+    check_fits(domain, COPIES if warm is None else WARM_COPIES)
+    if warm is not None:
+        check_same(warm, budget, domain)
+        check_charged(warm, budget, curator.ledger)
+    charge = config.total_share * curator.ledger.remaining
+    noise, total = noise_of_total(budget, charge), number_of_records(curator, charge)
+    stream = stream_of(config, budget, domain, total, noise, warm=warm is not None)
+    rules = config.rules(stream, budget, curator.ledger.remaining)
+    base = None if warm is None else warm_base(warm, config.uniform_share)
+    secure = curator.secure and (warm is None or warm.provenance.secure)
+    basis = Basis(config, budget, rules, total, noise, secure)
+    return OnlineSession(curator, basis, Histogram(domain, total, base=base), History.fresh(), None)
 
 
 def earlier_events(release: Release, budget: Budget, domain: Domain) -> tuple[Event, ...]:
