@@ -174,7 +174,7 @@ def test_every_update_lowers_the_potential(variant: Variant, alpha: float, monke
     if alpha:
         few_updates(monkeypatch, variant, alpha)
     source = skewed(200_000_000)
-    session = OnlinePMW(variant=variant, queries=100).start(source, budget, noise=SeededNoise(3))
+    session = OnlinePMW(variant=variant, queries=100, step="theorem").start(source, budget, noise=SeededNoise(3))
     truth = source.histogram / source.total()
     potentials = [_divergence(truth, session)]
     for query in [*QUERIES, *random_queries(60, 5)]:

@@ -234,12 +234,22 @@ def test_variants_refuse_budgets_that_cannot_pay_for_them() -> None:
     assert OnlinePMW().variant_for(APPROXIMATE) == OnlinePMW().variant_for(ZCDP(1.0)) == "4b"
 
 
-def test_the_default_takes_the_theorem_only_where_it_says_something() -> None:
-    small, large = (replace(STREAM, records=records) for records in (48_842.0, 1e7))
-    assert OnlinePMW().rules(small, PURE, 1.0).error is None
-    assert OnlinePMW().rules(large, PURE, 1.0) == best_rules(large, PURE, 1.0, "4c")
-    assert OnlinePMW(step="theorem").rules(small, PURE, 1.0) == best_rules(small, PURE, 1.0, "4c")
-    assert OnlinePMW(step="residual").rules(large, PURE, 1.0).error is None
+def test_the_theorem_is_taken_only_where_it_is_asked_for() -> None:
+    for records in (48_842.0, 1e7):
+        stream = replace(STREAM, records=records)
+        assert OnlinePMW().rules(stream, PURE, 1.0).error is None
+        assert OnlinePMW(step="residual").rules(stream, PURE, 1.0).error is None
+        assert OnlinePMW(step="theorem").rules(stream, PURE, 1.0) == best_rules(stream, PURE, 1.0, "4c")
+    assert OnlinePMW(alpha=0.1).rules(stream, PURE, 1.0).error is not None
+
+
+@pytest.mark.parametrize("records", [5_000.0, 48_842.0, 1e6])
+def test_more_budget_or_records_mean_a_lower_threshold(records: float) -> None:
+    stream = replace(STREAM, records=records)
+    shares = [OnlinePMW().rules(stream, PURE, amount).threshold / records for amount in (0.1, 1.0, 10.0, 100.0)]
+    assert shares == sorted(shares, reverse=True)
+    more = replace(STREAM, records=4.0 * records)
+    assert OnlinePMW().rules(more, PURE, 1.0).threshold / more.records < shares[1]
 
 
 @pytest.mark.parametrize("budget", [PURE, APPROXIMATE])

@@ -134,7 +134,7 @@ def _told(rules: Rules, budget: Budget, total: float, facts: Mapping[str, Any]) 
 
 def _bound(rules: Rules, total: float) -> str:
     if rules.error is None:
-        return "none: no theorem says anything useful; the numbers are ones that have proved useful"
+        return "none: the numbers are ones that have proved useful; alpha asks for a promise"
     return f"no answer is off by more than {_share(rules.error, total)}, by the theorem"
 
 

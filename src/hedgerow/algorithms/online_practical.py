@@ -1,4 +1,4 @@
-"""Online private multiplicative weights where no theorem says anything: rules that have proved useful."""
+"""Online private multiplicative weights where no theorem is asked for: rules that have proved useful."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.queries.measurement import NoiseKind
 
-USEFUL_ERROR = 0.25
-"""Fraction of the records: a theorem that promises no less is of no use, and the practical rule takes its place."""
 FALSE_FIRES = 0.2
 """[H] So large a share of the updates may go to queries that the hypothesis answers exactly."""
 MOST_UPDATES = 500
