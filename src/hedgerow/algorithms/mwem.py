@@ -32,7 +32,8 @@ from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.plan import Plan
-    from hedgerow.privacy.curator import Curator, Law
+    from hedgerow.privacy.curator import Curator
+    from hedgerow.privacy.selection import Law
     from hedgerow.release import Release
 
 Rounds = int | Literal["auto", "bound", "adaptive"]

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from hedgerow.cli.console import Output
 
@@ -19,49 +28,37 @@ if TYPE_CHECKING:
 @contextmanager
 def showing_progress(output: Output) -> Iterator[ProgressCallback | None]:
     """Give a callback that draws rounds, spent budget and time left, or None where nobody looks."""
-    if not output.shows_progress:
-        output.note("running")
-        yield None
-        return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("round"),
-        MofNCompleteColumn(),
-        BarColumn(bar_width=None),
-        TextColumn("{task.fields[spent]}"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[chosen]}", markup=False),
-    )
-    with Progress(*columns, console=output.err, transient=True) as bar:
-        task = bar.add_task("", total=None, spent="counting", chosen="")
+    chosen = TextColumn("{task.fields[chosen]}", markup=False)
+    columns = (TextColumn("{task.fields[spent]}"), TimeRemainingColumn(), chosen)
+    with _drawing(output, "round", *columns, spent="counting", chosen="") as update:
 
         def advance(report: RoundReport) -> None:
             spent = f"{report.spent:.4g} of {report.limit:.4g} {report.unit}"
             chosen = "last fit" if report.round == report.rounds else report.chosen[:40]
-            bar.update(task, completed=report.round, total=report.rounds, spent=spent, chosen=chosen)
+            update(completed=report.round, total=report.rounds, spent=spent, chosen=chosen)
 
-        yield advance
+        yield advance if output.shows_progress else None
 
 
 @contextmanager
 def showing_runs(output: Output) -> Iterator[RunsCallback | None]:
     """Give a callback that draws how many runs are over and what runs now, or None where nobody looks."""
-    if not output.shows_progress:
-        output.note("running")
-        yield None
-        return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("run"),
-        MofNCompleteColumn(),
-        BarColumn(bar_width=None),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[now]}", markup=False),
-    )
-    with Progress(*columns, console=output.err, transient=True) as bar:
-        task = bar.add_task("", total=None, now="reading")
+    columns = (TimeRemainingColumn(), TextColumn("{task.fields[now]}", markup=False))
+    with _drawing(output, "run", *columns, now="reading") as update:
 
         def advance(step: Step) -> None:
-            bar.update(task, completed=step.done, total=step.runs, now=step.text)
+            update(completed=step.done, total=step.runs, now=step.text)
 
-        yield advance
+        yield advance if output.shows_progress else None
+
+
+@contextmanager
+def _drawing(output: Output, counted: str, *columns: ProgressColumn, **fields: Any) -> Iterator[Callable[..., None]]:
+    """A bar, and what changes it; only a note where nobody looks."""
+    if not output.shows_progress:
+        output.note("running")
+        yield lambda **_: None
+        return
+    first = (SpinnerColumn(), TextColumn(counted), MofNCompleteColumn(), BarColumn(bar_width=None))
+    with Progress(*first, *columns, console=output.err, transient=True) as bar:
+        yield partial(bar.update, bar.add_task("", total=None, **fields))

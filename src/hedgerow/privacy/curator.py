@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from typing import Literal, Never, final
+from typing import Never, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from hedgerow.privacy.scores import (
     public_answers,
     public_offsets,
 )
-from hedgerow.privacy.selection import ExponentialMechanism, IndependentDraws, PermuteAndFlip, Selection
+from hedgerow.privacy.selection import ExponentialMechanism, IndependentDraws, Law, Selection, selection_by
 from hedgerow.privacy.sparse_vector import SparseVector
 from hedgerow.privacy.subsampling import Subsampled, secret_positions
 from hedgerow.privacy.watch import Watch, WatchState
@@ -44,7 +44,6 @@ from hedgerow.queries.query import Floats, LinearQuery, Measurable
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 
-Law = Literal["exponential", "permute-and-flip"]
 Mechanism = AdditiveNoise | Selection | IndependentDraws | SparseVector
 
 
@@ -229,7 +228,7 @@ class Curator:
         places = _places(workload, eligible)
         units = EqualUnits.of(workload, self.neighbours)
         public, offset = public_answers(workload, answers), public_offsets(workload, offsets)
-        mechanism = _selection(law, self.regime, charge, float(units.sensitivities[places].max()))
+        mechanism = selection_by(law, self.regime, charge, float(units.sensitivities[places].max()))
         self.__ledger.charge(self._event(label, f"worst of {len(places):,} candidates", mechanism))
         errors = grid_errors(workload, self._exact_answers(workload), public)
         scores = (units.multipliers * (errors - offset))[places]
@@ -471,14 +470,6 @@ def _places(workload: Workload, eligible: NDArray[np.bool_] | None) -> NDArray[n
     if not mask.any():
         raise QueryError("no candidate is left to select", remedy="ask for fewer rounds, or for a larger workload")
     return np.flatnonzero(mask)
-
-
-def _selection(law: Law, regime: Regime, charge: float, sensitivity: float) -> ExponentialMechanism | PermuteAndFlip:
-    if law == "exponential":
-        return ExponentialMechanism.for_charge(regime, charge, sensitivity)
-    if law == "permute-and-flip":
-        return PermuteAndFlip.for_charge(regime, charge, sensitivity)
-    raise ConfigError(f"there is no law of selection {law!r}", remedy="give 'exponential' or 'permute-and-flip'")
 
 
 def _mean(errors: Floats) -> float:

@@ -14,12 +14,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Self, final
+from typing import Literal, Self, final
 
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Regime
 from hedgerow.privacy.charging import ABOVE, BELOW, bounded_range_rho, check_amount, check_scale
 from hedgerow.privacy.draws import SLACK
+
+Law = Literal["exponential", "permute-and-flip"]
 
 
 class Selection(ABC):
@@ -182,6 +184,29 @@ class IndependentDraws:
         """What all draws cost together, in the unit of the regime, rounded up."""
         one = self.epsilon if regime is Regime.PURE else bounded_range_rho(self.epsilon) * ABOVE
         return self.draws * one * ABOVE
+
+
+def selection_by(law: Law, regime: Regime, amount: float, sensitivity: float) -> ExponentialMechanism | PermuteAndFlip:
+    """The most accurate selection by a law that costs at most the amount.
+
+    Args:
+        law: Which.
+        regime: Unit of the amount.
+        amount: epsilon or rho.
+        sensitivity: Of the scores.
+
+    Raises:
+        ConfigError: There is no such law, it does not fit the regime, or the amount is not positive.
+
+    Example:
+        >>> selection_by("permute-and-flip", Regime.PURE, 0.5, 1.0).name
+        'permute-and-flip'
+    """
+    if law == "exponential":
+        return ExponentialMechanism.for_charge(regime, amount, sensitivity)
+    if law == "permute-and-flip":
+        return PermuteAndFlip.for_charge(regime, amount, sensitivity)
+    raise ConfigError(f"there is no law of selection {law!r}", remedy="give 'exponential' or 'permute-and-flip'")
 
 
 def _only_pure(regime: Regime) -> None:
