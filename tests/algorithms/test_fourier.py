@@ -322,6 +322,14 @@ def test_many_overlapping_marginals_are_cheaper_by_coefficients() -> None:
     assert variances == pytest.approx([93.0, 448.0, 56.0], rel=1e-6)
 
 
+def test_a_plan_says_where_noise_drowns_the_records() -> None:
+    bounds = [
+        dict(FourierMeasurement().plan(Workload.marginals(binary(6), 2), PureDP(1.0), n).lines(n))["bound"]
+        for n in (10, 1_000_000)
+    ]
+    assert ["says nothing" in bound for bound in bounds] == [True, False]
+
+
 # Refusals
 
 

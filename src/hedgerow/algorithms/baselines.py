@@ -139,7 +139,7 @@ class IndependentNoise(Algorithm):
             (27, 27.0, 170.0)
         """
         self.check_options(budget.regime)
-        return plan_equal_shares(self, self.measured(workload), workload, budget)
+        return plan_equal_shares(self, self.measured(workload), workload, budget, total)
 
     def measured(self, workload: Workload) -> Workload:
         """The workload whose candidates are measured."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow.algorithms.algorithm import make_release, number_of_records
 from hedgerow.algorithms.bounds import BETA
-from hedgerow.algorithms.outline import Outline, charges_line, memory_line
+from hedgerow.algorithms.outline import Outline, charges_line, memory_line, says_nothing
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.schedule import Charges, noise_of
 from hedgerow.algorithms.steps import answer_of
@@ -109,7 +109,9 @@ def _report(curator: Curator, model: Histogram, found: list[Measurement], wanted
     return RoundReport(len(found), wanted, ledger.spent, ledger.limit, ledger.unit, target.text, residual)
 
 
-def plan_equal_shares(config: IndependentNoise, measured: Workload, workload: Workload, budget: Budget) -> Outline:
+def plan_equal_shares(
+    config: IndependentNoise, measured: Workload, workload: Workload, budget: Budget, total: float
+) -> Outline:
     """The plan of `run_equal_shares`.
 
     Args:
@@ -117,6 +119,7 @@ def plan_equal_shares(config: IndependentNoise, measured: Workload, workload: Wo
         measured: Whose candidates would be measured.
         workload: What the release should answer well.
         budget: What may be spent.
+        total: A public guess of the number of records.
     """
     charges = _charges(config, budget.limit, budget)
     each, values = charges.rounds / measured.n_candidates, measured.n_queries
@@ -130,7 +133,7 @@ def plan_equal_shares(config: IndependentNoise, measured: Workload, workload: Wo
         ("rounds", f"{measured.n_candidates:,} measurements, each {each:.4g} {budget.unit}"),
         charges_line(budget.limit, budget.unit, shares),
         ("noise", f"about {loudest.expected_abs:,.1f} counts on each of {values:,} measured values"),
-        ("bound", f"no measured value errs by more than {bound:,.0f} counts, except with probability {BETA:.3g}"),
+        bound_line("no measured value", bound, total),
         ("", "of the hypothesis fitted to them no theorem speaks; the release estimates its error"),
     )
     facts = {
@@ -145,6 +148,22 @@ def plan_equal_shares(config: IndependentNoise, measured: Workload, workload: Wo
         "charges": {"total": charges.total, "measurements": charges.rounds, "error": charges.error},
     }
     return Outline(text, facts, needed, available)
+
+
+def bound_line(what: str, bound: float, total: float) -> tuple[str, str]:
+    """What a plan says about the noise of all measurements together.
+
+    Args:
+        what: That does not err by more, in words.
+        bound: In counts, but for probability ``BETA``.
+        total: Number of records, which no count errs by.
+
+    Example:
+        >>> bound_line("no measured value", 1200.0, 1000.0)
+        ('bound', 'no measured value errs by more than 1,200 counts, except with probability 0.05; that says nothing')
+    """
+    sentence = f"{what} errs by more than {bound:,.0f} counts, except with probability {BETA:.3g}"
+    return "bound", f"{sentence}{says_nothing(bound, total)}"
 
 
 def _different(measured: Workload, budget: Budget) -> list[Measurable]:

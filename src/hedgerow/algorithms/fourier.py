@@ -23,7 +23,7 @@ from hedgerow.algorithms.algorithm import Algorithm, check_domain
 from hedgerow.algorithms.baselines import IndependentNoise
 from hedgerow.algorithms.bounds import BETA
 from hedgerow.algorithms.coefficients import Spectrum, as_marginals, coefficients
-from hedgerow.algorithms.equal_shares import noise_bound, plan_equal_shares, run_equal_shares
+from hedgerow.algorithms.equal_shares import bound_line, noise_bound, plan_equal_shares, run_equal_shares
 from hedgerow.algorithms.outline import Outline
 from hedgerow.algorithms.progress import ProgressCallback
 from hedgerow.algorithms.schedule import noise_of, noise_of_total
@@ -132,12 +132,11 @@ class FourierMeasurement(Algorithm):
         measured = coefficients(workload)
         config = self._independent(measured)
         config.check_options(budget.regime)
-        planned = plan_equal_shares(config, measured, workload, budget)
+        planned = plan_equal_shares(config, measured, workload, budget, total)
         bound = self._bound(measured, budget, planned.facts["charge"])
-        sentence = f"no cell made of the coefficients errs by more than {bound:,.0f} counts, except with probability"
         text = (
             *(line for line in planned.text if line[0] not in ("bound", "")),
-            ("bound", f"{sentence} {BETA:.3g}"),
+            bound_line("no cell made of the coefficients", bound, total),
             ("", "of the hypothesis fitted to them no theorem speaks; the release estimates its error"),
         )
         return replace(planned, text=text, facts={**planned.facts, "bound": bound})
