@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from hedgerow.algorithms.progress import ProgressCallback
 from hedgerow.errors import ConfigError
@@ -34,6 +34,9 @@ class Algorithm(Protocol):
         >>> algorithm.parameters()["rounds"]
         3
     """
+
+    takes_samples: ClassVar[bool] = False
+    """Whether it can work on a secret sample of the records: under a `Subsampled` budget."""
 
     def check(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent."""
@@ -66,7 +69,8 @@ class Algorithm(Protocol):
             QueryError: A query depends on no record; nothing was spent.
             ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
         """
-        return self.run_with(open_curator(source, workload, budget, noise), workload, progress)
+        curator = open_curator(source, workload, budget, noise, samples=self.takes_samples)
+        return self.run_with(curator, workload, progress)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """As `run`, with a curator that the caller made; its whole remaining budget may be spent."""

@@ -22,16 +22,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, ClassVar, Literal, final
 
-from hedgerow.algorithms.algorithm import open_curator, plain_parameters
+from hedgerow.algorithms.algorithm import Algorithm
 from hedgerow.algorithms.best_response import check_queries
 from hedgerow.algorithms.bounds import BETA
 from hedgerow.algorithms.dual_query_parameters import Theorem
 from hedgerow.algorithms.oracles.problem import Oracle
 from hedgerow.algorithms.oracles.tabu import TabuSearch
 from hedgerow.algorithms.progress import ProgressCallback
-from hedgerow.algorithms.schedule import Charges
+from hedgerow.algorithms.schedule import Charges, check_shares
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.privacy.subsampling import Subsampled
@@ -40,16 +40,16 @@ from hedgerow.queries.workload import Workload
 if TYPE_CHECKING:
     from hedgerow.algorithms.outline import Outline
     from hedgerow.privacy.curator import Curator
-    from hedgerow.privacy.noise import NoiseSource
     from hedgerow.release import Release
 
 
 @final
 @dataclass(frozen=True)
-class DualQuery:
+class DualQuery(Algorithm):
     """Configuration of DualQuery; holds no data and can be used for any number of runs.
 
-    The workload is used query by query; all queries count the same.
+    The workload is used query by query; all queries count the same. The hypothesis of the release is an `Empirical` of
+    T records.
 
     Attributes:
         alpha: Error aimed at, as a fraction of the width of a query: T, eta and s are then the theorem's. ``"auto"``
@@ -76,6 +76,8 @@ class DualQuery:
         hedgerow.errors.ConfigError: alpha = 0.1 fixes rounds, step and samples
           Remedy: leave them out, or leave alpha out
     """
+
+    takes_samples: ClassVar[bool] = True
 
     alpha: float | Literal["auto"] = "auto"
     constants: Theorem = "optimised"
@@ -113,13 +115,9 @@ class DualQuery:
                 raise ConfigError(f"{name} = {value!r} cannot be", remedy="give a whole number from 1")
         if self.step is not None and not (_is_number(self.step) and 0.0 < self.step < math.inf):
             raise ConfigError(f"step = {self.step!r} cannot be", remedy="give a positive number, such as 1.5")
-        if not 0.0 < self.beta < 1.0 or not 0.0 < self.total_share < 1.0 or not 0.0 <= self.error_share < 1.0:
-            raise ConfigError("beta, total_share and error_share must lie between 0 and 1")
-        if self.total_share + self.error_share >= 1.0:
-            raise ConfigError(
-                "the shares for the number of records and the error leave nothing for the rounds",
-                remedy="make them smaller",
-            )
+        if not 0.0 < self.beta < 1.0:
+            raise ConfigError(f"beta is a probability, not {self.beta!r}", remedy="give a number between 0 and 1")
+        check_shares(self.total_share, self.error_share)
 
     def check(self, workload: Workload, regime: Regime) -> None:
         """Refuse what cannot be run, before anything is read or spent; both regimes and all domains will do.
@@ -134,45 +132,10 @@ class DualQuery:
         """
         check_queries(workload)
 
-    def parameters(self) -> dict[str, Any]:
-        """The configuration as plain values, for the release.
-
-        Example:
-            >>> DualQuery(rounds=30).parameters()["oracle"]["kind"]
-            'TabuSearch'
-        """
-        return plain_parameters(self)
-
     def charges(self, amount: float, budget: Budget) -> Charges:
         """How an amount of the budget is divided; the error on a sample of the records is not asked for."""
         error = 0.0 if isinstance(budget, Subsampled) else self.error_share
         return Charges.split(amount, budget.neighbours, total=self.total_share, initial=0.0, error=error)
-
-    def run(
-        self,
-        source: Any,  # a CountSource; that name lives in data/, which algorithms do not import
-        workload: Workload,
-        budget: Budget,
-        *,
-        noise: NoiseSource | None = None,
-        progress: ProgressCallback | None = None,
-    ) -> Release:
-        """Make a release of a private table.
-
-        Args:
-            source: The private table, as ``read_table`` gives it; only the curator ever sees it.
-            workload: What the release should answer well.
-            budget: What may be spent, and between which tables.
-            noise: Source of noise; the secure one unless given. A seeded source makes the release not private.
-            progress: Called after every round.
-
-        Returns:
-            The release; its hypothesis is an `Empirical` of T records.
-
-        Raises:
-            ConfigError: The configuration does not fit the budget or the workload.
-        """
-        return self.run_with(open_curator(source, workload, budget, noise, samples=True), workload, progress)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """As `run`, with a curator that the caller made and whose ledger it can read whatever happens.

@@ -23,6 +23,7 @@ from hedgerow.algorithms.algorithm import Algorithm
 from hedgerow.algorithms.mw import Output
 from hedgerow.algorithms.progress import ProgressCallback
 from hedgerow.algorithms.rounds import check_rounds
+from hedgerow.algorithms.schedule import check_shares
 from hedgerow.errors import ConfigError
 from hedgerow.models.refit import Proximal, Refit
 from hedgerow.models.steps import Step
@@ -124,16 +125,10 @@ class MWEM(Algorithm):
         self._check_shares()
 
     def _check_shares(self) -> None:
-        for name in ("selection_share", "total_share", "uniform_share"):
+        for name in ("selection_share", "initial_share", "uniform_share"):
             if not 0.0 < getattr(self, name) < 1.0:
                 raise ConfigError(f"{name} must lie between 0 and 1, not {getattr(self, name)!r}")
-        if not 0.0 <= self.error_share < 1.0 or not 0.0 < self.initial_share < 1.0:
-            raise ConfigError("error_share and initial_share must lie between 0 and 1")
-        if self.total_share + self.error_share + self.spent_initially >= 1.0:
-            raise ConfigError(
-                "the shares for the number of records, the start and the error leave nothing for the rounds",
-                remedy="make them smaller",
-            )
+        check_shares(self.total_share, self.error_share, self.spent_initially)
 
     @property
     def refit_between(self) -> Refit | None:

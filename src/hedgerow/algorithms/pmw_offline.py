@@ -34,7 +34,7 @@ from hedgerow.algorithms.outline import Outline
 from hedgerow.algorithms.pmw_offline_parameters import Setting, alpha_of, check_budget, step_length
 from hedgerow.algorithms.pmw_offline_promise import Scale, choose
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
-from hedgerow.algorithms.schedule import Charges
+from hedgerow.algorithms.schedule import Charges, check_shares
 from hedgerow.errors import ConfigError
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.memory import check_fits
@@ -104,13 +104,9 @@ class OfflinePMW(Algorithm):
                 f"step = {self.step!r} or calibration = {self.calibration!r} is unknown",
                 remedy="give step 'source' or 'sharp', and calibration 'auto' or 'advanced'",
             )
-        if not 0.0 < self.beta < 1.0 or not 0.0 < self.total_share < 1.0 or not 0.0 <= self.error_share < 1.0:
-            raise ConfigError("beta, total_share and error_share must lie between 0 and 1")
-        if self.total_share + self.error_share >= 1.0:
-            raise ConfigError(
-                "the shares for the number of records and the error leave nothing for the rounds",
-                remedy="make them smaller",
-            )
+        if not 0.0 < self.beta < 1.0:
+            raise ConfigError(f"beta is a probability, not {self.beta!r}", remedy="give a number between 0 and 1")
+        check_shares(self.total_share, self.error_share)
 
     def _check_goal(self) -> None:
         if self.alpha != "auto" and not (_is_number(self.alpha) and 0.0 < self.alpha < 1.0):

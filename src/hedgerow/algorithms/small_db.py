@@ -39,7 +39,7 @@ from hedgerow.algorithms.enumeration import (
 )
 from hedgerow.algorithms.outline import Outline, human
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
-from hedgerow.algorithms.schedule import Charges
+from hedgerow.algorithms.schedule import Charges, check_shares
 from hedgerow.algorithms.small_db_bound import choice_scale, outline, records
 from hedgerow.errors import ConfigError
 from hedgerow.models.empirical import Empirical
@@ -105,12 +105,7 @@ class SmallDB(Algorithm):
                 raise ConfigError(f"{name} = {value!r} is no whole number from 1 on", remedy="give one")
         if not 0.0 < self.beta < 1.0:
             raise ConfigError(f"beta is a probability, not {self.beta!r}", remedy="give a number between 0 and 1")
-        if not (0.0 < self.total_share < 1.0 and 0.0 <= self.error_share < 1.0 - self.total_share):
-            shares = f"total_share = {self.total_share!r} and error_share = {self.error_share!r}"
-            raise ConfigError(
-                f"{shares} leave nothing for the choice",
-                remedy="give a total_share above 0, and an error_share from 0 on, that sum to less than 1",
-            )
+        check_shares(self.total_share, self.error_share)
 
     def check(self, workload: Workload, regime: Regime) -> None:
         """Refuse databases that are too many to enumerate, before anything is read or spent.
