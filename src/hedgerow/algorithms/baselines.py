@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, final
 import numpy as np
 
 from hedgerow.algorithms.algorithm import Algorithm, check_domain
+from hedgerow.algorithms.checks import check_noise, check_shares
 from hedgerow.algorithms.equal_shares import COPIES, plan_equal_shares, run_equal_shares
 from hedgerow.algorithms.outline import Outline
 from hedgerow.algorithms.progress import ProgressCallback
@@ -77,11 +78,7 @@ class IndependentNoise(Algorithm):
             object.__setattr__(self, "noise", _kind_of(self.noise))
         if self.by not in ("candidate", "query"):
             raise ConfigError(f"by = {self.by!r} is unknown", remedy="give 'candidate' or 'query'")
-        if not (0.0 < self.total_share < 1.0 and 0.0 <= self.error_share < 1.0 - self.total_share):
-            raise ConfigError(
-                f"total_share = {self.total_share!r} and error_share = {self.error_share!r} leave nothing to measure",
-                remedy="give a total_share above 0, and an error_share from 0 on, that sum to less than 1",
-            )
+        check_shares(self.total_share, self.error_share)
 
     def check(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the regime or the memory does not allow, before anything is read or spent.
@@ -103,8 +100,7 @@ class IndependentNoise(Algorithm):
         Raises:
             ConfigError: Gaussian noise under pure differential privacy.
         """
-        if self.noise is NoiseKind.GAUSSIAN and regime is Regime.PURE:
-            raise ConfigError("Gaussian noise is not purely private", remedy="use Laplace noise, or give a delta")
+        check_noise(self.noise, regime)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """As `run`, with a curator that the caller made; its whole remaining budget is spent.

@@ -27,11 +27,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal, final
 from hedgerow.algorithms.algorithm import Algorithm
 from hedgerow.algorithms.best_response import check_queries
 from hedgerow.algorithms.bounds import BETA
+from hedgerow.algorithms.checks import check_shares, is_count, is_number
 from hedgerow.algorithms.dual_query_parameters import Theorem
 from hedgerow.algorithms.oracles.problem import Oracle
 from hedgerow.algorithms.oracles.tabu import TabuSearch
 from hedgerow.algorithms.progress import ProgressCallback
-from hedgerow.algorithms.schedule import Charges, check_shares
+from hedgerow.algorithms.schedule import Charges
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.privacy.subsampling import Subsampled
@@ -96,7 +97,7 @@ class DualQuery(Algorithm):
         Raises:
             ConfigError: One is out of its range, or alpha is given beside what it fixes.
         """
-        if self.alpha != "auto" and not (_is_number(self.alpha) and 0.0 < self.alpha < 1.0):
+        if self.alpha != "auto" and not (is_number(self.alpha) and 0.0 < self.alpha < 1.0):
             raise ConfigError(f"alpha = {self.alpha!r} is no fraction", remedy="give a number below 1, or 'auto'")
         if self.constants not in ("source", "optimised"):
             raise ConfigError(f"constants = {self.constants!r} is unknown", remedy="give 'source' or 'optimised'")
@@ -111,9 +112,9 @@ class DualQuery(Algorithm):
     def _check_amounts(self) -> None:
         for name in ("rounds", "samples"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+            if value is not None and not is_count(value):
                 raise ConfigError(f"{name} = {value!r} cannot be", remedy="give a whole number from 1")
-        if self.step is not None and not (_is_number(self.step) and 0.0 < self.step < math.inf):
+        if self.step is not None and not (is_number(self.step) and 0.0 < self.step < math.inf):
             raise ConfigError(f"step = {self.step!r} cannot be", remedy="give a positive number, such as 1.5")
         if not 0.0 < self.beta < 1.0:
             raise ConfigError(f"beta is a probability, not {self.beta!r}", remedy="give a number between 0 and 1")
@@ -163,7 +164,3 @@ class DualQuery(Algorithm):
         from hedgerow.algorithms.dual_query_plan import make_plan
 
         return make_plan(self, workload, budget, total)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

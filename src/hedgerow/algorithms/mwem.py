@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, final
 
 from hedgerow.algorithms.algorithm import Algorithm
+from hedgerow.algorithms.checks import check_noise, check_shares, is_count
 from hedgerow.algorithms.mw import Output
 from hedgerow.algorithms.progress import ProgressCallback
 from hedgerow.algorithms.rounds import check_rounds
-from hedgerow.algorithms.schedule import check_shares
 from hedgerow.errors import ConfigError
 from hedgerow.models.refit import Proximal, Refit
 from hedgerow.models.steps import Step
@@ -112,9 +112,7 @@ class MWEM(Algorithm):
         Raises:
             ConfigError: One is out of its range, or a name is unknown.
         """
-        if self.rounds not in ("auto", "bound", "adaptive") and not (
-            isinstance(self.rounds, int) and not isinstance(self.rounds, bool) and self.rounds >= 1
-        ):
+        if self.rounds not in ("auto", "bound", "adaptive") and not is_count(self.rounds):
             raise ConfigError(
                 f"MWEM needs at least one round, not {self.rounds!r}",
                 remedy="give a number from 1, 'auto', 'bound' or 'adaptive'",
@@ -178,8 +176,7 @@ class MWEM(Algorithm):
             raise ConfigError(
                 "permute-and-flip has no zCDP charge of its own", remedy="use law='exponential', or a PureDP budget"
             )
-        if self.noise is NoiseKind.GAUSSIAN and regime is Regime.PURE:
-            raise ConfigError("Gaussian noise is not purely private", remedy="use Laplace noise, or give a delta")
+        check_noise(self.noise, regime)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """As `run`, with a curator that the caller made and whose ledger it can read whatever happens.

@@ -30,11 +30,12 @@ from hedgerow.algorithms.algorithm import (
     number_of_records,
 )
 from hedgerow.algorithms.bounds import BETA
+from hedgerow.algorithms.checks import check_shares, is_count, is_number
 from hedgerow.algorithms.outline import Outline
 from hedgerow.algorithms.pmw_offline_parameters import Setting, alpha_of, check_budget, step_length
 from hedgerow.algorithms.pmw_offline_promise import Scale, choose
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
-from hedgerow.algorithms.schedule import Charges, check_shares
+from hedgerow.algorithms.schedule import Charges
 from hedgerow.errors import ConfigError
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.memory import check_fits
@@ -109,11 +110,11 @@ class OfflinePMW(Algorithm):
         check_shares(self.total_share, self.error_share)
 
     def _check_goal(self) -> None:
-        if self.alpha != "auto" and not (_is_number(self.alpha) and 0.0 < self.alpha < 1.0):
+        if self.alpha != "auto" and not (is_number(self.alpha) and 0.0 < self.alpha < 1.0):
             raise ConfigError(f"alpha = {self.alpha!r} is no fraction", remedy="give a number below 1, or 'auto'")
         if self.rounds is None:
             return
-        if not isinstance(self.rounds, int) or isinstance(self.rounds, bool) or self.rounds < 1:
+        if not is_count(self.rounds):
             raise ConfigError(f"{self.rounds!r} rounds cannot be made", remedy="give a whole number from 1")
         if self.alpha != "auto":
             raise ConfigError(
@@ -210,10 +211,6 @@ class OfflinePMW(Algorithm):
         charges = Charges.split(amount, budget.neighbours, total=self.total_share, initial=0.0, error=self.error_share)
         check_budget(self, budget, charges.rounds)
         return charges
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @final

@@ -24,6 +24,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from hedgerow.algorithms.algorithm import check_table
+from hedgerow.algorithms.checks import is_count
 from hedgerow.algorithms.online_parameters import best_rules, cheapest_rules, check_variant
 from hedgerow.algorithms.online_practical import ANSWER_SHARE, practical_rules
 from hedgerow.algorithms.online_rules import VARIANTS, Rules, Stream, Variant
@@ -279,5 +280,5 @@ class OnlinePMW:
 
 
 def _check_count(name: str, value: Any, remedy: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if not is_count(value):
         raise ConfigError(f"{name} must be a whole number from 1, not {value!r}", remedy=remedy)

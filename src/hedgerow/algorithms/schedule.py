@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from hedgerow.algorithms.bounds import BETA, Bound, Task, pure_bound, zcdp_bound
-from hedgerow.errors import ConfigError
 from hedgerow.models.steps import Step
 from hedgerow.privacy.additive_noise import AdditiveNoise, additive_noise
 from hedgerow.privacy.budget import Budget, Regime
@@ -53,33 +52,6 @@ class Charges:
         """Shares of the limit; the number of records is free under "replace"."""
         share = total if neighbours is Neighbours.ADD_REMOVE else 0.0
         return cls(share * limit, initial * limit, (1.0 - share - initial - error) * limit, error * limit)
-
-
-def check_shares(total: float, error: float, initial: float = 0.0) -> None:
-    """Refuse shares of a budget that cannot be, or that leave nothing for the rounds.
-
-    Args:
-        total: For the noisy number of records.
-        error: For the noisy error of the workload at the end; may be 0.
-        initial: For what is measured before the first round.
-
-    Raises:
-        ConfigError: One is out of its range, or their sum is 1 or more.
-
-    Example:
-        >>> check_shares(total=0.5, error=0.5)
-        Traceback (most recent call last):
-            ...
-        hedgerow.errors.ConfigError: total_share = 0.5 and error_share = 0.5 leave nothing for the rounds
-          Remedy: give a total_share above 0, and an error_share from 0 on, that sum to less than 1
-    """
-    if 0.0 < total < 1.0 and 0.0 <= error < 1.0 and total + error + initial < 1.0:
-        return
-    beside = f" beside initial_share = {initial!r}" if initial else ""
-    raise ConfigError(
-        f"total_share = {total!r} and error_share = {error!r}{beside} leave nothing for the rounds",
-        remedy="give a total_share above 0, and an error_share from 0 on, that sum to less than 1",
-    )
 
 
 @final

@@ -28,6 +28,7 @@ from hedgerow.algorithms.algorithm import (
     number_of_records,
 )
 from hedgerow.algorithms.bounds import BETA
+from hedgerow.algorithms.checks import check_shares, is_count
 from hedgerow.algorithms.enumeration import (
     answers_of,
     at_most,
@@ -39,7 +40,7 @@ from hedgerow.algorithms.enumeration import (
 )
 from hedgerow.algorithms.outline import Outline, human
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
-from hedgerow.algorithms.schedule import Charges, check_shares
+from hedgerow.algorithms.schedule import Charges
 from hedgerow.algorithms.small_db_bound import choice_scale, outline, records
 from hedgerow.errors import ConfigError
 from hedgerow.models.empirical import Empirical
@@ -101,7 +102,7 @@ class SmallDB(Algorithm):
             raise ConfigError(f"alpha is a fraction, not {self.alpha!r}", remedy="give a number between 0 and 1")
         for name in ("size", "max_candidates"):
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            if value is not None and not is_count(value):
                 raise ConfigError(f"{name} = {value!r} is no whole number from 1 on", remedy="give one")
         if not 0.0 < self.beta < 1.0:
             raise ConfigError(f"beta is a probability, not {self.beta!r}", remedy="give a number between 0 and 1")
