@@ -12,13 +12,12 @@ from scipy.stats import binom
 import hedgerow.algorithms.equal_shares as equal_shares_module
 from hedgerow.algorithms.baselines import IndependentNoise, noisy_answers
 from hedgerow.algorithms.bounds import BETA
-from hedgerow.algorithms.equal_shares import noise_bound
 from hedgerow.algorithms.mwem import MWEM
 from hedgerow.attribute import IntegerRange
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, ModelTooLargeError, QueryError
 from hedgerow.models.refit import Sweeps
-from hedgerow.privacy.additive_noise import GaussianNoise, LaplaceNoise, pure_rho
+from hedgerow.privacy.additive_noise import pure_rho
 from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.conversion import epsilon_of
 from hedgerow.privacy.curator import Curator
@@ -238,32 +237,18 @@ def test_the_theorem_holds_at_length(name: str, budget: Budget) -> None:
     assert failures(name, budget, 200, factor=0.6) > allowed(200)  # it would fail if the noise were 1.7 times as large
 
 
-def test_the_bound_is_the_theorems() -> None:
+def test_the_bound_is_at_most_the_theorems_and_not_far_below() -> None:
     workload = Workload.marginals(DOMAIN, 2)
     exact = IndependentNoise(by="query", error_share=0.0)
     m = workload.n_queries
     pure = exact.plan(workload, PureDP(0.5, REPLACE), 1.0).facts
     assert pure["scale"] == pytest.approx(m / 0.5)
-    assert pure["bound"] == pytest.approx(m / 0.5 * math.log(m / BETA), abs=1.0)
+    theorem = m / 0.5 * math.log(m / BETA)
+    assert 0.98 * theorem < pure["bound"] <= math.ceil(theorem)
     zcdp = exact.plan(workload, ZCDP(0.02, REPLACE), 1.0).facts
     assert zcdp["scale"] == pytest.approx(math.sqrt(m / (2 * 0.02)))
-    assert zcdp["bound"] == pytest.approx(math.sqrt(m / 0.02 * math.log(2 * m / BETA)))
-
-
-@pytest.mark.parametrize("scale", [0.3, 1.0, 7.5, 40.0])
-@pytest.mark.parametrize("values", [1, 5, 300])
-def test_the_bound_covers_the_discrete_laws(scale: float, values: int) -> None:
-    support = np.arange(-6000, 6001)
-    for beta in (0.5, 0.05, 1e-3):
-        bound = noise_bound(LaplaceNoise(scale), values, beta)
-        assert (
-            values
-            * float(np.sum(math.tanh(0.5 / scale) * np.exp(-np.abs(support) / scale), where=abs(support) > bound))
-            <= beta
-        )
-        bound = noise_bound(GaussianNoise(scale), values, beta)
-        mass = np.exp(-0.5 * (support / scale) ** 2)
-        assert values * float(np.sum(mass / mass.sum(), where=abs(support) > bound)) <= beta
+    theorem = math.sqrt(m / 0.02 * math.log(2 * m / BETA))
+    assert 0.8 * theorem < zcdp["bound"] <= math.ceil(theorem)
 
 
 # What comes out

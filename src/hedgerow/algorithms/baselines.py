@@ -5,7 +5,8 @@ C. Dwork, F. McSherry, K. Nissim, A. Smith, "Calibrating Noise to Sensitivity in
 Each of m candidates is measured once, with the m-th part of the budget: Laplace noise of scale m Delta / epsilon in
 counts, or Gaussian noise of ``sigma = Delta sqrt(m / (2 rho))``. Nothing is selected. The noisy answers are then made
 consistent and non-negative by the fit that MWEM uses, so that comparisons with it differ in the measurements alone;
-`noisy_answers` gives them as they were bought.
+`noisy_answers` gives them as they were bought. The bound that a plan states is the quantile of m independent noises, a
+little below the theorem's ``(m Delta / epsilon) ln(m / beta)``.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ class IndependentNoise(Algorithm):
         Args:
             workload: What the release should answer well.
             budget: What may be spent.
-            total: A public guess of the number of records; nothing here depends on it.
+            total: A public guess of the number of records, which no bound should pass.
 
         Example:
             >>> from hedgerow.attribute import IntegerRange
@@ -132,7 +133,7 @@ class IndependentNoise(Algorithm):
             >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)
             >>> facts = IndependentNoise(by="query", error_share=0.0).plan(workload, PureDP(1.0, "replace"), 1).facts
             >>> facts["measured"], round(facts["scale"], 6), facts["bound"]
-            (27, 27.0, 170.0)
+            (27, 27.0, 169.0)
         """
         self.check_options(budget.regime)
         return plan_equal_shares(self, self.measured(workload), workload, budget, total)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +17,8 @@ from hedgerow.domain import Domain
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.memory import required_bytes, usable_bytes
 from hedgerow.models.refit import refit
-from hedgerow.privacy.additive_noise import AdditiveNoise
 from hedgerow.privacy.budget import Budget
-from hedgerow.queries.measurement import Measurement, NoiseKind
+from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Measurable
 from hedgerow.queries.workload import Workload
 
@@ -34,28 +32,6 @@ Retelling = Callable[[Domain, Sequence[Measurement], float], Sequence[Measuremen
 
 COPIES = 2
 """Arrays over all cells that a run holds at once: the hypothesis, and room for its tables."""
-
-
-def noise_bound(noise: AdditiveNoise, values: int, beta: float) -> float:
-    """What none of so many independent noises passes, except with probability ``beta``, in counts.
-
-    Laplace: ``b ln(m / beta)``, rounded up to a whole number of steps: discrete noise passes k steps with probability
-    ``2 p^(k+1) / (1 + p) <= p^k``, where ``p = exp(-step / b)``. Gaussian: ``sigma sqrt(2 ln(2 m / beta))``, for the
-    moment generating function of the discrete Gaussian is at most the continuous one's (Canonne, Kamath, Steinke 2020).
-
-    Args:
-        noise: Of one value.
-        values: m, their number.
-        beta: Probability that the bound may fail.
-
-    Example:
-        >>> from hedgerow.privacy.additive_noise import GaussianNoise, LaplaceNoise
-        >>> noise_bound(LaplaceNoise(27.0), 27, 0.05), round(noise_bound(GaussianNoise(2.0), 27, 0.05), 3)
-        (170.0, 7.475)
-    """
-    if noise.kind is NoiseKind.LAPLACE:
-        return noise.step * math.ceil(noise.units * math.log(values / beta))
-    return noise.scale * math.sqrt(2.0 * math.log(2.0 * values / beta))
 
 
 def run_equal_shares(
@@ -124,7 +100,7 @@ def plan_equal_shares(
     charges = _charges(config, budget.limit, budget)
     each, values = charges.rounds / measured.n_candidates, measured.n_queries
     noises = [noise_of(target, budget, each, config.noise) for target in _different(measured, budget)]
-    bound = max(noise_bound(noise, values, BETA) for noise in noises)
+    bound = max(noise.quantile(1.0 - BETA, values) for noise in noises)
     loudest = max(noises, key=lambda noise: noise.expected_abs)
     needed, available = required_bytes(workload.domain, COPIES), usable_bytes()
     shares = {"number of records": charges.total, "measurements": charges.rounds, "error estimate": charges.error}

@@ -23,7 +23,7 @@ from hedgerow.algorithms.algorithm import Algorithm, check_domain
 from hedgerow.algorithms.baselines import IndependentNoise
 from hedgerow.algorithms.bounds import BETA
 from hedgerow.algorithms.coefficients import Spectrum, as_marginals, coefficients
-from hedgerow.algorithms.equal_shares import bound_line, noise_bound, plan_equal_shares, run_equal_shares
+from hedgerow.algorithms.equal_shares import bound_line, plan_equal_shares, run_equal_shares
 from hedgerow.algorithms.outline import Outline
 from hedgerow.algorithms.progress import ProgressCallback
 from hedgerow.algorithms.schedule import noise_of, noise_of_total
@@ -118,7 +118,7 @@ class FourierMeasurement(Algorithm):
         Args:
             workload: What the release should answer well.
             budget: What may be spent.
-            total: A public guess of the number of records; nothing here depends on it.
+            total: A public guess of the number of records, which no bound should pass.
 
         Example:
             >>> from hedgerow.attribute import IntegerRange
@@ -148,7 +148,7 @@ class FourierMeasurement(Algorithm):
             noise_of(measured.candidate(0), budget, charge, self.noise),
             *([] if of_total is None else [of_total]),
         ]
-        return max(noise_bound(noise, measured.n_queries + 1, BETA) for noise in noises)
+        return max(noise.quantile(1.0 - BETA, measured.n_queries + 1) for noise in noises)
 
     def _independent(self, measured: Workload) -> IndependentNoise:
         """Independent noise on the coefficients, that of no attribute with the same charge as the others."""
