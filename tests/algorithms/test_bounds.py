@@ -15,7 +15,7 @@ from hedgerow.algorithms.bounds import (
     theorem_2_3,
     zcdp_bound,
 )
-from hedgerow.algorithms.rounds import rounds_by_bound
+from hedgerow.algorithms.mwem_rounds import rounds_by_bound
 from hedgerow.algorithms.schedule import bound_of
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Regime

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from hedgerow.algorithms.mwem import LARGEST_HISTOGRAM, MWEM
-from hedgerow.algorithms.plan import caveats
+from hedgerow.algorithms.mwem_plan import caveats
+from hedgerow.algorithms.mwem_rounds import automatic_rounds, planned_rounds
+from hedgerow.algorithms.mwem_session import Session
 from hedgerow.algorithms.progress import RoundReport
-from hedgerow.algorithms.rounds import automatic_rounds, planned_rounds
 from hedgerow.algorithms.schedule import RoundCharge, expected_noise, noise_of, round_charge
-from hedgerow.algorithms.session import Session
 from hedgerow.attribute import IntegerRange
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, ModelTooLargeError

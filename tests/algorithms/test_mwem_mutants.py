@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import hedgerow.algorithms.session as session_module
+import hedgerow.algorithms.mwem_session as session_module
 from hedgerow.algorithms.mwem import MWEM
+from hedgerow.algorithms.mwem_session import Session
 from hedgerow.algorithms.schedule import RoundCharge
-from hedgerow.algorithms.session import Session
 from hedgerow.models.refit import Sweeps
 from hedgerow.privacy.budget import PureDP
 from hedgerow.privacy.curator import Curator

@@ -2,7 +2,7 @@
 
 Hardt, Ligett and McSherry 2012, theorem 2.3 and corollaries 2.5 and 2.6, with the constants that theory.md derives.
 All bounds are on the largest error over the queries, for the averaged output, with all queries eligible in every
-round and no offsets; a run that departs from this gets its caveats from `algorithms/plan.py`.
+round and no offsets; a run that departs from this gets its caveats from `algorithms/mwem_plan.py`.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Literal, final
 from hedgerow.algorithms.algorithm import Algorithm
 from hedgerow.algorithms.checks import check_noise, check_shares, is_count
 from hedgerow.algorithms.mw import Output
+from hedgerow.algorithms.mwem_rounds import check_rounds
 from hedgerow.algorithms.progress import ProgressCallback
-from hedgerow.algorithms.rounds import check_rounds
 from hedgerow.errors import ConfigError
 from hedgerow.models.refit import Proximal, Refit
 from hedgerow.models.steps import Step
@@ -32,7 +32,7 @@ from hedgerow.queries.measurement import NoiseKind
 from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
-    from hedgerow.algorithms.plan import Plan
+    from hedgerow.algorithms.mwem_plan import Plan
     from hedgerow.privacy.curator import Curator
     from hedgerow.privacy.selection import Law
     from hedgerow.release import Release
@@ -149,7 +149,7 @@ class MWEM(Algorithm):
             ConfigError: See `check_options`.
             ModelTooLargeError: The hypothesis does not fit into memory.
         """
-        from hedgerow.algorithms.session import copies_of
+        from hedgerow.algorithms.mwem_session import copies_of
         from hedgerow.models.memory import check_fits
 
         self.check_options(workload, regime)
@@ -186,7 +186,7 @@ class MWEM(Algorithm):
             workload: What the release should answer well.
             progress: Called after every round.
         """
-        from hedgerow.algorithms.session import run_session
+        from hedgerow.algorithms.mwem_session import run_session
 
         return run_session(self, curator, workload, progress)
 
@@ -198,6 +198,6 @@ class MWEM(Algorithm):
             budget: What may be spent.
             total: A public guess of the number of records.
         """
-        from hedgerow.algorithms.plan import make_plan
+        from hedgerow.algorithms.mwem_plan import make_plan
 
         return make_plan(self, workload, budget, total)

@@ -1,4 +1,4 @@
-"""How MWEM divides a budget: functions of public quantities alone.
+"""How a budget is divided, and what follows from that: functions of public quantities alone.
 
 Charges are amounts of the ledger's unit (epsilon or rho). A round that may spend c selects with ``f c`` and measures
 with ``(1 - f) c``; theory.md's parameters follow in both regimes.

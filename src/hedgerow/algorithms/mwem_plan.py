@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.algorithms.bounds import BETA, Bound
+from hedgerow.algorithms.mwem_rounds import first_rounds, planned_rounds
+from hedgerow.algorithms.mwem_session import copies_of
 from hedgerow.algorithms.outline import charges_line, memory_line
-from hedgerow.algorithms.rounds import first_rounds, planned_rounds
 from hedgerow.algorithms.schedule import (
     Charges,
     RoundCharge,
@@ -18,7 +19,6 @@ from hedgerow.algorithms.schedule import (
     task_of,
     total_error,
 )
-from hedgerow.algorithms.session import copies_of
 from hedgerow.models.memory import required_bytes, usable_bytes
 from hedgerow.models.refit import Refit, Sweeps
 from hedgerow.privacy.budget import Budget

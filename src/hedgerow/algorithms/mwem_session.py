@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from hedgerow.algorithms.algorithm import check_domain, make_release, number_of_records
 from hedgerow.algorithms.averaging import Averager
+from hedgerow.algorithms.mwem_rounds import first_rounds, planned_rounds
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
-from hedgerow.algorithms.rounds import first_rounds, planned_rounds
 from hedgerow.algorithms.schedule import Charges, RoundCharge, expected_noise, round_charge
 from hedgerow.algorithms.steps import answer_of, clipped, take_step
 from hedgerow.models.histogram import Histogram
