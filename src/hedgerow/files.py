@@ -91,8 +91,6 @@ def _to_disk(folder: Path) -> None:
 
 
 def _umask() -> int:
-    mask = os.umask(
-        0o077
-    )  # it can only be read by setting it; files of other threads must not be open to all meanwhile
+    mask = os.umask(0o077)  # read by setting it: to a strict one, for files that other threads make meanwhile
     os.umask(mask)
     return mask
