@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import hedgerow
-from hedgerow.algorithms.online_parameters import best_rules, theorem_rules, two_sided_rules
+from hedgerow.algorithms.online_parameters import best_rules, theorem_rules
 from hedgerow.algorithms.online_rules import Variant
 from hedgerow.algorithms.online_session import OnlineSession
 from hedgerow.algorithms.online_start import earlier_events
+from hedgerow.algorithms.online_two_sided import two_sided_rules
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, Regime

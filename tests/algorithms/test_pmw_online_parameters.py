@@ -14,14 +14,11 @@ from hedgerow.algorithms.online_parameters import (
     distinguishing_error,
     noise_margin,
     required_records,
-    sparse_error,
     theorem_rules,
-    two_sided_rules,
-    two_sided_scales,
-    two_sided_updates,
 )
 from hedgerow.algorithms.online_practical import practical_rules
 from hedgerow.algorithms.online_rules import Rules, Stream, Variant, rules_from_dict
+from hedgerow.algorithms.online_two_sided import sparse_error, two_sided_rules, two_sided_scales, two_sided_updates
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.additive_noise import additive_noise

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from hedgerow.algorithms.online_answer import Known
-from hedgerow.algorithms.online_parameters import two_sided_rules
 from hedgerow.algorithms.online_rules import Variant
 from hedgerow.algorithms.online_session import OnlineSession
+from hedgerow.algorithms.online_two_sided import two_sided_rules
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.privacy.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator

@@ -6,8 +6,7 @@ fractions times the unit. Noise scales and quantiles are in counts, as the mecha
 
 Four variants. Let L be a bound on the potential KL(b || p) of the first hypothesis: ln|X| if it is uniform.
 
-- ``"4a"``: Hardt and Rothblum's algorithm as Dwork and Roth teach it (algorithms 1-3, 5, 6), with the corrections
-  of theory.md: two one-sided tests per query, threshold ``2 max(alpha, alpha_s)``, at most ``4 L / alpha**2`` updates.
+- ``"4a"``: Hardt and Rothblum's algorithm as Dwork and Roth teach it (`online_two_sided`).
 - ``"4b"``: one absolute test per query, step 4 a, at most ``L / (2 a**2)`` updates; the default under zCDP.
 - ``"4c"``: as 4b, but the threshold noise is drawn once (Lyu, Su, Li 2017); the default under pure budgets.
 - ``"pay-as-you-go"``: as 4b in every regime, and the number of queries need not be known: query j may use the failure
@@ -30,128 +29,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from hedgerow.algorithms.online_rules import Rules, Stream, Variant
+from hedgerow.algorithms.online_two_sided import best_two_sided_rules, epsilon_of
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budget import ApproxDP, Budget, PureDP, Regime
-from hedgerow.privacy.charging import pure_rho
+from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.privacy.sparse_vector import SparseVector
 from hedgerow.queries.measurement import NoiseKind
-
-_ROUNDING = 1.0 + 1e-12
-_DWORK_ROTH = math.sqrt(512.0)
-_MOST_UPDATES = 1 << 40
-
-
-# ---- 4a --------------------------------------------------------------------------------------------------------------
-
-
-def sparse_error(stream: Stream, budget: Budget, updates: int, epsilon: float | None = None) -> float:
-    """alpha_s of theory.md section 4, a fraction: how far NumericSparse is off, with probability ``1 - beta``.
-
-    Args:
-        stream: Sizes.
-        budget: Pure or (epsilon, delta).
-        updates: c.
-        epsilon: What may be spent; the budget's unless given.
-
-    Example:
-        >>> f"{sparse_error(Stream(1.5e8, math.log(1024), 1000), PureDP(1.0), 24_953):.4f}"
-        '0.0331'
-    """
-    spent = _epsilon(budget) if epsilon is None else epsilon
-    logs = math.log(2.0 * stream.queries) + math.log(4.0 * updates / stream.beta)
-    if isinstance(budget, ApproxDP):
-        factor = (_DWORK_ROTH + 1.0) * math.sqrt(updates * math.log(2.0 / budget.delta))
-    else:
-        factor = 9.0 * updates
-    return factor * logs * stream.sensitivity / (spent * stream.unit)
-
-
-def two_sided_updates(stream: Stream, alpha: float) -> int:
-    """Number of updates c of variant 4a: ``floor(4 L / alpha**2)``, at least 1.
-
-    Example:
-        >>> two_sided_updates(Stream(1e8, math.log(1024), 1000), alpha=1 / 30)
-        24953
-    """
-    return max(1, math.floor(min(4.0 * stream.log_cells / alpha**2, _MOST_UPDATES)))
-
-
-def two_sided_scales(stream: Stream, budget: Budget, updates: int, epsilon: float) -> tuple[float, float]:
-    """sigma_1 and sigma_2 of theory.md section 4, in counts: of the threshold and of the answers; tests have 2 sigma_1.
-
-    Example:
-        >>> two_sided_scales(Stream(1e8, math.log(1024), 1000), PureDP(1.0), 4, 1.0)
-        (9.0, 36.0)
-    """
-    if isinstance(budget, ApproxDP):
-        root = stream.sensitivity * math.sqrt(32.0 * updates * math.log(2.0 / budget.delta))
-        share = epsilon / (_DWORK_ROTH + 1.0)
-        return root / (_DWORK_ROTH * share), root / (2.0 * share)
-    scale = updates * stream.sensitivity / epsilon
-    return 2.25 * scale, 9.0 * scale
-
-
-def two_sided_rules(stream: Stream, budget: Budget, amount: float, alpha: float) -> Rules:
-    """Variant 4a for a distinguishing error alpha; final error ``3 max(alpha, alpha_s)``.
-
-    Under an (epsilon, delta) budget the scales are the source's, from its own composition theorem; the ledger is
-    charged what they cost in zCDP, which is less.
-
-    Args:
-        stream: Sizes.
-        budget: Pure or (epsilon, delta).
-        amount: What may be spent of a pure budget.
-        alpha: A fraction.
-
-    Raises:
-        ConfigError: The budget is zCDP, or an (epsilon, delta) budget of which too little is left.
-
-    Example:
-        >>> rules = two_sided_rules(Stream(1.5e8, math.log(1024), 1000), PureDP(1.0), 1.0, 1 / 30)
-        >>> rules.updates, round(rules.error / 1.5e8, 3)
-        (24953, 0.1)
-    """
-    epsilon = min(_epsilon(budget), amount) if isinstance(budget, PureDP) else _epsilon(budget)
-    updates = two_sided_updates(stream, alpha)
-    level = max(alpha + stream.slack / stream.unit, sparse_error(stream, budget, updates, epsilon))
-    sigma, answer = (_ROUNDING * scale for scale in two_sided_scales(stream, budget, updates, epsilon))
-    loss = stream.sensitivity / answer
-    rules = Rules(
-        variant="4a",
-        updates=updates,
-        watch=SparseVector(sigma, 2.0 * sigma, stream.sensitivity),
-        answer_charge=loss if budget.regime is Regime.PURE else pure_rho(loss),
-        answer_kind=NoiseKind.LAPLACE,
-        threshold=2.0 * level * stream.unit,
-        queries=stream.queries,
-        step=alpha / 2.0,
-        error=3.0 * level * stream.unit,
-    )
-    if rules.spending(budget.regime) > amount:
-        raise ConfigError(
-            f"variant 4a takes its scales from the whole epsilon, and only {amount:.4g} {budget.unit} is left",
-            remedy="give it a budget of its own, or use variant 4b",
-        )
-    return rules
-
-
-def _best_alpha(stream: Stream, budget: Budget, epsilon: float) -> float:
-    """The smallest alpha that alpha_s does not pass: alpha_s falls as alpha grows."""
-    low, high = 1e-12, 1e12
-    while high > low * (1.0 + 1e-9):
-        alpha = math.sqrt(low * high)
-        enough = sparse_error(stream, budget, two_sided_updates(stream, alpha), epsilon) <= alpha
-        low, high = (low, alpha) if enough else (alpha, high)
-    return high
-
-
-def _epsilon(budget: Budget) -> float:
-    if not isinstance(budget, PureDP | ApproxDP):
-        raise ConfigError("variant 4a needs an epsilon", remedy="give PureDP or ApproxDP, or use variant 4b")
-    return budget.epsilon
-
-
-# ---- 4b, 4c, pay-as-you-go -------------------------------------------------------------------------------------------
 
 
 def distinguishing_error(stream: Stream, updates: int) -> float:
@@ -250,15 +132,14 @@ def best_rules(stream: Stream, budget: Budget, amount: float, variant: Variant) 
         ConfigError: The variant does not fit the budget.
 
     Example:
+        >>> from hedgerow.privacy.budget import PureDP
         >>> rules = best_rules(Stream(1e6, math.log(1024), 1000), PureDP(1.0), 1.0, "4c")
         >>> round(rules.error / 1e6, 2)
         0.11
     """
     check_variant(variant, budget)
     if variant == "4a":
-        epsilon = min(_epsilon(budget), amount) if isinstance(budget, PureDP) else _epsilon(budget)
-        alpha = _best_alpha(stream, budget, epsilon)
-        return two_sided_rules(stream, budget, amount, alpha)
+        return best_two_sided_rules(stream, budget, amount)
     found = _smallest(lambda updates: theorem_rules(stream, budget, amount, variant, updates))
     if found is None:
         raise ConfigError("the budget does not cover a single answer", remedy="give a larger one, or `updates`")
@@ -287,6 +168,7 @@ def check_variant(variant: Variant, budget: Budget) -> None:
         ConfigError: Variant 4a with a zCDP budget, or 4b with a pure one.
 
     Example:
+        >>> from hedgerow.privacy.budget import PureDP
         >>> check_variant("4b", PureDP(1.0))
         Traceback (most recent call last):
             ...
@@ -294,7 +176,7 @@ def check_variant(variant: Variant, budget: Budget) -> None:
           Remedy: use variant 4c, or give a ZCDP or ApproxDP budget
     """
     if variant == "4a":
-        _epsilon(budget)
+        epsilon_of(budget)
     if variant == "4b" and budget.regime is Regime.PURE:
         raise ConfigError(
             "variant 4b answers with Gaussian noise, which has no pure epsilon",
@@ -316,6 +198,7 @@ def cheapest_rules(stream: Stream, budget: Budget, amount: float, variant: Varia
         ConfigError: The whole amount does not reach the target; the message says how many records would.
 
     Example:
+        >>> from hedgerow.privacy.budget import PureDP
         >>> rules = cheapest_rules(Stream(1e7, math.log(1024), 1000), PureDP(1.0), 1.0, "4c", 0.2)
         >>> 0.0 < rules.spending(Regime.PURE) < 0.2, rules.error <= 0.2e7
         (True, True)
@@ -352,6 +235,7 @@ def required_records(stream: Stream, budget: Budget, amount: float, variant: Var
         target: Largest error, as a fraction of the unit.
 
     Example:
+        >>> from hedgerow.privacy.budget import PureDP
         >>> f"{required_records(Stream(1.0, math.log(1024), 1000), PureDP(1.0), 1.0, '4a', 0.1):.1e}"
         '1.5e+08'
     """
