@@ -29,7 +29,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from hedgerow.algorithms.online_rules import Rules, Stream, Variant
-from hedgerow.algorithms.online_two_sided import best_two_sided_rules, epsilon_of
+from hedgerow.algorithms.online_two_sided import best_two_sided_rules, epsilon_of_budget
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.privacy.sparse_vector import SparseVector
@@ -176,7 +176,7 @@ def check_variant(variant: Variant, budget: Budget) -> None:
           Remedy: use variant 4c, or give a ZCDP or ApproxDP budget
     """
     if variant == "4a":
-        epsilon_of(budget)
+        epsilon_of_budget(budget)
     if variant == "4b" and budget.regime is Regime.PURE:
         raise ConfigError(
             "variant 4b answers with Gaussian noise, which has no pure epsilon",

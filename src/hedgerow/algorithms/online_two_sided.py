@@ -34,7 +34,7 @@ def sparse_error(stream: Stream, budget: Budget, updates: int, epsilon: float | 
         >>> f"{sparse_error(Stream(1.5e8, math.log(1024), 1000), PureDP(1.0), 24_953):.4f}"
         '0.0331'
     """
-    spent = epsilon_of(budget) if epsilon is None else epsilon
+    spent = epsilon_of_budget(budget) if epsilon is None else epsilon
     logs = math.log(2.0 * stream.queries) + math.log(4.0 * updates / stream.beta)
     if isinstance(budget, ApproxDP):
         factor = (_DWORK_ROTH + 1.0) * math.sqrt(updates * math.log(2.0 / budget.delta))
@@ -137,14 +137,14 @@ def best_two_sided_rules(stream: Stream, budget: Budget, amount: float) -> Rules
     return two_sided_rules(stream, budget, amount, high)
 
 
-def epsilon_of(budget: Budget) -> float:
+def epsilon_of_budget(budget: Budget) -> float:
     """Epsilon of a budget that variant 4a can be paid from.
 
     Raises:
         ConfigError: It has none.
 
     Example:
-        >>> epsilon_of(ApproxDP(0.5, 1e-6))
+        >>> epsilon_of_budget(ApproxDP(0.5, 1e-6))
         0.5
     """
     if not isinstance(budget, PureDP | ApproxDP):
@@ -154,4 +154,4 @@ def epsilon_of(budget: Budget) -> float:
 
 def _spendable(budget: Budget, amount: float) -> float:
     """The scales of an (epsilon, delta) budget follow from its whole epsilon, whatever is left of it."""
-    return min(epsilon_of(budget), amount) if isinstance(budget, PureDP) else epsilon_of(budget)
+    return min(epsilon_of_budget(budget), amount) if isinstance(budget, PureDP) else epsilon_of_budget(budget)
