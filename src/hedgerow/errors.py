@@ -140,22 +140,28 @@ class ModelTooLargeError(HedgerowError, MemoryError):
     """The hypothesis would not fit into memory; nothing was allocated.
 
     Attributes:
-        cells: Number of cells of the domain (exact).
+        cells: Number of cells of the domain, or of the cliques of a junction tree (exact).
         required_bytes: Estimate of what the run would need.
         available_bytes: What may be used.
     """
 
-    def __init__(self, *, cells: int, required_bytes: int, available_bytes: int) -> None:
-        """State the estimate and the ways out."""
+    def __init__(self, *, cells: int, required_bytes: int, available_bytes: int, tree: bool = False) -> None:
+        """State the estimate and the ways out; ``tree``: the cells are those of cliques, not of the domain."""
         self.cells = cells
         self.required_bytes = required_bytes
         self.available_bytes = available_bytes
-        super().__init__(
-            f"the domain has {cells:,} cells; a hypothesis over all of them needs about "
-            f"{required_bytes / 2**30:,.1f} GiB and {available_bytes / 2**30:,.1f} GiB may be used",
-            remedy="select fewer columns (--columns), give numeric attributes fewer bins in the domain file, "
+        held = "the cliques of what was measured have" if tree else "the domain has"
+        ways = (
+            "measure marginals of fewer attributes, or fewer that overlap, or give these attributes fewer bins"
+            if tree
+            else "select fewer columns (--columns), give numeric attributes fewer bins in the domain file, "
             "merge rare values into a declared 'other' value, or take DualQuery (--mechanism dual-query), which holds "
-            "no cells",
+            "no cells"
+        )
+        super().__init__(
+            f"{held} {cells:,} cells; a hypothesis over all of them needs about "
+            f"{required_bytes / 2**30:,.1f} GiB and {available_bytes / 2**30:,.1f} GiB may be used",
+            remedy=ways,
         )
 
 

@@ -1,0 +1,308 @@
+"""Junction trees: which small tables together can hold a product of factors over given scopes. Structure only.
+
+The attributes of every scope are connected pairwise; attributes are then eliminated one by one, and the neighbours of
+each are connected when it goes (triangulation). The cliques that this leaves are joined by a spanning tree with the
+largest separators. See Koller and Friedman, "Probabilistic Graphical Models" (2009), chapters 9 and 10.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import final
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import ConfigError
+
+Edge = tuple[int, int]
+
+
+@final
+@dataclass(frozen=True)
+class JunctionTree:
+    """Cliques of attributes and the edges of a forest between them; one tree for each set of connected attributes.
+
+    The cliques that hold an attribute are connected (the running-intersection property), which is checked.
+
+    Attributes:
+        domain: Gives the order of the attributes of a clique, and their sizes.
+        cliques: None inside another, attributes in domain order.
+        edges: Pairs of positions of cliques.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcde")
+        >>> tree = JunctionTree.of(domain, [("a", "b"), ("b", "c"), ("d", "e")])
+        >>> tree.cliques, tree.edges, tree.separator(0, 1), tree.cells
+        ((('a', 'b'), ('b', 'c'), ('d', 'e')), ((0, 1),), ('b',), 12)
+    """
+
+    domain: Domain = field(repr=False)
+    cliques: tuple[Clique, ...]
+    edges: tuple[Edge, ...]
+
+    def __post_init__(self) -> None:
+        """Check that the edges form a forest and that the cliques of every attribute are connected in it.
+
+        Raises:
+            ConfigError: They are not.
+        """
+        joined = _Joined(len(self.cliques))
+        if not all(joined.join(i, j) for i, j in self.edges):
+            raise ConfigError("the edges between cliques form a circle", remedy="use JunctionTree.of")
+        # A part of a forest is connected exactly if it has one more node than edges.
+        excess = Counter(name for clique in self.cliques for name in clique)
+        excess.subtract(name for i, j in self.edges for name in self.separator(i, j))
+        torn = [name for name, count in excess.items() if count != 1]
+        if torn:
+            raise ConfigError(f"the cliques that hold {torn[0]!r} are not connected", remedy="use JunctionTree.of")
+
+    @classmethod
+    def of(cls, domain: Domain, scopes: Iterable[Clique]) -> JunctionTree:
+        """A tree in which every scope lies inside a clique.
+
+        Eliminates the attribute next whose neighbours lack the fewest connections, each counted with the product of
+        the sizes of its two attributes; then the one whose clique has fewest cells.
+
+        Args:
+            domain: The domain.
+            scopes: Attributes that belong together, in any order; empty ones say nothing.
+
+        Raises:
+            DomainError: An attribute does not exist.
+        """
+        names = domain.names
+        found = _maximal(_eliminated(domain, list(scopes)))
+        places = sorted(sorted(domain.axes(tuple(clique))) for clique in found)
+        ordered = tuple(tuple(names[place] for place in clique) for clique in places)
+        return cls(domain, ordered, tuple(_spanning_edges(ordered)))
+
+    @cached_property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Shape of the table of each clique."""
+        return tuple(self.domain.shape_of(clique) for clique in self.cliques)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Cells of each clique, exact however large."""
+        return tuple(math.prod(shape) for shape in self.shapes)
+
+    @property
+    def cells(self) -> int:
+        """Cells of all cliques together, exact however large."""
+        return sum(self.sizes)
+
+    @cached_property
+    def neighbours(self) -> tuple[tuple[int, ...], ...]:
+        """For each clique those that it shares an edge with."""
+        found: list[list[int]] = [[] for _ in self.cliques]
+        for i, j in self.edges:
+            found[i].append(j)
+            found[j].append(i)
+        return tuple(tuple(each) for each in found)
+
+    def separator(self, i: int, j: int) -> Clique:
+        """The attributes that two cliques share, in domain order."""
+        shared = self._members[i] & self._members[j]
+        return tuple(name for name in self.cliques[i] if name in shared)
+
+    def find(self, scope: Sequence[str]) -> int | None:
+        """The smallest clique that holds a scope of at least one attribute; None if there is none."""
+        holders = [self._homes.get(name, frozenset()) for name in scope]
+        found = frozenset.intersection(*holders)
+        return min(found, key=lambda i: (self.sizes[i], i), default=None)
+
+    def spanning(self, names: Sequence[str]) -> list[tuple[int, int | None]]:
+        """The smallest subtree whose cliques together hold some attributes of one component.
+
+        Args:
+            names: At least one attribute; all are in cliques of the same component.
+
+        Returns:
+            Cliques, each with its parent in the subtree, parents first; the first has none.
+        """
+        alone = self.find(names)
+        if alone is not None:
+            return [(alone, None)]
+        links = self._pruned(self._links([self._tops[name] for name in names]), frozenset(names))
+        root = max(links, key=lambda i: (self.sizes[i], -i))
+        return list(_from(root, links))
+
+    @property
+    def ordered(self) -> list[int]:
+        """All cliques, each after those on the way to it, component by component."""
+        return list(self._parents)
+
+    # Inside
+
+    @cached_property
+    def _members(self) -> tuple[frozenset[str], ...]:
+        return tuple(frozenset(clique) for clique in self.cliques)
+
+    @cached_property
+    def _homes(self) -> dict[str, frozenset[int]]:
+        homes: dict[str, list[int]] = {}
+        for i, clique in enumerate(self.cliques):
+            for name in clique:
+                homes.setdefault(name, []).append(i)
+        return {name: frozenset(found) for name, found in homes.items()}
+
+    @cached_property
+    def _parents(self) -> dict[int, tuple[int, int | None]]:
+        """Depth and parent of each clique, every component hung up at its first clique."""
+        links = {i: set(each) for i, each in enumerate(self.neighbours)}
+        found: dict[int, tuple[int, int | None]] = {}
+        for root in links:
+            if root not in found:
+                for i, parent in _from(root, links):
+                    found[i] = (0 if parent is None else found[parent][0] + 1, parent)
+        return found
+
+    @cached_property
+    def _tops(self) -> dict[str, int]:
+        """For each attribute the clique next to the root that holds it."""
+        return {name: min(homes, key=lambda i: self._parents[i][0]) for name, homes in self._homes.items()}
+
+    def _links(self, tops: Sequence[int]) -> dict[int, set[int]]:
+        """The edges of the paths between some cliques, found by climbing from the deepest first."""
+        frontier = [(-self._parents[i][0], i) for i in set(tops)]
+        heapq.heapify(frontier)
+        links: dict[int, set[int]] = {i: set() for _, i in frontier}
+        while len(frontier) > 1:
+            _, i = heapq.heappop(frontier)
+            parent = self._parents[i][1]
+            if parent is None:
+                raise ConfigError("no subtree holds attributes of several components", remedy="ask for each of them")
+            if parent not in links:
+                links[parent] = set()
+                heapq.heappush(frontier, (-self._parents[parent][0], parent))
+            links[i].add(parent)
+            links[parent].add(i)
+        return links
+
+    def _pruned(self, links: dict[int, set[int]], names: frozenset[str]) -> dict[int, set[int]]:
+        """Without the leaves that hold no wanted attribute of their own."""
+        leaves = [i for i, near in links.items() if len(near) == 1]
+        while leaves:
+            i = leaves.pop()
+            if len(links[i]) != 1:  # its only neighbour was pruned: it is the last one
+                continue
+            (other,) = links[i]
+            if self._members[i] & names <= self._members[other]:
+                del links[i]
+                links[other].discard(i)
+                leaves += [other] if len(links[other]) == 1 else []
+        return links
+
+
+class _Joined:
+    """Which nodes are connected by the edges so far."""
+
+    def __init__(self, count: int) -> None:
+        self._above = list(range(count))
+
+    def join(self, i: int, j: int) -> bool:
+        """Connect two nodes; False if they were connected before."""
+        first, second = self._top(i), self._top(j)
+        self._above[first] = second
+        return first != second
+
+    def _top(self, i: int) -> int:
+        while self._above[i] != i:
+            self._above[i] = self._above[self._above[i]]
+            i = self._above[i]
+        return i
+
+
+def _from(root: int, links: dict[int, set[int]]) -> Iterator[tuple[int, int | None]]:
+    """Nodes that a root is connected with and where they were reached from, parents first."""
+    queue: deque[tuple[int, int | None]] = deque([(root, None)])
+    while queue:
+        node, parent = queue.popleft()
+        yield node, parent
+        queue.extend((other, node) for other in sorted(links[node]) if other != parent)
+
+
+def _eliminated(domain: Domain, scopes: Sequence[Clique]) -> Iterator[frozenset[str]]:
+    """The clique of every attribute when it goes."""
+    near: dict[str, set[str]] = {name: set() for scope in scopes for name in scope}
+    for scope in scopes:
+        for name in scope:
+            near[name].update(scope)
+    for name, others in near.items():
+        others.discard(name)
+    size = dict(zip(near, domain.shape_of(tuple(near)), strict=True))
+
+    def cost(name: str) -> tuple[int, int]:
+        missing = sum(size[a] * size[b] for a, b in _missing(near, name))
+        return missing, size[name] * math.prod(size[other] for other in near[name])
+
+    costs = {name: cost(name) for name in near}
+    heap = [(costs[name], domain.index(name), name) for name in near]
+    heapq.heapify(heap)
+    while heap:
+        found, _, name = heapq.heappop(heap)
+        if costs.get(name) != found:  # it was pushed again with its new cost
+            continue
+        clique = frozenset(near[name] | {name})
+        yield clique
+        for other in _removed(near, name):
+            costs[other] = cost(other)
+            heapq.heappush(heap, (costs[other], domain.index(other), other))
+        del costs[name]
+
+
+def _missing(near: dict[str, set[str]], name: str) -> Iterator[tuple[str, str]]:
+    """Pairs of neighbours that are not connected."""
+    return ((a, b) for a, b in combinations(near[name], 2) if b not in near[a])
+
+
+def _removed(near: dict[str, set[str]], name: str) -> set[str]:
+    """Connect the neighbours of an attribute and take it out; returns the attributes whose costs may have changed."""
+    changed = set(near[name])
+    for a, b in list(_missing(near, name)):
+        near[a].add(b)
+        near[b].add(a)
+        changed |= near[a] & near[b]
+    for other in near.pop(name):
+        near[other].discard(name)
+    return changed - {name}
+
+
+def _maximal(cliques: Iterable[frozenset[str]]) -> list[frozenset[str]]:
+    """Those inside no earlier one: a clique lacks all attributes that went before, so it can be in no later one."""
+    kept: list[frozenset[str]] = []
+    homes: dict[str, set[int]] = {}
+    for clique in cliques:
+        if not set.intersection(*(homes.setdefault(name, set()) for name in clique)):
+            for name in clique:
+                homes[name].add(len(kept))
+            kept.append(clique)
+    return kept
+
+
+def _spanning_edges(cliques: Sequence[Clique]) -> Iterator[Edge]:
+    """A spanning tree of each component with the largest separators (Prim)."""
+    homes: dict[str, list[int]] = {}
+    for i, clique in enumerate(cliques):
+        for name in clique:
+            homes.setdefault(name, []).append(i)
+    left = set(range(len(cliques)))
+    for root in range(len(cliques)):
+        heap = [(0, root, root)]
+        while heap:
+            _, i, parent = heapq.heappop(heap)
+            if i not in left:
+                continue
+            left.discard(i)
+            if i != parent:
+                yield min(i, parent), max(i, parent)
+            shared = Counter(j for name in cliques[i] for j in homes[name])
+            for j, count in shared.items():
+                if j in left:
+                    heapq.heappush(heap, (-count, j, i))

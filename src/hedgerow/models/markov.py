@@ -1,0 +1,384 @@
+"""A hypothesis that is a product of small factors: memory and time follow what was measured, not the domain.
+
+Attributes that updates connect form a part, with a junction tree of its own; the hypothesis is the product of its
+parts and of the uniform distribution over all other attributes. It is the same distribution as that of ``Histogram``
+after the same updates. A tree is built anew when an update has a scope that lies in no clique, and only for the parts
+that the scope touches.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import final
+
+import numpy as np
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError, QueryError
+from hedgerow.models.beliefs import Beliefs
+from hedgerow.models.elimination import plan, spread, width
+from hedgerow.models.junction_tree import JunctionTree
+from hedgerow.models.memory import usable_bytes
+from hedgerow.models.model import Codes, Potentials, SamplingMethod
+from hedgerow.models.parts import components
+from hedgerow.models.terms import Terms
+from hedgerow.queries.query import Conjunction, Floats, LinearQuery
+from hedgerow.randomness import Seed
+
+CHEAP_CELLS = 1 << 16
+"""A table of so many cells is still made quickly."""
+
+_ALWAYS_FITS = 1 << 22
+_CELL_BYTES = 32
+"""Logarithms, exponentials, and kept sums of these that have twice as many cells at most."""
+_TABLES = 3
+"""Arrays of the size of a table that are held while it is made."""
+_CHANGES = 1 << 14
+"""Changes of a part after which it is built anew from its factors, so that rounding errors never add up."""
+
+
+def markov_bytes(trees: Iterable[JunctionTree]) -> int:
+    """Estimate of the memory of a hypothesis: logarithms, exponentials and their sums, and work on one clique.
+
+    Args:
+        trees: The structure of each part.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abc")
+        >>> markov_bytes([JunctionTree.of(domain, [("a", "b"), ("b", "c")])])
+        8000
+    """
+    sizes = [size for tree in trees for size in tree.sizes]
+    return _CELL_BYTES * sum(sizes) + 16 * max(sizes, default=0)
+
+
+@final
+class Markov:
+    """A distribution proportional to a product of positive factors over the scopes of updates, scaled to a total.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(50))
+        >>> model = Markov(domain, total=100)
+        >>> model.update(Conjunction.where(domain, {"x3": [0, 1], "x8": [5]}), step=math.log(50))
+        >>> model.update(Conjunction.where(domain, {"x8": [5], "x9": [0]}), step=math.log(2))
+        >>> model.conjunctions([Conjunction.where(domain, {"x3": [0, 1], "x9": [0]})]).round(6)
+        array([10.440613])
+        >>> model.cells
+        200
+    """
+
+    def __init__(self, domain: Domain, total: float, scopes: Iterable[Clique] = ()) -> None:
+        """Start from the uniform hypothesis.
+
+        Args:
+            domain: The domain.
+            total: Mass in counts, positive.
+            scopes: Attributes that updates will connect, if known: makes room for them at once.
+
+        Raises:
+            ConfigError: The total is not positive.
+            DomainError: A scope names no attribute.
+            ModelTooLargeError: The cliques do not fit into memory; nothing was allocated.
+        """
+        if not (math.isfinite(total) and total > 0):
+            raise ConfigError(f"the total of a hypothesis is {total}", remedy="give a positive number of records")
+        self._domain = domain
+        self._total = float(total)
+        self._terms = Terms()
+        self._scopes: dict[Clique, None] = {}
+        self._parts: dict[str, Beliefs] = {}
+        self.cover(scopes)
+
+    @classmethod
+    def from_potentials(cls, domain: Domain, total: float, potentials: Potentials) -> Markov:
+        """The model that ``potentials()`` was taken from.
+
+        Raises:
+            ConfigError: The potentials have a base, or a factor is not finite.
+            QueryError: A table does not fit its scope.
+            ModelTooLargeError: The cliques do not fit into memory; nothing was allocated.
+
+        Example:
+            >>> from hedgerow.attribute import IntegerRange
+            >>> domain = Domain((IntegerRange("a", 0, 1),))
+            >>> steps = {Conjunction.where(domain, {"a": [0]}): math.log(3)}
+            >>> Markov.from_potentials(domain, 4, Potentials(steps=steps)).marginals([("a",)])[0].round(12).tolist()
+            [3.0, 1.0]
+        """
+        if potentials.base is not None:
+            raise ConfigError("a product over a junction tree starts uniform", remedy="take a histogram for a base")
+        model = cls(domain, total, [*potentials.tables, *(query.scope for query in potentials.steps)])
+        for clique, table in potentials.tables.items():
+            model.reweigh(clique, table)
+        for query, step in potentials.steps.items():
+            model.update(query, step)
+        return model
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the records."""
+        return self._domain
+
+    @property
+    def total(self) -> float:
+        """Mass of the hypothesis, in counts."""
+        return self._total
+
+    @property
+    def cheap_cells(self) -> int:
+        """Larger tables may need larger products on the way."""
+        return CHEAP_CELLS
+
+    @property
+    def trees(self) -> list[JunctionTree]:
+        """The structure of each part, in the order in which they grew."""
+        return [part.tree for part in self._each_part()]
+
+    @property
+    def cells(self) -> int:
+        """Cells of all cliques together."""
+        return sum(tree.cells for tree in self.trees)
+
+    # State
+
+    def reset(self) -> None:
+        """Undo all updates; the trees stay, for the updates to come."""
+        self._terms = Terms()
+        for part in self._each_part():
+            self._take(Beliefs(part.tree))
+
+    def copy(self) -> Markov:
+        """An independent model in the same state."""
+        self._check_fits([*self.trees, *self.trees])
+        twin = object.__new__(Markov)
+        twin.__dict__.update(self.__dict__)
+        twin._terms = self._terms.copy()
+        twin._scopes = dict(self._scopes)
+        twin._parts = {}
+        for part in self._each_part():
+            twin._take(part.copy())
+        return twin
+
+    def potentials(self) -> Potentials:
+        """The state, for saving; copies."""
+        return self._terms.potentials(None)
+
+    def cover(self, scopes: Iterable[Clique]) -> None:
+        """Make room for updates of some scopes; the distribution stays the same.
+
+        Args:
+            scopes: Attributes in any order each.
+
+        Raises:
+            DomainError: A scope names no attribute.
+            ModelTooLargeError: The cliques would not fit into memory; nothing was changed.
+        """
+        new = [scope for scope in dict.fromkeys(map(self._domain.clique, scopes)) if not self._holds(scope)]
+        if not new:
+            return
+        for scope in new:  # what no tree could hold is refused before one is looked for
+            cells = math.prod(self._domain.shape_of(scope))
+            _check_cells(cells, _CELL_BYTES * cells)
+        touched = {id(part): part for scope in new for name in scope if (part := self._parts.get(name))}
+        inside = {name for part in touched.values() for name in _names(part)}
+        wanted = dict.fromkeys([*(scope for scope in self._scopes if inside.issuperset(scope)), *new])
+        groups = components(self._domain, wanted)
+        trees = [JunctionTree.of(self._domain, _inside(wanted, group)) for group in groups]
+        self._check_fits([*trees, *(part.tree for part in self._each_part() if id(part) not in touched)])
+        self._scopes.update(wanted)
+        for tree in trees:
+            self._rebuild(tree)
+
+    # Updates
+
+    def update(self, query: LinearQuery, step: float) -> None:
+        """Multiply every cell x by ``exp(step * q(x))`` and scale back to the total (theory.md section 1).
+
+        Args:
+            query: The query.
+            step: Signed and finite.
+
+        Raises:
+            ConfigError: The step is not finite.
+            ModelTooLargeError: The cliques would not fit into memory; nothing was changed.
+        """
+        if not math.isfinite(step):
+            raise ConfigError(f"a step of size {step}", remedy="check the noisy answers that it was computed from")
+        if not isinstance(query, Conjunction):
+            self.reweigh(query.scope, step * query.values())
+            return
+        part = self._part_for(query.scope)
+        self._terms.add_step(query, step)
+        if part is not None:
+            part.add_step(query.scope, query.codes, step)
+
+    def reweigh(self, clique: Clique, log_factors: Floats) -> None:
+        """Multiply by the exponential of a table over a clique and scale back to the total.
+
+        Args:
+            clique: Attributes in domain order.
+            log_factors: Finite, shape ``domain.shape_of(clique)``.
+
+        Raises:
+            QueryError: The clique is not in domain order, or the table does not have its shape.
+            ConfigError: A log-factor is not finite.
+            ModelTooLargeError: The cliques would not fit into memory; nothing was changed.
+        """
+        self._check_clique(clique)
+        table = np.asarray(log_factors, dtype=np.float64)
+        if table.shape != self.domain.shape_of(clique):
+            raise QueryError(f"a table of shape {table.shape} does not fit the clique {' * '.join(clique)}")
+        if not np.isfinite(table).all():
+            raise ConfigError("log-factors must be finite", remedy="check the noisy answers they were computed from")
+        part = self._part_for(clique)
+        self._terms.add_table(clique, table)
+        if part is not None:
+            part.add(clique, table)
+
+    # Answers
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        """Tables of the cliques, in counts.
+
+        Args:
+            cliques: Attributes in domain order each.
+
+        Returns:
+            One table per clique, of shape ``domain.shape_of(clique)``.
+
+        Raises:
+            QueryError: A clique is not in domain order.
+            MarginalTooLargeError: A table, or a product on the way to it, does not fit into memory.
+        """
+        for clique in cliques:
+            self._check_clique(clique)
+        return [self._total * self._table(clique, {}) for clique in cliques]
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
+        """Sums over the cells that satisfy each conjunction, shape ``(len(queries),)``, in counts.
+
+        Conditions on the same small set of attributes are read off its table; others are evidence.
+        """
+        tables: dict[Clique, Floats] = {}
+        found = np.empty(len(queries))
+        for index, query in enumerate(queries):
+            scope = query.scope
+            if math.prod(self._domain.shape_of(scope)) > CHEAP_CELLS:
+                found[index] = self._table((), dict(zip(scope, query.codes, strict=True)))
+                continue
+            if scope not in tables:
+                tables[scope] = self._table(scope, {})
+            found[index] = query.of_table(tables[scope])[0]
+        return found * self._total
+
+    def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
+        """Exactly n records in random order.
+
+        Args:
+            n: Number of records.
+            seed: None for fresh randomness.
+            method: "systematic" (given the attributes drawn before, every cell of the next clique gets its expected
+                number of records rounded up or down) or "independent".
+
+        Returns:
+            Codes in the smallest unsigned type, shape ``(n, len(domain))``.
+
+        Raises:
+            ConfigError: n is negative.
+        """
+        from hedgerow.models.tree_sampling import sample_trees
+
+        return sample_trees(self._each_part(), self._domain, n, seed, SamplingMethod(method))
+
+    # Inside
+
+    def _each_part(self) -> list[Beliefs]:
+        return list({id(part): part for part in self._parts.values()}.values())
+
+    def _take(self, part: Beliefs) -> None:
+        self._parts.update(dict.fromkeys(_names(part), part))
+
+    def _holds(self, scope: Clique) -> bool:
+        if not scope:
+            return True
+        part = self._parts.get(scope[0])
+        return part is not None and part.tree.find(scope) is not None
+
+    def _part_for(self, scope: Clique) -> Beliefs | None:
+        """The part in which a scope lies in one clique; grown if there was none."""
+        self.cover([scope])
+        if not scope:
+            return None
+        self._scopes[scope] = None
+        part = self._parts[scope[0]]
+        if part.changes >= _CHANGES:
+            self._rebuild(part.tree)
+        return self._parts[scope[0]]
+
+    def _rebuild(self, tree: JunctionTree) -> None:
+        """Put all factors so far into a new tree."""
+        part = Beliefs(tree)
+        factors = self._terms.inside(_names(part))
+        for scope, table in factors.tables.items():
+            if scope:
+                part.add(scope, table)
+        for query, step in factors.steps.items():
+            if query.scope:
+                part.add_step(query.scope, query.codes, step)
+        part.changes = 0
+        self._take(part)
+
+    def _table(self, wanted: Clique, evidence: Mapping[str, tuple[int, ...]]) -> Floats:
+        """Probabilities of the codes of some attributes, together with evidence about others."""
+        self._check_width(wanted, evidence, math.prod(self._domain.shape_of(wanted)))
+        table = np.full(self._domain.shape_of(wanted), 1.0)
+        touched: dict[int, Beliefs] = {}
+        for name in (*wanted, *evidence):
+            if name in self._parts:
+                touched[id(self._parts[name])] = self._parts[name]
+            else:
+                table *= len(evidence.get(name, (0,))) / self._domain[name].size
+        for part in touched.values():
+            here = tuple(name for name in wanted if self._parts.get(name) is part)
+            given = {name: codes for name, codes in evidence.items() if self._parts.get(name) is part}
+            steps = plan(part.tree, (*here, *given))
+            sizes = {name: self._domain[name].size for step in steps for name in step.keep}
+            sizes |= {name: len(codes) for name, codes in given.items()}
+            self._check_width(wanted, evidence, width(steps, sizes, here))
+            table *= spread(part.table(steps, here, given), here, wanted)
+        return table
+
+    # Checks
+
+    def _check_clique(self, clique: Clique) -> None:
+        places = self._domain.axes(clique)
+        if any(a >= b for a, b in itertools.pairwise(places)):
+            raise QueryError(f"the clique {clique} is not in domain order", remedy="use domain.clique(names)")
+
+    def _check_fits(self, trees: Sequence[JunctionTree]) -> None:
+        _check_cells(sum(tree.cells for tree in trees), markov_bytes(trees))
+
+    def _check_width(self, wanted: Clique, evidence: Mapping[str, tuple[int, ...]], cells: int) -> None:
+        required = _TABLES * 8 * cells
+        if required > _ALWAYS_FITS and required > (usable := usable_bytes()):
+            raise MarginalTooLargeError(
+                attributes=wanted or tuple(evidence), cells=cells, required_bytes=required, available_bytes=usable
+            )
+
+
+def _names(part: Beliefs) -> Clique:
+    return tuple(dict.fromkeys(name for clique in part.tree.cliques for name in clique))
+
+
+def _inside(scopes: Iterable[Clique], group: Clique) -> list[Clique]:
+    names = set(group)
+    return [scope for scope in scopes if names.issuperset(scope)]
+
+
+def _check_cells(cells: int, required: int) -> None:
+    if required > _ALWAYS_FITS and required > (usable := usable_bytes()):
+        raise ModelTooLargeError(cells=cells, required_bytes=required, available_bytes=usable, tree=True)

@@ -1,0 +1,141 @@
+"""Triangulation and spanning trees, against what defines them."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import ConfigError, DomainError
+from hedgerow.models.elimination import plan, width
+from hedgerow.models.junction_tree import JunctionTree
+from hedgerow.models.parts import components
+from tests.models.strategies import domain_of
+
+
+@st.composite
+def instances(draw: st.DrawFn) -> tuple[Domain, list[Clique]]:
+    domain = domain_of(*draw(st.lists(st.integers(2, 5), min_size=1, max_size=9)))
+    scopes = st.lists(st.sampled_from(domain.names), max_size=3).map(tuple)
+    return domain, draw(st.lists(scopes, max_size=12))
+
+
+def connected(nodes: set[int], edges: list[tuple[int, int]]) -> bool:
+    """By definition: everything can be reached from one node."""
+    reached = set(list(nodes)[:1])
+    for _ in nodes:
+        reached |= {b for a, b in [*edges, *((j, i) for i, j in edges)] if a in reached and b in nodes}
+    return reached == nodes
+
+
+def chain(length: int, size: int = 2) -> tuple[Domain, list[Clique]]:
+    domain = domain_of(*[size] * (length + 1))
+    return domain, [(f"x{i}", f"x{i + 1}") for i in range(length)]
+
+
+@given(instances())
+def test_holds_every_scope_in_maximal_cliques_with_running_intersections(instance: tuple[Domain, list[Clique]]) -> None:
+    domain, scopes = instance
+    tree = JunctionTree.of(domain, scopes)
+    members = [set(clique) for clique in tree.cliques]
+    assert all(any(set(scope) <= clique for clique in members) for scope in scopes if scope)
+    assert not any(a < b or (a == b and i != j) for i, a in enumerate(members) for j, b in enumerate(members))
+    assert all(clique == domain.clique(clique) for clique in tree.cliques)
+    assert set().union(*members) == {name for scope in scopes for name in scope}
+    for name in domain.names:
+        assert connected({i for i, clique in enumerate(members) if name in clique}, list(tree.edges))
+    for i, j in tree.edges:
+        assert tree.separator(i, j) == domain.clique(members[i] & members[j])
+
+
+@given(instances())
+def test_disjoint_parts_are_components(instance: tuple[Domain, list[Clique]]) -> None:
+    domain, scopes = instance
+    tree = JunctionTree.of(domain, scopes)
+    groups = components(domain, scopes)
+    assert len(tree.edges) == len(tree.cliques) - len(groups)
+    assert all(tree.separator(i, j) for i, j in tree.edges)
+    assert components(domain, tree.cliques) == groups
+    assert sorted(tree.ordered) == list(range(len(tree.cliques)))
+
+
+@given(instances())
+def test_trees_of_cliques_need_no_filling(instance: tuple[Domain, list[Clique]]) -> None:
+    """The cliques of a triangulated graph are those of the graph itself."""
+    domain, scopes = instance
+    tree = JunctionTree.of(domain, scopes)
+    assert JunctionTree.of(domain, tree.cliques).cliques == tree.cliques
+
+
+@given(instances(), st.data())
+def test_the_subtree_for_some_attributes_is_the_smallest(
+    instance: tuple[Domain, list[Clique]], data: st.DataObject
+) -> None:
+    domain, scopes = instance
+    groups = components(domain, scopes)
+    if not groups:
+        return
+    tree = JunctionTree.of(domain, scopes)
+    names = domain.clique(data.draw(st.sets(st.sampled_from(data.draw(st.sampled_from(groups))), min_size=1)))
+    found = tree.spanning(names)
+    nodes = [node for node, _ in found]
+    assert found[0][1] is None
+    assert all(
+        parent in nodes[:place] and parent in tree.neighbours[node]
+        for place, (node, parent) in enumerate(found)
+        if place
+    )
+    assert set(names) <= {name for node in nodes for name in tree.cliques[node]}
+    smaller = itertools.combinations(range(len(tree.cliques)), len(nodes) - 1)
+    for fewer in itertools.islice(smaller, 200):
+        covers = set(names) <= {name for node in fewer for name in tree.cliques[node]}
+        assert not (covers and connected(set(fewer), list(tree.edges)))
+
+
+def test_a_circle_is_cut_where_its_tables_are_small() -> None:
+    """Four attributes in a circle need one diagonal: the one of few cells."""
+    domain = domain_of(2, 50, 3, 40)
+    tree = JunctionTree.of(domain, [("x0", "x1"), ("x1", "x2"), ("x2", "x3"), ("x3", "x0")])
+    assert tree.cliques == (("x0", "x1", "x2"), ("x0", "x2", "x3"))
+    assert tree.cells == 2 * 50 * 3 + 2 * 3 * 40
+
+
+def test_a_chain_is_its_own_tree() -> None:
+    domain, scopes = chain(300)
+    tree = JunctionTree.of(domain, scopes)
+    assert tree.cliques == tuple(scopes)
+    assert tree.edges == tuple((i, i + 1) for i in range(299))
+    assert tree.find(("x7", "x8")) == 7
+    assert tree.find(("x7", "x9")) is None
+    assert sorted(node for node, _ in tree.spanning(("x10", "x20"))) == list(range(10, 20))
+
+
+def test_elimination_on_a_chain_stays_narrow() -> None:
+    domain, scopes = chain(300, size=3)
+    steps = plan(JunctionTree.of(domain, scopes), ("x0", "x300"))
+    assert len(steps) == 300
+    assert width(steps, dict.fromkeys(domain.names, 3), ("x0", "x300")) == 27
+
+
+def test_no_scope_at_all_is_an_empty_forest() -> None:
+    tree = JunctionTree.of(domain_of(2, 2), [()])
+    assert (tree.cliques, tree.edges, tree.cells) == ((), (), 0)
+
+
+def test_wrong_trees_are_refused() -> None:
+    domain = domain_of(2, 2, 2, 2)
+    with pytest.raises(ConfigError, match="circle"):
+        JunctionTree(domain, (("x0", "x1"), ("x1", "x2")), ((0, 1), (1, 0)))
+    with pytest.raises(ConfigError, match="'x1'"):
+        JunctionTree(domain, (("x0", "x1"), ("x2",), ("x1", "x3")), ((0, 1), (1, 2)))
+    with pytest.raises(DomainError):
+        JunctionTree.of(domain, [("x0", "nobody")])
+
+
+def test_attributes_of_several_components_have_no_subtree() -> None:
+    tree = JunctionTree.of(domain_of(2, 2, 2, 2), [("x0", "x1"), ("x2", "x3")])
+    with pytest.raises(ConfigError, match="components"):
+        tree.spanning(("x0", "x3"))
