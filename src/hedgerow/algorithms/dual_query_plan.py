@@ -15,7 +15,7 @@ from hedgerow.algorithms.dual_query_accounting import (
     Accounting,
 )
 from hedgerow.algorithms.dual_query_parameters import Game, Parameters, predicted_error, smallest_alpha
-from hedgerow.algorithms.dual_query_session import beta_of, choose, delta_of, outside_error
+from hedgerow.algorithms.dual_query_session import beta_of, choose, outside_error, stated_delta
 from hedgerow.algorithms.outline import Outline, charges_line, human, memory_line
 from hedgerow.models.memory import usable_bytes
 from hedgerow.privacy.budget import Budget
@@ -54,7 +54,7 @@ def make_plan(config: DualQuery, workload: Workload, budget: Budget, total: floa
     game = Game.of(queries, budget, max(1.0, seen), beta_of(config, budget))
     charges = config.charges(budget.limit, budget)
     play = choose(config, game, budget.regime, charges.rounds)
-    cost = play.accounting(game, delta_of(budget))
+    cost = play.accounting(game, stated_delta(budget))
     bound = play.bound(game) + outside_error(config, budget, game, charges.total)
     alpha = smallest_alpha(config.constants, game, budget.regime, charges.rounds)
     facts = {

@@ -67,12 +67,12 @@ def choose(config: DualQuery, game: Game, regime: Regime, amount: float) -> Para
     return affordable_theorem(config.constants, config.alpha, amount, game, regime)
 
 
-def delta_of(budget: Budget) -> float:
+def stated_delta(budget: Budget) -> float:
     """The delta of the budget, or the one that tables use in its place.
 
     Example:
         >>> from hedgerow.privacy.budget import PureDP
-        >>> delta_of(PureDP(1.0)), delta_of(ApproxDP(1.0, 1e-9))
+        >>> stated_delta(PureDP(1.0)), stated_delta(ApproxDP(1.0, 1e-9))
         (1e-06, 1e-09)
     """
     inner = budget.inner if isinstance(budget, Subsampled) else budget
@@ -228,7 +228,7 @@ class Session:
         """
         known = [slack for slack in self._slacks if slack is not None]
         slack = math.fsum(known) / len(known) if len(known) == len(self._slacks) else None
-        cost = self.play.accounting(self._game, delta_of(self._curator.budget))
+        cost = self.play.accounting(self._game, stated_delta(self._curator.budget))
         return {
             "chosen": asdict(self.play),
             "accounting": cost.to_dict(),

@@ -199,13 +199,13 @@ class OfflinePMW(Algorithm):
         Raises:
             ConfigError: The configuration does not fit the budget or the workload.
         """
-        from hedgerow.algorithms.pmw_offline_plan import outline
+        from hedgerow.algorithms.pmw_offline_plan import make_plan
 
         self.check_options(workload, budget.regime)
         scale = Scale.of(workload.by_query(), budget.neighbours)
         charges = self._charges(budget.limit, budget)
         setting = choose(self, scale, budget, charges, max(1.0, total))
-        return outline(setting, charges, budget, workload.domain, _COPIES)
+        return make_plan(setting, charges, budget, workload.domain, _COPIES)
 
     def _charges(self, amount: float, budget: Budget) -> Charges:
         charges = Charges.split(amount, budget.neighbours, total=self.total_share, initial=0.0, error=self.error_share)

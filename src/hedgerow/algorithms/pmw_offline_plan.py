@@ -13,7 +13,7 @@ from hedgerow.models.memory import required_bytes, usable_bytes
 from hedgerow.privacy.budget import Budget
 
 
-def outline(setting: Setting, charges: Charges, budget: Budget, domain: Domain, copies: int) -> Outline:
+def make_plan(setting: Setting, charges: Charges, budget: Budget, domain: Domain, copies: int) -> Outline:
     """The plan of a run.
 
     Args:

@@ -41,7 +41,7 @@ from hedgerow.algorithms.enumeration import (
 from hedgerow.algorithms.outline import Outline, human
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.schedule import Charges
-from hedgerow.algorithms.small_db_bound import choice_scale, outline, records
+from hedgerow.algorithms.small_db_bound import choice_scale, make_plan, records
 from hedgerow.errors import ConfigError
 from hedgerow.models.empirical import Empirical
 from hedgerow.privacy.budget import Budget, Regime
@@ -223,4 +223,4 @@ class SmallDB(Algorithm):
         self.check(workload, budget.regime)
         charges = self._charges(budget.limit, budget)
         size = self.chosen_size(workload, budget, charges.rounds, max(1.0, total))
-        return outline(self, workload, budget, charges=charges, total=max(1.0, total), size=size)
+        return make_plan(self, workload, budget, charges=charges, total=max(1.0, total), size=size)

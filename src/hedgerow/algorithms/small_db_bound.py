@@ -67,7 +67,7 @@ def error_bound(
     return total * error_of_size(workload, size), choice_scale(workload, budget, charge) * choice
 
 
-def outline(
+def make_plan(
     config: SmallDB, workload: Workload, budget: Budget, *, charges: Charges, total: float, size: int
 ) -> Outline:
     """The plan of a run.
