@@ -55,7 +55,15 @@ def test_the_file_is_for_its_owner_alone(place: Place) -> None:
 def test_people_see_answers_where_they_come_from_and_what_is_left(place: Place) -> None:
     text = ask(place, *BUDGET, "sex = 'F'", "", "sex = 'F'")
     assert text.exit_code == 0
-    for word in ("hypothesis", "public", "cache", "updates left  4 of 4", "threshold     20 records", "of 20 epsilon", "secret"):
+    for word in (
+        "hypothesis",
+        "public",
+        "cache",
+        "updates left  4 of 4",
+        "threshold     20 records",
+        "of 20 epsilon",
+        "secret",
+    ):
         assert word in text.stdout
     assert "NOT PRIVATE: seeded" in text.stderr
 
