@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -84,6 +84,14 @@ def _opendp() -> Any:
     return dp
 
 
+@lru_cache(maxsize=64)
+def _laplace(scale: float) -> Any:
+    """OpenDP's sampler of one scale; a sparse vector uses the same thousands of times, and making it takes longest."""
+    dp = _opendp()
+    domain, metric = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
+    return dp.m.make_laplace(domain, metric, scale=scale)
+
+
 @final
 class OpenDPNoise:
     """The secure source: OpenDP's exact samplers on integers and rationals, fed by the operating system's generator.
@@ -104,9 +112,7 @@ class OpenDPNoise:
 
     def laplace(self, values: Integers, scale: float) -> Integers:
         """See `NoiseSource.laplace`; about 6 microseconds a value."""
-        dp = _opendp()
-        domain, metric = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
-        return np.asarray(dp.m.make_laplace(domain, metric, scale=scale)(values.tolist()), dtype=np.int64)
+        return np.asarray(_laplace(scale)(values.tolist()), dtype=np.int64)
 
     def gaussian(self, values: Integers, sigma: float) -> Integers:
         """See `NoiseSource.gaussian`; about 8 microseconds a value."""
