@@ -8,10 +8,10 @@ Friedman, section 10.3.3). Probabilities lie in [0, 1], so this needs no logarit
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from string import ascii_letters
 from typing import final
 
 import numpy as np
@@ -21,6 +21,8 @@ from hedgerow.models.junction_tree import JunctionTree
 from hedgerow.queries.query import Floats
 
 Codes = tuple[int, ...]
+Labelled = tuple[Clique, Floats]
+"""A name for each axis, and a table."""
 Index = tuple[slice | np.ndarray[tuple[int, ...], np.dtype[np.intp]], ...]
 
 
@@ -31,7 +33,7 @@ class Step:
 
     Attributes:
         node: The clique.
-        children: Cliques that come before it, with what each shares with it.
+        children: Cliques whose results it is multiplied with, in this order, and what each shares with it.
         shared: What it shares with its parent; empty for the root.
         keep: Attributes of the clique that are needed, in domain order.
     """
@@ -42,12 +44,13 @@ class Step:
     keep: Clique
 
 
-def plan(tree: JunctionTree, names: Sequence[str]) -> list[Step]:
+def plan(tree: JunctionTree, wanted: Sequence[str], evidence: Collection[str] = ()) -> list[Step]:
     """The steps of an elimination, children before parents, the root last.
 
     Args:
         tree: Its structure.
-        names: Attributes of one component that are asked for or given.
+        wanted: Attributes whose codes are told apart in the result.
+        evidence: Other attributes of the same component, of which something is given.
 
     Example:
         >>> from hedgerow.attribute import IntegerRange
@@ -57,23 +60,25 @@ def plan(tree: JunctionTree, names: Sequence[str]) -> list[Step]:
         >>> [(step.node, step.keep, step.shared) for step in plan(tree, ("a", "c"))]
         [(1, ('b', 'c'), ('b',)), (0, ('a', 'b'), ())]
     """
-    subtree = tree.spanning(names)
-    children: dict[int, list[tuple[int, Clique]]] = {}
+    subtree = tree.spanning((*wanted, *evidence))
+    below: dict[int, list[int]] = {node: [] for node, _ in subtree}
     for node, parent in subtree:
         if parent is not None:
-            children.setdefault(parent, []).append((node, tree.separator(node, parent)))
-    steps = []
+            below[parent].append(node)
+    steps, held = [], dict[int, set[str]]()
     for node, parent in reversed(subtree):
         shared = () if parent is None else tree.separator(node, parent)
-        below = tuple(children.get(node, ()))
-        needed = {*names, *shared, *(name for _, each in below for name in each)}
+        separators = {child: tree.separator(node, child) for child in below[node]}
+        needed = {*wanted, *evidence, *shared, *itertools.chain.from_iterable(separators.values())}
         keep = tuple(name for name in tree.cliques[node] if name in needed)
-        steps.append(Step(node, below, shared, keep))
+        held[node] = set(keep).union(*(held[child] for child in below[node])) & {*wanted, *shared}
+        left = {child: (held[child], separators[child]) for child in below[node]}
+        steps.append(Step(node, tuple(_ordered_children(tree, keep, {*wanted, *shared}, left)), shared, keep))
     return steps
 
 
 def width(steps: Sequence[Step], sizes: Mapping[str, int], wanted: Collection[str]) -> int:
-    """Products in the largest step, exact however large: bounds every array and the time.
+    """Cells of the largest array of an elimination, exact however large.
 
     Args:
         steps: Of the plan.
@@ -86,9 +91,12 @@ def width(steps: Sequence[Step], sizes: Mapping[str, int], wanted: Collection[st
     """
     largest, held = 1, dict[int, set[str]]()
     for step in steps:
-        below = {name for child, _ in step.children for name in held[child]}
-        held[step.node] = below.union(name for name in step.keep if name in wanted)
-        largest = max(largest, math.prod(sizes[name] for name in below.union(step.keep)))
+        names = set(step.keep)
+        largest = max(largest, math.prod(sizes[name] for name in names))
+        for child, needed in _children(step, wanted):
+            names = needed & (names | held[child])
+            largest = max(largest, math.prod(sizes[name] for name in names))
+        held[step.node] = names.intersection((*wanted, *step.shared))
     return largest
 
 
@@ -110,19 +118,16 @@ def contracted(
         >>> contracted([Step(0, (), (), ("a", "b"))], {0: np.array([[6.0, 2.0], [1.0, 1.0]])}, ("a",), {"b": (0,)})
         array([0.6, 0.1])
     """
-    messages: dict[int, tuple[Clique, Floats]] = {}
+    messages: dict[int, Labelled] = {}
     for step in steps:
         table = _conditional(found[step.node], step.keep, step.shared)
         names, values = step.keep, table[where(step.keep, table.shape, evidence)]
-        left = [shared for _, shared in step.children]
-        for child, _ in step.children:
-            left.pop(0)
-            needed = {*wanted, *step.shared, *(name for shared in left for name in shared)}
-            # evidence that both hold was applied to both; cells where it does not hold are in neither
+        for child, needed in _children(step, wanted):
+            # evidence about what both hold was applied to both: their axes agree
             names, values = _product((names, values), messages.pop(child), needed)
         messages[step.node] = _summed(names, values, {*wanted, *step.shared})
     names, values = messages[steps[-1].node]
-    return values.transpose([names.index(name) for name in wanted])
+    return _ordered(names, values, wanted)
 
 
 def where(clique: Clique, shape: Sequence[int], allowed: Mapping[str, Codes]) -> Index:
@@ -155,14 +160,50 @@ def _conditional(table: Floats, names: Clique, shared: Clique) -> Floats:
     return np.asarray(np.divide(table, sums, out=np.zeros_like(table), where=sums > 0.0), dtype=np.float64)
 
 
-def _product(first: tuple[Clique, Floats], second: tuple[Clique, Floats], needed: set[str]) -> tuple[Clique, Floats]:
-    """The product of two tables, summed over what is not needed."""
-    letter = dict(zip(dict.fromkeys((*first[0], *second[0])), ascii_letters, strict=False))
-    kept = tuple(name for name in letter if name in needed)
-    axes = ["".join(letter[name] for name in names) for names in (first[0], second[0], kept)]
-    return kept, np.asarray(np.einsum(f"{axes[0]},{axes[1]}->{axes[2]}", first[1], second[1]), dtype=np.float64)
+def _ordered_children(
+    tree: JunctionTree, keep: Clique, kept: set[str], left: dict[int, tuple[set[str], Clique]]
+) -> Iterator[tuple[int, Clique]]:
+    """Children with what each shares, such that the product with the next one has few cells (greedy)."""
+    names = set(keep)
+    while left:
+        results = {
+            child: (names | held) & kept.union(*(shared for other, (_, shared) in left.items() if other != child))
+            for child, (held, _) in left.items()
+        }
+        child = min(results, key=lambda each: math.prod(tree.domain.shape_of(tuple(results[each]))))
+        names = results[child]
+        yield child, left.pop(child)[1]
 
 
-def _summed(names: Clique, values: Floats, needed: set[str]) -> tuple[Clique, Floats]:
+def _children(step: Step, wanted: Collection[str]) -> Iterator[tuple[int, set[str]]]:
+    """The children of a step, and the attributes that are still needed when each was multiplied."""
+    for place, (child, _) in enumerate(step.children, start=1):
+        later = (name for _, shared in step.children[place:] for name in shared)
+        yield child, {*wanted, *step.shared, *later}
+
+
+def _product(first: Labelled, second: Labelled, needed: set[str]) -> Labelled:
+    """The product of two tables, summed over what is not needed: a stack of matrix products."""
+    (names, left), (others, right) = (
+        _summed(*mine, needed.union(other[0])) for mine, other in ((first, second), (second, first))
+    )
+    stack = [name for name in names if name in others and name in needed]
+    inner = [name for name in names if name in others and name not in needed]
+    rows = [name for name in names if name not in others]
+    columns = [name for name in others if name not in names]
+    size = dict(zip((*names, *others), (*left.shape, *right.shape), strict=True))
+    lengths = [math.prod(size[name] for name in axes) for axes in (stack, rows, inner, columns)]
+    a = _ordered(names, left, [*stack, *rows, *inner]).reshape(lengths[0], lengths[1], lengths[2])
+    b = _ordered(others, right, [*stack, *inner, *columns]).reshape(lengths[0], lengths[2], lengths[3])
+    kept = (*stack, *rows, *columns)
+    product = a @ b if inner else a * b
+    return kept, product.reshape([size[name] for name in kept])
+
+
+def _ordered(names: Clique, values: Floats, order: Sequence[str]) -> Floats:
+    return values.transpose([names.index(name) for name in order])
+
+
+def _summed(names: Clique, values: Floats, needed: set[str]) -> Labelled:
     axes = tuple(axis for axis, name in enumerate(names) if name not in needed)
     return tuple(name for name in names if name in needed), values.sum(axis=axes) if axes else values

@@ -345,7 +345,7 @@ class Markov:
         for part in touched.values():
             here = tuple(name for name in wanted if self._parts.get(name) is part)
             given = {name: codes for name, codes in evidence.items() if self._parts.get(name) is part}
-            steps = plan(part.tree, (*here, *given))
+            steps = plan(part.tree, here, given)
             sizes = {name: self._domain[name].size for step in steps for name in step.keep}
             sizes |= {name: len(codes) for name, codes in given.items()}
             self._check_width(wanted, evidence, width(steps, sizes, here))
