@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import hedgerow
+from hedgerow.algorithms import online_session
 from hedgerow.algorithms.online_parameters import best_rules, theorem_rules
 from hedgerow.algorithms.online_rules import Variant
 from hedgerow.algorithms.online_session import OnlineSession
@@ -313,6 +314,15 @@ def test_many_at_once_are_answered_as_one_by_one(count: int) -> None:
     assert [answer.source for answer in singly] == [answer.source for answer in together]
     assert [answer.value for answer in together] == pytest.approx([answer.value for answer in singly], abs=1e-6)
     assert one.summary() == many.summary()
+
+
+def test_few_texts_are_remembered_and_forgotten_ones_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(online_session, "_MOST_PARSED", 2)
+    session = start("4c", PureDP(1.0, REPLACE), skewed(10_000))
+    texts = [query.text for query in QUERIES]
+    first = [session.ask(text).value for text in texts]
+    assert [session.ask(text).value for text in texts] == first
+    assert len(session._parsed) <= 2
 
 
 def test_a_bad_query_among_many_is_refused_before_any_is_answered() -> None:

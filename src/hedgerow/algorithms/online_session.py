@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 WATCH = "watch"
 """Label of the session's epochs in the ledger."""
+_MOST_PARSED = 1 << 16
+"""Texts of conditions that are remembered."""
 
 
 @final
@@ -244,7 +246,10 @@ class OnlineSession:
         if isinstance(query, str):
             found = self._parsed.get(query)
             if found is None:
-                found = self._parsed[query] = self._read(parse_predicate(query, self.domain))
+                found = self._read(parse_predicate(query, self.domain))
+                if len(self._parsed) >= _MOST_PARSED:  # nobody should fill the memory by asking
+                    self._parsed.clear()
+                self._parsed[query] = found
             return found
         self._check(query)
         reduced = canonical(query)
