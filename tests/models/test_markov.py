@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -12,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.domain import Clique, Domain
-from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError
+from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError, QueryError
 from hedgerow.models import markov
 from hedgerow.models.beliefs import Beliefs
 from hedgerow.models.histogram import Histogram
-from hedgerow.models.markov import Markov
+from hedgerow.models.junction_tree import JunctionTree
+from hedgerow.models.markov import Markov, markov_bytes
 from hedgerow.models.model import Model, Potentials
 from hedgerow.models.refit import Proximal, Sweeps, refit
 from hedgerow.queries.measurement import Measurement, NoiseKind
@@ -160,6 +162,7 @@ def test_memory_follows_the_scopes() -> None:
     domain = wide(60, 10)
     model = Markov(domain, 1.0)
     assert (model.cells, model.trees) == (0, [])
+    assert model.cheap_cells < domain.size
     model.reweigh(("x1", "x7"), np.zeros((10, 10)))
     model.update(Conjunction.where(domain, {"x30": [1]}), 0.3)
     assert [tree.cliques for tree in model.trees] == [(("x1", "x7"),), (("x30",),)]
@@ -200,6 +203,28 @@ def test_what_no_tree_could_hold_is_refused_before_anything_changes() -> None:
     assert model.marginals([("x0",)])[0].tolist() == pytest.approx([6.0, 2.0])
 
 
+def test_memory_stays_below_the_estimate() -> None:
+    """Tables, messages, exponentials and kept sums of 0.3 million cells, over updates, all pairs, and records."""
+    domain = domain_of(85, 9, 100, 16, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42)
+    pairs, rng = list(itertools.combinations(domain.names, 2)), np.random.default_rng(0)
+    scopes = [pairs[i] for i in rng.choice(len(pairs), 20, replace=False)]
+    tables = [rng.normal(size=domain.shape_of(scope)) for scope in scopes]
+    tracemalloc.start()
+    try:
+        model = Markov(domain, 1.0, scopes)
+        for scope, table in zip(scopes, tables, strict=True):
+            model.reweigh(scope, table)
+        for pair in pairs:
+            model.marginals([pair])
+        model.sample(1000, seed=0)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    held = sum(table.nbytes for table in tables)
+    estimate = markov_bytes(model.trees)
+    assert 0.5 * estimate < peak < estimate + held
+
+
 def test_tables_that_cannot_be_held_are_refused() -> None:
     domain = wide(400)
     model = Markov(domain, 8.0, [(f"x{i}", f"x{i + 1}") for i in range(399)])
@@ -208,6 +233,12 @@ def test_tables_that_cannot_be_held_are_refused() -> None:
     assert caught.value.cells == 2**400
     everywhere = Conjunction.where(domain, {name: [1] for name in domain.names})
     assert model.conjunctions([everywhere]) == pytest.approx([8.0 * 0.5**400], rel=1e-10)
+
+
+def test_factors_outside_every_clique_are_refused() -> None:
+    beliefs = Beliefs(JunctionTree.of(domain_of(2, 2, 2), [("x0", "x1"), ("x1", "x2")]))
+    with pytest.raises(QueryError, match=r"x0 \* x2"):
+        beliefs.add(("x0", "x2"), np.zeros((2, 2)))
 
 
 def test_a_base_is_refused() -> None:

@@ -5,8 +5,11 @@ the logarithm of the sum of these over what the receiver does not hold, less the
 update; Koller and Friedman, section 10.3). It is passed when an answer needs it and something behind it changed.
 
 Why logarithms: a message is taken out again by subtraction, so nothing is ever 0/0, and a cell that was driven down by
-``exp(-2000)`` comes back when a later factor revives it; the sums themselves are made of the exponentials, which are
-kept for as long as their clique stays as it is. One pass of exponentials for each change of a clique is the price.
+``exp(-2000)`` comes back when a later factor revives it, whatever clique that factor is in. Products and quotients of
+scaled cells would need 0.6 ns for each cell of a change and the message after it where this needs 1.8 (2.4 against 1.2
+for twenty binary attributes), but would have to be rebuilt whenever they leave the range of floating point; and
+much of the time of a fit is spent on its small tables anyway. The exponentials are kept while their clique stays as it
+is, and so are sums of them.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from typing import final
 import numpy as np
 
 from hedgerow.domain import Clique
+from hedgerow.errors import QueryError
 from hedgerow.models.elimination import Codes, Step, contracted, spread, where
 from hedgerow.models.junction_tree import JunctionTree
 from hedgerow.queries.partial_sums import shared_marginals
@@ -81,6 +85,9 @@ class Beliefs:
         Args:
             scope: At least one attribute, inside a clique of the tree.
             table: Log-factors, shape of the scope.
+
+        Raises:
+            QueryError: No clique holds the scope.
         """
         i = self._holder(scope)
         self._logs[i] += spread(table, scope, self.tree.cliques[i])
@@ -93,6 +100,9 @@ class Beliefs:
             scope: At least one attribute, inside a clique of the tree.
             codes: Sorted, for each attribute of the scope.
             step: Finite.
+
+        Raises:
+            QueryError: No clique holds the scope.
         """
         i = self._holder(scope)
         allowed = dict(zip(scope, codes, strict=True))
@@ -102,8 +112,7 @@ class Beliefs:
     def _holder(self, scope: Clique) -> int:
         i = self.tree.find(scope)
         if i is None:
-            msg = f"no clique holds {scope}"
-            raise KeyError(msg)
+            raise QueryError(f"no clique holds {' * '.join(scope)}", remedy="take a tree over all scopes")
         return i
 
     def _changed(self, i: int) -> None:

@@ -153,7 +153,7 @@ class Markov:
 
     def copy(self) -> Markov:
         """An independent model in the same state."""
-        self._check_fits([*self.trees, *self.trees])
+        self._check_fits(self.trees)
         twin = object.__new__(Markov)
         twin.__dict__.update(self.__dict__)
         twin._terms = self._terms.copy()
@@ -310,7 +310,8 @@ class Markov:
 
     def _part_for(self, scope: Clique) -> Beliefs | None:
         """The part in which a scope lies in one clique; grown if there was none."""
-        self.cover([scope])
+        if not self._holds(scope):
+            self.cover([scope])
         if not scope:
             return None
         self._scopes[scope] = None
