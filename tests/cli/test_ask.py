@@ -66,6 +66,8 @@ def test_people_see_answers_where_they_come_from_and_what_is_left(place: Place) 
     ):
         assert word in text.stdout
     assert "NOT PRIVATE: seeded" in text.stderr
+    assert "all that this session will ever say" in text.stdout
+    assert "all that this session" not in go_on(place, "sex = 'F'").stdout
 
 
 def test_a_file_of_questions_and_a_file_of_answers(place: Place) -> None:

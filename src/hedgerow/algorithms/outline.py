@@ -89,7 +89,15 @@ def memory_line(required_bytes: int, available_bytes: int, what: str) -> tuple[s
         ('memory', '2.0 MiB for 131,072 cells; fits into 1,024 MiB')
     """
     fits = "fits" if required_bytes <= available_bytes else "DOES NOT FIT"
-    return "memory", f"{required_bytes / 2**20:,.1f} MiB for {what}; {fits} into {available_bytes / 2**20:,.0f} MiB"
+    return "memory", f"{_size(required_bytes)} for {what}; {fits} into {available_bytes / 2**20:,.0f} MiB"
+
+
+def _size(amount: int) -> str:
+    """A number of bytes in a unit that leaves at most four digits before the point."""
+    for power, unit in ((20, "MiB"), (30, "GiB"), (40, "TiB")):
+        if amount < 10_000 * 2**power:
+            return f"{amount / 2**power:,.1f} {unit}"
+    return "more than 10,000 TiB"
 
 
 def charges_line(limit: float, unit: str, shares: Mapping[str, float]) -> tuple[str, str]:

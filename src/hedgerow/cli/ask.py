@@ -236,8 +236,11 @@ def ask(
     )
     wishes.check(confidence)
     with _alone(session):
+        is_new = not session.exists()
         with shown.busy(f"reading {data}"):
-            running = (wishes.go_on if session.exists() else wishes.begin)(session, reading, data)
+            running = (wishes.begin if is_new else wishes.go_on)(session, reading, data)
+        if is_new:
+            shown.tell(f"Of all that this session will ever say, taken together: {running.budget.statement()}")
         found = _answered(running, asked, confidence, session)
         _write(output, asked, found)
         _tell(shown, session, running, asked, found)
