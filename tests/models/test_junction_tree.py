@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,6 +95,50 @@ def test_the_subtree_for_some_attributes_is_the_smallest(
     for fewer in itertools.islice(smaller, 200):
         covers = set(names) <= {name for node in fewer for name in tree.cliques[node]}
         assert not (covers and connected(set(fewer), list(tree.edges)))
+
+
+def eliminated(domain: Domain, scopes: list[Clique]) -> set[Clique]:
+    """The documented rule, with all costs taken anew before every elimination."""
+    near = {
+        name: {b for scope in scopes if name in scope for b in scope} - {name} for scope in scopes for name in scope
+    }
+    cliques: list[set[str]] = []
+
+    def cost(name: str) -> tuple[int, int, int]:
+        missing = [(a, b) for a, b in itertools.combinations(near[name], 2) if b not in near[a]]
+        fill = sum(domain[a].size * domain[b].size for a, b in missing)
+        return fill, math.prod(domain.shape_of((name, *near[name]))), domain.index(name)
+
+    while near:
+        name = min(near, key=cost)
+        others = near.pop(name)
+        cliques.append({name} | others)
+        for other in others:
+            near[other] = (near[other] | others) - {name, other}
+    return {domain.clique(clique) for clique in cliques if not any(clique < other for other in cliques)}
+
+
+@given(instances())
+def test_eliminates_in_the_documented_order(instance: tuple[Domain, list[Clique]]) -> None:
+    domain, scopes = instance
+    assert set(JunctionTree.of(domain, scopes).cliques) == eliminated(domain, scopes)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_eliminates_dense_graphs_in_the_documented_order(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    domain = domain_of(*rng.integers(2, 30, 14).tolist())
+    pairs = list(itertools.combinations(domain.names, 2))
+    scopes: list[Clique] = [pairs[i] for i in rng.choice(len(pairs), 25, replace=False)]
+    assert set(JunctionTree.of(domain, scopes).cliques) == eliminated(domain, scopes)
+
+
+def test_a_subtree_sheds_all_cliques_that_only_lead_on() -> None:
+    """The hub is in every clique but the last: only the two at the end are needed."""
+    domain = domain_of(*[2] * 12)
+    scopes = [("x0", f"x{i}", f"x{i + 1}") for i in range(1, 10)]
+    tree = JunctionTree.of(domain, [*scopes, ("x10", "x11")])
+    assert {tree.cliques[node] for node, _ in tree.spanning(("x0", "x11"))} == {scopes[-1], ("x10", "x11")}
 
 
 def test_a_circle_is_cut_where_its_tables_are_small() -> None:

@@ -23,6 +23,7 @@ from hedgerow.models.model import Model, Potentials
 from hedgerow.models.refit import Proximal, Sweeps, refit
 from hedgerow.queries.measurement import Measurement, NoiseKind
 from hedgerow.queries.query import Conjunction, Floats, Marginal
+from hedgerow.release.model_format import model_to_dict
 from tests.models.contract import ModelContract
 from tests.models.strategies import conjunctions, domain_of, domains, queries
 from tests.reference.dense_model import DenseModel
@@ -129,6 +130,15 @@ def test_a_message_that_vanished_revives_exactly() -> None:
 
 
 def test_a_part_is_built_anew_before_rounding_errors_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two trees grow at first, then one is built whenever five changes were made."""
+    built: list[JunctionTree] = []
+    rebuild = Markov._rebuild
+
+    def counted(model: Markov, tree: JunctionTree) -> None:
+        built.append(tree)
+        rebuild(model, tree)
+
+    monkeypatch.setattr(Markov, "_rebuild", counted)
     monkeypatch.setattr(markov, "_CHANGES", 5)
     domain, rng = domain_of(2, 3, 2), np.random.default_rng(1)
     model, reference = Markov(domain, 6.0), DenseModel(domain, 6.0)
@@ -137,6 +147,7 @@ def test_a_part_is_built_anew_before_rounding_errors_add_up(monkeypatch: pytest.
         table = rng.normal(size=domain.shape_of(clique))
         model.reweigh(clique, table)
         reference.reweigh(clique, table)
+    assert len(built) == 2 + (23 - 2) // 5
     np.testing.assert_allclose(model.marginals([domain.names])[0], reference.cells, rtol=1e-12)
 
 
@@ -153,6 +164,21 @@ def test_refits_equal_those_of_the_histogram(rule: Sweeps | Proximal) -> None:
     refit(model, noisy, rule)
     refit(dense, noisy, rule)
     np.testing.assert_allclose(model.marginals([domain.names])[0], dense.marginals([domain.names])[0], rtol=1e-8)
+
+
+def test_release_files_hold_it_as_they_hold_a_histogram() -> None:
+    domain, rng = domain_of(3, 2, 4), np.random.default_rng(6)
+    model, dense = Markov(domain, 10.0), Histogram(domain, 10.0)
+    for each in (model, dense):
+        each.update(Conjunction.where(domain, {"x0": [0, 2]}), 0.7)
+    table = rng.normal(size=(2, 4))
+    for each in (model, dense):
+        each.reweigh(("x1", "x2"), table)
+    (entry, arrays), (right, expected) = model_to_dict(model), model_to_dict(dense)
+    assert entry == right
+    assert {name: array.tolist() for name, array in arrays.items()} == {
+        name: array.tolist() for name, array in expected.items()
+    }
 
 
 # Structure follows what was measured

@@ -151,7 +151,8 @@ def spread(table: Floats, scope: Clique, clique: Clique) -> Floats:
         >>> spread(np.zeros((2, 3)), ("a", "c"), ("a", "b", "c")).shape
         (2, 1, 3)
     """
-    return np.expand_dims(table, tuple(axis for axis, name in enumerate(clique) if name not in scope))
+    sizes = iter(table.shape)
+    return table.reshape([next(sizes) if name in scope else 1 for name in clique])
 
 
 def _conditional(table: Floats, names: Clique, shared: Clique) -> Floats:
