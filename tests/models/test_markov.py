@@ -261,6 +261,17 @@ def test_tables_that_cannot_be_held_are_refused() -> None:
     assert model.conjunctions([everywhere]) == pytest.approx([8.0 * 0.5**400], rel=1e-10)
 
 
+def test_products_on_the_way_to_a_small_table_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The result has 4 cells, but two attributes between the two have 2,500 together."""
+    model = Markov(domain_of(2, 50, 50, 2), 1.0, [("x0", "x1"), ("x1", "x2"), ("x2", "x3")])
+    monkeypatch.setattr(markov, "_ALWAYS_FITS", 0)
+    monkeypatch.setattr(markov, "usable_bytes", lambda: 24 * 2499)
+    with pytest.raises(MarginalTooLargeError) as caught:
+        model.marginals([("x0", "x3")])
+    assert caught.value.cells == 2500
+    assert model.marginals([("x0", "x1")])[0].sum() == pytest.approx(1.0)
+
+
 def test_factors_outside_every_clique_are_refused() -> None:
     beliefs = Beliefs(JunctionTree.of(domain_of(2, 2, 2), [("x0", "x1"), ("x1", "x2")]))
     with pytest.raises(QueryError, match=r"x0 \* x2"):
