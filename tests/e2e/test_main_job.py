@@ -6,7 +6,6 @@ import json
 import runpy
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow.csv
@@ -67,11 +66,9 @@ def test_adult_by_the_command_line_and_by_python(tmp_path: Path) -> None:
 def test_the_demo_runs_from_anywhere_and_over_its_former_output(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "adult.release").write_text("of an earlier run")
-    started = time.monotonic()
     command = [sys.executable, ROOT / "examples" / "demo.py", tmp_path / "out"]
     program = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert program.returncode == 0, program.stderr
-    assert time.monotonic() - started < 60  # it takes about 6 seconds on one core
     assert "covers the true answer" in program.stdout
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"synthetic.csv", "adult.release", "report.html"}
 
