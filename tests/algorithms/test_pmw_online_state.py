@@ -17,7 +17,8 @@ from hedgerow.algorithms.online_rules import Variant
 from hedgerow.algorithms.online_session import OnlineSession
 from hedgerow.algorithms.online_state import table_of_session
 from hedgerow.algorithms.pmw_online import OnlinePMW
-from hedgerow.errors import DamagedReleaseError, DamagedSessionError, SessionError
+from hedgerow.errors import DamagedReleaseError, DamagedSessionError, ModelTooLargeError, SessionError
+from hedgerow.models import memory
 from hedgerow.privacy.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.queries.query import Conjunction, LinearQuery, Parity
@@ -296,3 +297,14 @@ def test_a_session_that_was_asked_queries_of_other_classes_can_be_saved(fires: b
     assert first.source == ("data" if fires else "hypothesis")
     assert (again.source, again.value, again.low, again.high) == ("cache", first.value, first.low, first.high)
     assert restored.spent == session.spent
+
+
+def test_a_session_that_does_not_fit_any_more_is_not_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = skewed(20_000)
+    begun("4c", PureDP(1.0, REPLACE), SeededNoise(0), source).save(tmp_path / "s.session")
+    monkeypatch.setattr(memory, "available_bytes", lambda: 8)
+    monkeypatch.setattr(memory, "_ALWAYS_FITS", 0)
+    with pytest.raises(ModelTooLargeError):
+        OnlineSession.restore(tmp_path / "s.session", source)

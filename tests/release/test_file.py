@@ -120,7 +120,9 @@ def test_loading_builds_no_model(release: Release, tmp_path: Path) -> None:
 
 def test_a_model_that_does_not_fit_can_still_be_shown(tmp_path: Path) -> None:
     wide = Domain(IntegerRange(f"a{i}", 0, 99) for i in range(8))
-    model = StoredModel(wide, 10.0, {"tables": [], "steps": [], "base": False}, {})
+    everywhere = [{"scope": list(wide.names), "codes": [[0]] * len(wide)}]
+    entry = {"tables": [], "steps": everywhere, "base": False}
+    model = StoredModel(wide, 10.0, entry, {"model_steps": np.array([1.0])})
     with pytest.raises(ModelTooLargeError):
         model.marginals([("a0",)])
 

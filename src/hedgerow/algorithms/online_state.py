@@ -20,8 +20,16 @@ from hedgerow.algorithms.online_rules import rules_from_dict
 from hedgerow.algorithms.online_session import WATCH, History, OnlineSession
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.domain_file import domain_from_mapping, domain_to_mapping
-from hedgerow.errors import DamagedReleaseError, DamagedSessionError, HedgerowError, ReleaseError, SessionError
+from hedgerow.errors import (
+    DamagedReleaseError,
+    DamagedSessionError,
+    HedgerowError,
+    ModelTooLargeError,
+    ReleaseError,
+    SessionError,
+)
 from hedgerow.models.histogram import Histogram
+from hedgerow.models.memory import check_fits
 from hedgerow.privacy.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise
 from hedgerow.privacy.budget import budget_from_dict
 from hedgerow.privacy.curator import Curator
@@ -119,6 +127,7 @@ def restore_session(path: str | os.PathLike[str], source: Any, noise: NoiseSourc
     Raises:
         SessionError: There is no such file, it may not be read, or the table has another domain.
         DamagedSessionError: It is not a session, is truncated, or was changed.
+        ModelTooLargeError: Its hypothesis does not fit into memory now.
     """
     with _explaining(path):
         return _session_of(Container.open(path, KIND), source, noise)
@@ -146,7 +155,7 @@ def _explaining(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn whatever a wrong file leads to into one of two errors."""
     try:
         yield
-    except SessionError:
+    except (SessionError, ModelTooLargeError):
         raise
     except DamagedReleaseError as error:
         raise DamagedSessionError(error.message, remedy=error.remedy) from error
@@ -179,6 +188,7 @@ def _session_of(container: Container, source: Any, noise: NoiseSource | None) ->
         total_noise=_noise_from_dict(content["total_noise"]),
         secure=bool(content["secure"]),
     )
+    check_fits(domain, copies=1)
     model = StoredModel(source.domain, basis.total, content["model"], arrays).model
     if not isinstance(model, Histogram):
         raise TypeError("the hypothesis of a session is a histogram")

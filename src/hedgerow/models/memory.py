@@ -48,9 +48,18 @@ def check_fits(domain: Domain, copies: int) -> None:
         >>> from hedgerow.attribute import IntegerRange
         >>> check_fits(Domain((IntegerRange("a", 0, 1023),)), copies=2)
     """
+    if not fits(domain, copies):
+        required = required_bytes(domain, copies)
+        raise ModelTooLargeError(cells=domain.size, required_bytes=required, available_bytes=usable_bytes())
+
+
+def fits(domain: Domain, copies: int) -> bool:
+    """Whether so many arrays over all cells fit into what may be used now; a megabyte always does.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> fits(Domain(IntegerRange(name, 0, 2**20) for name in "abcd"), copies=1)
+        False
+    """
     required = required_bytes(domain, copies)
-    if required <= _ALWAYS_FITS:
-        return
-    usable = usable_bytes()
-    if required > usable:
-        raise ModelTooLargeError(cells=domain.size, required_bytes=required, available_bytes=usable)
+    return required <= _ALWAYS_FITS or required <= usable_bytes()

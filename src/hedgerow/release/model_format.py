@@ -1,8 +1,9 @@
 """The model as JSON values and arrays, and a model that is built from them when it is first used.
 
 A histogram is ``base * exp(sum of small tables and steps)``. Saving the tables takes kilobytes where the histogram
-itself may take hundreds of megabytes; the base is saved only where there is one. An empirical hypothesis is saved as
-its records. ``"kind"`` says which of the two stands in the file; files without it hold potentials.
+itself may take hundreds of megabytes; the base is saved only where there is one. Where all cells of the domain do not
+fit into memory, the same product is built over a junction tree. An empirical hypothesis is saved as its records.
+``"kind"`` says which of the two stands in the file; files without it hold potentials.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from numpy.typing import NDArray
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, DamagedReleaseError, ReleaseError
 from hedgerow.models.empirical import Empirical
+from hedgerow.models.memory import fits
 from hedgerow.models.model import Codes, HasPotentials, Model, Potentials, SamplingMethod
 from hedgerow.queries.query import Conjunction, Floats, LinearQuery
 from hedgerow.randomness import Seed
 
 if TYPE_CHECKING:
     from hedgerow.models.histogram import Histogram
+    from hedgerow.models.markov import Markov
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -55,7 +58,7 @@ def model_to_dict(model: Model) -> tuple[dict[str, Any], Arrays]:
     if isinstance(state, HasPotentials):
         return _potentials_to_dict(state.potentials())
     raise ReleaseError(
-        f"a {type(model).__name__} cannot be saved", remedy="release a Histogram or an Empirical hypothesis"
+        f"a {type(model).__name__} cannot be saved", remedy="release a Histogram, a Markov or an Empirical hypothesis"
     )
 
 
@@ -116,6 +119,16 @@ def _array(arrays: Mapping[str, NDArray[Any]], name: str, size: int) -> Floats:
     return array
 
 
+def _product(domain: Domain, total: float, state: Potentials) -> Histogram | Markov:
+    """Every cell, if they fit into memory or a base names them; else a product over a junction tree."""
+    from hedgerow.models.histogram import Histogram
+    from hedgerow.models.markov import Markov
+
+    if state.base is None and not fits(domain, copies=1):
+        return Markov.from_potentials(domain, total, state)
+    return Histogram.from_potentials(domain, total, state)
+
+
 @final
 class StoredModel:
     """A model in a file, built when it is first used; looking at a release costs nothing of that.
@@ -135,7 +148,7 @@ class StoredModel:
         total: float,
         entry: Mapping[str, Any],
         arrays: Mapping[str, NDArray[Any]],
-        built: Histogram | Empirical | None = None,
+        built: Histogram | Markov | Empirical | None = None,
     ) -> None:
         """Remember where the state is.
 
@@ -158,7 +171,7 @@ class StoredModel:
         return self._built is not None
 
     @property
-    def model(self) -> Histogram | Empirical:
+    def model(self) -> Histogram | Markov | Empirical:
         """The model.
 
         Raises:
@@ -167,12 +180,7 @@ class StoredModel:
         """
         if self._built is None:
             state = self._stored()
-            if isinstance(state, Empirical):
-                self._built = state
-            else:
-                from hedgerow.models.histogram import Histogram
-
-                self._built = Histogram.from_potentials(self._domain, self._total, state)
+            self._built = state if isinstance(state, Empirical) else _product(self._domain, self._total, state)
         return self._built
 
     @property
