@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError, QueryError
-from hedgerow.models import markov
+from hedgerow.models import markov, memory
 from hedgerow.models.beliefs import Beliefs
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.junction_tree import JunctionTree
@@ -263,8 +263,8 @@ def test_tables_that_cannot_be_held_are_refused() -> None:
 def test_products_on_the_way_to_a_small_table_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The result has 4 cells, but two attributes between the two have 2,500 together."""
     model = Markov(domain_of(2, 50, 50, 2), 1.0, [("x0", "x1"), ("x1", "x2"), ("x2", "x3")])
-    monkeypatch.setattr(markov, "_ALWAYS_FITS", 0)
-    monkeypatch.setattr(markov, "usable_bytes", lambda: 24 * 2499)
+    monkeypatch.setattr(memory, "_ALWAYS_FITS", 0)
+    monkeypatch.setattr(memory, "usable_bytes", lambda: 24 * 2499)
     with pytest.raises(MarginalTooLargeError) as caught:
         model.marginals([("x0", "x3")])
     assert caught.value.cells == 2500

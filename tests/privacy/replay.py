@@ -84,6 +84,9 @@ class RecordingNoise:
     def draw(self, scores: Floats, scale: float, size: int) -> Integers:
         return self._vector("draw", scale, self.inner.draw(scores, scale, size))
 
+    def random_bytes(self, size: int) -> bytes:
+        return self.inner.random_bytes(size)
+
     def secret(self, scale: float) -> int:
         self.transcript.append(Output("secret", scale, None))
         return self.inner.secret(scale)
@@ -144,6 +147,9 @@ class ReplayNoise:
         assert value.shape == (size,)
         self._parts.append(float(exponential_log_law(scores, scale)[value].sum()))
         return value.copy()
+
+    def random_bytes(self, size: int) -> bytes:
+        raise AssertionError("which records a secret sample holds is to be averaged over, not to be replayed")
 
     def secret(self, scale: float) -> int:
         """The tag of a new watch: its number, from 1 on, times 2^42."""
@@ -234,6 +240,9 @@ class ExplodingNoise:
         raise RuntimeError("drawn")
 
     def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+        raise RuntimeError("drawn")
+
+    def random_bytes(self, size: int) -> bytes:
         raise RuntimeError("drawn")
 
     def secret(self, scale: float) -> int:

@@ -37,6 +37,7 @@ from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
 from tests.privacy.laws import exponential_log_law
 from tests.privacy.mutants import Mutant, killed
+from tests.privacy.replay import ExplodingNoise, RecordingNoise
 from tests.privacy.tables import DenseCounts
 
 REPLACE = "replace"
@@ -280,3 +281,20 @@ def test_dual_query_on_a_sample(inner: PureDP, tmp_path: Path) -> None:
     loaded = Release.load(tmp_path / "r.release")
     assert loaded.budget == budget
     assert "amplified by a secret sample" in loaded.guarantee()
+
+
+def test_any_source_of_noise_chooses_the_sample() -> None:
+    """Not the seeded one alone: a recorded run sees the sample that its inner source drew."""
+    budget = Subsampled(PureDP(1.0, "replace"), sampled=3, population=8)
+    table = table_of([0, 1] * 4)
+    drawn: list[int] = []
+
+    class Watching(RecordingNoise):
+        def random_bytes(self, size: int) -> bytes:
+            drawn.append(size)
+            return super().random_bytes(size)
+
+    Curator(table, budget, noise=Watching(SeededNoise(0)))
+    assert drawn
+    with pytest.raises(RuntimeError, match="drawn"):
+        Curator(table, budget, noise=ExplodingNoise())

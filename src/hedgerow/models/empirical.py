@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, MarginalTooLargeError, QueryError
 from hedgerow.models.lookup import cells_of, holding, table_cells, values_at
-from hedgerow.models.memory import usable_bytes
+from hedgerow.models.memory import has_room, usable_bytes
 from hedgerow.models.model import Codes, SamplingMethod
 from hedgerow.models.sampling import positions
 from hedgerow.queries.query import Conjunction, Floats, LinearQuery
@@ -21,7 +21,6 @@ from hedgerow.randomness import Seed, generator
 CHEAP_CELLS = 1 << 20
 """A table of so many cells is still made quickly."""
 
-_ALWAYS_FITS = 1 << 22
 _LOOKED_UP = 1 << 22
 
 Asked = TypeVar("Asked", Clique, Conjunction)
@@ -222,13 +221,13 @@ class Empirical:
     def _check_memory(self, cliques: Sequence[Clique]) -> None:
         sizes = [table_cells(self.domain, clique) for clique in cliques]
         required = 16 * sum(sizes)
-        if required > _ALWAYS_FITS and required > (usable := usable_bytes()):
+        if not has_room(required):
             largest = max(range(len(sizes)), key=sizes.__getitem__)
             raise MarginalTooLargeError(
                 attributes=cliques[largest],
                 cells=sizes[largest],
                 required_bytes=required,
-                available_bytes=usable,
+                available_bytes=usable_bytes(),
             )
 
 

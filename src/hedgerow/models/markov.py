@@ -20,7 +20,7 @@ from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeErr
 from hedgerow.models.beliefs import Beliefs
 from hedgerow.models.elimination import plan, spread, width
 from hedgerow.models.junction_tree import JunctionTree
-from hedgerow.models.memory import usable_bytes
+from hedgerow.models.memory import has_room, usable_bytes
 from hedgerow.models.model import Codes, Potentials, SamplingMethod
 from hedgerow.models.parts import components
 from hedgerow.models.terms import Terms
@@ -30,7 +30,6 @@ from hedgerow.randomness import Seed
 CHEAP_CELLS = 1 << 16
 """A table of so many cells is still made quickly."""
 
-_ALWAYS_FITS = 1 << 22
 _CELL_BYTES = 32
 """Logarithms, exponentials, and kept sums of these that have twice as many cells at most."""
 _TABLES = 3
@@ -365,9 +364,12 @@ class Markov:
 
     def _check_width(self, wanted: Clique, evidence: Mapping[str, tuple[int, ...]], cells: int) -> None:
         required = _TABLES * 8 * cells
-        if required > _ALWAYS_FITS and required > (usable := usable_bytes()):
+        if not has_room(required):
             raise MarginalTooLargeError(
-                attributes=wanted or tuple(evidence), cells=cells, required_bytes=required, available_bytes=usable
+                attributes=wanted or tuple(evidence),
+                cells=cells,
+                required_bytes=required,
+                available_bytes=usable_bytes(),
             )
 
 
@@ -381,5 +383,5 @@ def _inside(scopes: Iterable[Clique], group: Clique) -> list[Clique]:
 
 
 def _check_cells(cells: int, required: int) -> None:
-    if required > _ALWAYS_FITS and required > (usable := usable_bytes()):
-        raise ModelTooLargeError(cells=cells, required_bytes=required, available_bytes=usable, tree=True)
+    if not has_room(required):
+        raise ModelTooLargeError(cells=cells, required_bytes=required, available_bytes=usable_bytes(), tree=True)

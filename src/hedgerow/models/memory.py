@@ -61,5 +61,14 @@ def fits(domain: Domain, copies: int) -> bool:
         >>> fits(Domain(IntegerRange(name, 0, 2**20) for name in "abcd"), copies=1)
         False
     """
-    required = required_bytes(domain, copies)
+    return has_room(required_bytes(domain, copies))
+
+
+def has_room(required: int) -> bool:
+    """Whether so many bytes may be used now; a megabyte always may.
+
+    Example:
+        >>> has_room(2**20), has_room(2**80)
+        (True, False)
+    """
     return required <= _ALWAYS_FITS or required <= usable_bytes()

@@ -9,7 +9,6 @@ Everything that an algorithm computes from what it gets here is post-processing 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from typing import Never, final
 
@@ -24,7 +23,7 @@ from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.privacy.databases import database_scores, database_sensitivity, public_databases
 from hedgerow.privacy.lattice import check_mass, exact_answers, exact_units, step_of
 from hedgerow.privacy.ledger import Event, Ledger, LedgerView
-from hedgerow.privacy.noise import NoiseSource, OpenDPNoise, SeededNoise
+from hedgerow.privacy.noise import NoiseSource, OpenDPNoise
 from hedgerow.privacy.scores import (
     GRID,
     EqualUnits,
@@ -441,7 +440,7 @@ class Curator:
 
 
 def _secret_sample(source: CountSource, budget: Subsampled, noise: NoiseSource, events: Sequence[Event]) -> CountSource:
-    """The one sample that a curator works on; the operating system chooses it, or a seeded source of noise.
+    """The one sample that a curator works on; the source of noise chooses it.
 
     Raises:
         ConfigError: The source cannot be sampled, or does not hold the number of records that the budget is for.
@@ -456,8 +455,7 @@ def _secret_sample(source: CountSource, budget: Subsampled, noise: NoiseSource, 
             f"the budget is for a sample of {budget.population:,} records; the table has another number of them",
             remedy="give the number of records, which is public under 'replace', as the population",
         )
-    random_bytes = noise.random_bytes if isinstance(noise, SeededNoise) else os.urandom
-    return source.part(secret_positions(budget.population, budget.sampled, random_bytes))
+    return source.part(secret_positions(budget.population, budget.sampled, noise.random_bytes))
 
 
 def _places(workload: Workload, eligible: NDArray[np.bool_] | None) -> NDArray[np.intp]:

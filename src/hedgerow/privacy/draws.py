@@ -62,17 +62,20 @@ def softmax_draws(scores: Floats, scale: float, size: int, random_bytes: RandomB
 def _weighted_draws(weights: Floats, size: int, random_bytes: RandomBytes) -> Integers:
     """Indices with probability exactly proportional to positive weights."""
     mantissas, exponents = np.frexp(weights)
-    thresholds = (mantissas * 2.0**_MANTISSA).astype(np.int64)
+    exponents = exponents.astype(np.int16)  # which numpy sorts by radix
     order = np.argsort(exponents, kind="stable")
-    groups, starts, counts = np.unique(exponents[order], return_index=True, return_counts=True)
-    masses = [int(count) << int(group - groups[0]) for group, count in zip(groups, counts, strict=True)]
+    ordered = exponents[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=ordered[0] - 1))
+    groups, counts = ordered[starts].tolist(), np.diff(starts, append=len(ordered))
+    masses = [count << (group - groups[0]) for group, count in zip(groups, counts.tolist(), strict=True)]
     ends = list(accumulate(masses))
     found = np.empty(0, dtype=np.int64)
     while len(found) < size:
         wanted = size - len(found)
         which = np.array([bisect_right(ends, draw) for draw in _below(ends[-1], wanted, random_bytes)], dtype=np.int64)
         members = order[starts[which] + uniform_below(counts[which], random_bytes)]
-        accepted = _bits(wanted, _MANTISSA, random_bytes) < thresholds[members]
+        thresholds = (mantissas[members] * 2.0**_MANTISSA).astype(np.int64)
+        accepted = _bits(wanted, _MANTISSA, random_bytes) < thresholds
         found = np.concatenate([found, members[accepted]])
     return found
 

@@ -66,6 +66,10 @@ class NoiseSource(Protocol):
         """``size`` independent indices, each as by `choose`, up to what ``draws.SLACK`` covers."""
         ...
 
+    def random_bytes(self, size: int) -> bytes:
+        """So many uniform bytes, for choices that are no mechanism: which records a secret sample holds."""
+        ...
+
     def secret(self, scale: float) -> int:
         """One discrete Laplace number that stays secret: the noise of a threshold."""
         ...
@@ -130,7 +134,11 @@ class OpenDPNoise:
 
     def draw(self, scores: Floats, scale: float, size: int) -> Integers:
         """See `NoiseSource.draw`: integer arithmetic on bits of the operating system, for OpenDP draws one by one."""
-        return softmax_draws(scores, scale, size, os.urandom)
+        return softmax_draws(scores, scale, size, self.random_bytes)
+
+    def random_bytes(self, size: int) -> bytes:
+        """See `NoiseSource.random_bytes`: from the operating system."""
+        return os.urandom(size)
 
     def secret(self, scale: float) -> int:
         """See `NoiseSource.secret`."""
@@ -200,10 +208,10 @@ class SeededNoise:
 
     def draw(self, scores: Floats, scale: float, size: int) -> Integers:
         """See `NoiseSource.draw`: the same arithmetic, on the generator's bits."""
-        return softmax_draws(scores, scale, size, self._generator.bytes)
+        return softmax_draws(scores, scale, size, self.random_bytes)
 
     def random_bytes(self, size: int) -> bytes:
-        """The generator's bytes, for what is drawn outside the mechanisms."""
+        """See `NoiseSource.random_bytes`: the generator's."""
         return self._generator.bytes(size)
 
     def secret(self, scale: float) -> int:
