@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.attribute import Attribute, IntegerRange
+from hedgerow.data.bits import count_all_parities, count_parities, filled_axes
 from hedgerow.data.columns import ExtraColumns, select_columns
 from hedgerow.data.counting import CHEAP_CELLS, count_conjunctions, count_marginals
 from hedgerow.data.encoding import Codes, UnsupportedTypeError, encoder, smallest_unsigned
@@ -20,7 +21,7 @@ from hedgerow.data.weights import LARGEST_TOTAL, Weights
 from hedgerow.domain import Clique, Domain
 from hedgerow.domain_file import read_domain
 from hedgerow.errors import ColumnError, ConfigError, DomainError, UnreadableTableError
-from hedgerow.queries.query import Conjunction, Floats
+from hedgerow.queries.query import Conjunction, Floats, Parity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,6 +107,31 @@ class Table:
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
         """Exact sums (private) over the records that satisfy each query, shape ``(len(queries),)``, in counts."""
         return count_conjunctions(self.domain, self._columns, self._weights, queries)
+
+    def parities(self, scopes: Sequence[Clique] | NDArray[np.int64]) -> Floats:
+        """Exact parities (private) of sets of binary attributes, in one go.
+
+        Args:
+            scopes: The sets by name; or shape (sets, longest), positions in the domain, increasing, then -1 to fill up.
+
+        Returns:
+            Shape (sets,), in counts: sums over the records of the product of 1 - 2 code.
+
+        Raises:
+            QueryError: An attribute does not have two codes.
+        """
+        axes = scopes if isinstance(scopes, np.ndarray) else filled_axes(map(self.domain.axes, scopes))
+        Parity(self.domain, tuple(self.domain.names[axis] for axis in np.unique(axes[axes >= 0]).tolist()))
+        return count_parities(self._columns, self._weights, axes)
+
+    def all_parities(self, order: int) -> Floats:
+        """The same for all sets of 1 to ``order`` attributes, as ``parity_scopes`` lists them, without listing them.
+
+        Raises:
+            QueryError: An attribute does not have two codes.
+        """
+        Parity(self.domain, self.domain.names)
+        return count_all_parities(self._columns, self._weights, order)
 
     def __repr__(self) -> str:
         """The public part only: not even the number of records."""
