@@ -21,7 +21,8 @@ _NOT_A_BENCHMARK = {"__main__", "row"}
 
 def main(names: list[str]) -> None:
     """Run the benchmarks of the given modules, by default all of them."""
-    found = [m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name not in _NOT_A_BENCHMARK]
+    modules = [m.name for m in pkgutil.iter_modules(benchmarks.__path__) if not m.ispkg]
+    found = [name for name in modules if name not in _NOT_A_BENCHMARK]
     unknown = sorted(set(names) - set(found))
     if unknown:
         sys.exit(f"no benchmark named {', '.join(unknown)}; there are: {', '.join(found)}")
