@@ -14,6 +14,7 @@ from hedgerow.attribute import IntegerRange
 from hedgerow.domain import Domain
 from hedgerow.models.answering import Answering
 from hedgerow.models.histogram import Histogram
+from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.query import Conjunction, Explicit, LinearQuery, Parity
 
 SIZES = (2, 7, 2, 30, 5)
@@ -123,5 +124,5 @@ def test_prefix_corners_of_all_sets_of_codes() -> None:
     prefix = np.cumsum(values)
     for bits in range(32):
         codes = tuple(code for code in range(5) if bits >> code & 1)
-        corners = answering_module._run_corners(codes)
+        corners = answering_module._run_corners(CodeSet.of(codes))
         assert sum(sign * prefix[place] for place, sign in corners) == pytest.approx(values[list(codes)].sum())

@@ -22,6 +22,7 @@ from hedgerow.algorithms.oracles.problem import BestResponseProblem
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.queries.box import Boxes
+from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.conjunction import Conjunctions
 from hedgerow.queries.family import Family
 from hedgerow.queries.marginal import Cells, Marginals
@@ -109,4 +110,4 @@ def _translated(query: LinearQuery, times: float) -> tuple[float, Iterator[tuple
 
 def _cells(domain: Domain, scope: Clique, weights: NDArray[np.float64]) -> Iterator[tuple[Conjunction, float]]:
     for cell in np.argwhere(weights).tolist():
-        yield Conjunction(domain, scope, tuple((code,) for code in cell)), float(weights[tuple(cell)])
+        yield Conjunction(domain, scope, tuple(CodeSet((code, code + 1)) for code in cell)), float(weights[tuple(cell)])

@@ -119,21 +119,20 @@ def _boxes(family: Boxes) -> Adder:
 
 
 def _conditions(family: Conjunctions) -> Adder:
-    """A literal is broken if its table has a 1 at the code; a condition holds if none of its literals is."""
-    literals = [
-        (number, axis, family.domain.shape[axis], codes)
+    """A literal is met if the code lies in one of its runs, which are disjoint; a condition if all its literals are."""
+    runs = [
+        (number, axis, run.start, run.stop)
         for number, query in enumerate(family.queries)
         for axis, codes in zip(family.domain.axes(query.scope), query.codes, strict=True)
+        for run in codes.runs
     ]
-    owners, axes, sizes = (np.array([each[i] for each in literals], dtype=np.int64) for i in range(3))
-    starts = np.cumsum(sizes) - sizes
-    broken = np.ones(int(sizes.sum()), dtype=np.float64)
-    for start, (_, _, _, codes) in zip(starts.tolist(), literals, strict=True):
-        broken[start + np.asarray(codes, dtype=np.int64)] = 0.0
+    owners, axes, lows, stops = (np.array([each[i] for each in runs], dtype=np.int64) for i in range(4))
+    literals = np.array([len(query.scope) for query in family.queries])
 
     def add(sums: Floats, record: Ints) -> None:
-        misses = np.bincount(owners, weights=broken[starts + record[axes]], minlength=family.n_queries)
-        sums += misses == 0.0
+        codes = record[axes]
+        met = np.bincount(owners[(lows <= codes) & (codes < stops)], minlength=family.n_queries)
+        sums += met == literals
 
     return add
 

@@ -12,6 +12,7 @@ from hedgerow.comparison.outcome import LARGEST, MEAN, RMSE
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.evaluation import exact_errors
+from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.marginal import Marginals
 from hedgerow.queries.query import Conjunction, Floats
 from hedgerow.queries.workload import Workload
@@ -128,5 +129,5 @@ class ProductTables:
         """The probability of each conjunction, shape ``(len(queries),)``."""
         return np.array([np.prod([self._share(*part) for part in zip(q.scope, q.codes, strict=True)]) for q in queries])
 
-    def _share(self, name: str, codes: tuple[int, ...]) -> float:
-        return float(self._shares[name][list(codes)].sum())
+    def _share(self, name: str, codes: CodeSet) -> float:
+        return float(self._shares[name][np.asarray(codes)].sum())

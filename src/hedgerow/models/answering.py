@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.models.model import Model
+from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.query import Conjunction, Floats, LinearQuery
-
-Codes = tuple[int, ...]
 
 KEPT_CELLS = 1 << 22
 """Cells of all tables that are kept together."""
@@ -66,7 +65,7 @@ class _Table:
             self.prefix = summed.reshape(-1)
         return self.prefix
 
-    def sums(self, queries: Sequence[tuple[Codes, ...]], *, prefix: bool) -> Floats:
+    def sums(self, queries: Sequence[tuple[CodeSet, ...]], *, prefix: bool) -> Floats:
         """Sums of conditions over cells, or over corners of the prefix sums."""
         cells = self.prefixes() if prefix else self.cells
         lists, found = _corners(self.strides, queries, runs=prefix), np.empty(len(queries))
@@ -197,7 +196,7 @@ class Answering:
             return kept.cells.reshape(kept.shape)
         return self._model.marginals([scope])[0]
 
-    def _sums(self, table: _Table, queries: Sequence[tuple[Codes, ...]]) -> Floats:
+    def _sums(self, table: _Table, queries: Sequence[tuple[CodeSet, ...]]) -> Floats:
         """Sums over one table of conditions that each hold one set of codes per axis."""
         if not table.shape:
             return np.full(len(queries), table.cells[0])
@@ -214,7 +213,7 @@ class Answering:
 
 
 def _corners(
-    strides: tuple[int, ...], queries: Sequence[tuple[Codes, ...]], *, runs: bool
+    strides: tuple[int, ...], queries: Sequence[tuple[CodeSet, ...]], *, runs: bool
 ) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
     """Places of all queries in a flat table, their signs, and where the list of each axis ends."""
     places: list[int] = []
@@ -237,15 +236,9 @@ def _ones(count: int) -> Floats:
     return _FEW_ONES[:count] if count <= _FEW_ONES.size else np.ones(count)
 
 
-def _run_corners(codes: Codes) -> list[tuple[int, float]]:
+def _run_corners(codes: CodeSet) -> list[tuple[int, float]]:
     """Last codes of the runs, and with a minus sign the codes before them.
 
     A sum over codes is the sum of the prefix sums there.
     """
-    found: list[tuple[int, float]] = []
-    for index, code in enumerate(codes):
-        if code and (index == 0 or codes[index - 1] != code - 1):
-            found.append((code - 1, -1.0))
-        if index == len(codes) - 1 or codes[index + 1] != code + 1:
-            found.append((code, 1.0))
-    return found
+    return [(cut - 1, 1.0 if place % 2 else -1.0) for place, cut in enumerate(codes.cuts) if cut]

@@ -20,7 +20,7 @@ from hedgerow.domain import Clique
 from hedgerow.models.junction_tree import JunctionTree
 from hedgerow.queries.query import Floats
 
-Codes = tuple[int, ...]
+Codes = Sequence[int]
 Labelled = tuple[Clique, Floats]
 """A name for each axis, and a table."""
 Index = tuple[slice | np.ndarray[tuple[int, ...], np.dtype[np.intp]], ...]

@@ -15,6 +15,9 @@ from hedgerow.queries.query import Conjunction, Floats, LinearQuery, Parity
 Bools = NDArray[np.bool_]
 Places = NDArray[np.int64]
 
+_LISTED_CODES = 1 << 12
+"""Attributes of so many codes are looked up in lists of what each query allows."""
+
 
 def cells_of(domain: Domain, codes: Codes, cliques: Sequence[Clique]) -> Places:
     """The cell of every record in the marginal of every clique.
@@ -53,8 +56,12 @@ def holding(domain: Domain, codes: Codes, queries: Sequence[Conjunction]) -> Boo
     """
     found = np.ones((len(queries), len(codes)), dtype=np.bool_)
     columns = codes.T
-    for depth, (rows, axes) in enumerate(_by_depth(domain, [query.scope for query in queries])):
-        sizes = np.array(domain.shape, dtype=np.int64)[axes]
+    for depth, (every_row, every_axis) in enumerate(_by_depth(domain, [query.scope for query in queries])):
+        every_size = np.array(domain.shape, dtype=np.int64)[every_axis]
+        listed = every_size <= _LISTED_CODES
+        for row, axis in zip(every_row[~listed].tolist(), every_axis[~listed].tolist(), strict=True):
+            found[row] &= queries[row].codes[depth].holds(columns[axis])
+        rows, axes, sizes = every_row[listed], every_axis[listed], every_size[listed]
         starts = np.cumsum(sizes) - sizes
         allowed = np.zeros(int(sizes.sum()), dtype=np.bool_)
         for start, row in zip(starts.tolist(), rows.tolist(), strict=True):

@@ -332,7 +332,7 @@ class Markov:
         part.changes = 0
         self._take(part)
 
-    def _table(self, wanted: Clique, evidence: Mapping[str, tuple[int, ...]]) -> Floats:
+    def _table(self, wanted: Clique, evidence: Mapping[str, Sequence[int]]) -> Floats:
         """Probabilities of the codes of some attributes, together with evidence about others."""
         self._check_width(wanted, evidence, math.prod(self._domain.shape_of(wanted)))
         table = np.full(self._domain.shape_of(wanted), 1.0)
@@ -362,7 +362,7 @@ class Markov:
     def _check_fits(self, trees: Sequence[JunctionTree]) -> None:
         _check_cells(sum(tree.cells for tree in trees), markov_bytes(trees))
 
-    def _check_width(self, wanted: Clique, evidence: Mapping[str, tuple[int, ...]], cells: int) -> None:
+    def _check_width(self, wanted: Clique, evidence: Mapping[str, Sequence[int]], cells: int) -> None:
         required = _TABLES * 8 * cells
         if not has_room(required):
             raise MarginalTooLargeError(

@@ -7,9 +7,10 @@ from typing import final
 
 from hedgerow.domain import Clique
 from hedgerow.models.model import Potentials
+from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.query import Conjunction, Floats
 
-Key = tuple[Clique, tuple[tuple[int, ...], ...]]
+Key = tuple[Clique, tuple[CodeSet, ...]]
 """Scope and codes of a conjunction; quicker to look up than the query with its domain."""
 
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
+from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.family import Family, Ints, distinct_cliques
 from hedgerow.queries.names import in_workload
 from hedgerow.queries.query import Conjunction, Floats, Measurable
@@ -171,7 +172,7 @@ class Boxes(Family):
         """One box, as a conjunction."""
         self._check_index(index)
         bounds = zip(self.lows[index].tolist(), self.highs[index].tolist(), strict=True)
-        return Conjunction(self.domain, self.clique, tuple(tuple(range(low, high + 1)) for low, high in bounds))
+        return Conjunction(self.domain, self.clique, tuple(CodeSet((low, high + 1)) for low, high in bounds))
 
     def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
         """The one clique."""

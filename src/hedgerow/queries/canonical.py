@@ -7,6 +7,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.query import Conjunction, Explicit, Floats, LinearQuery, Parity
 
 _COMPARED_CELLS = 1 << 16
@@ -61,8 +62,8 @@ def query_key(query: LinearQuery) -> Hashable:
 
 def _conjunction(query: Conjunction) -> Conjunction:
     if not all(query.codes):
-        return Conjunction(query.domain, query.domain.names[:1], ((),))
-    if not any(codes[0] == 0 and codes[-1] == len(codes) - 1 for codes in query.codes):
+        return Conjunction(query.domain, query.domain.names[:1], (CodeSet(()),))
+    if not any(codes.cuts[0] == 0 and len(codes.cuts) == 2 for codes in query.codes):
         return query  # no set starts at 0 without a gap, as all codes of an attribute do: quick to see
     sizes = query.domain.shape_of(query.scope)
     kept = [axis for axis, size in enumerate(sizes) if len(query.codes[axis]) < size]
@@ -78,19 +79,17 @@ def _explicit(query: LinearQuery) -> LinearQuery:
     index = tuple(slice(None) if axis in needed else 0 for axis in range(table.ndim))
     reduced, scope = np.asarray(table[index]), tuple(query.scope[axis] for axis in needed)
     if not table.any():
-        return Conjunction(query.domain, query.domain.names[:1], ((),))
+        return Conjunction(query.domain, query.domain.names[:1], (CodeSet(()),))
     codes = _product_of_sets(reduced)
     if codes is not None:
         return _conjunction(Conjunction(query.domain, scope, codes))
     return Explicit(query.domain, scope, query.text, reduced, query.bounds)
 
 
-def _product_of_sets(table: Floats) -> tuple[tuple[int, ...], ...] | None:
+def _product_of_sets(table: Floats) -> tuple[CodeSet, ...] | None:
     """The codes of each axis, if the table is 1 where all axes have one of theirs and 0 elsewhere."""
     if not ((table == 0.0) | (table == 1.0)).all():
         return None
     axes = range(table.ndim)
-    codes = tuple(
-        tuple(np.flatnonzero(table.any(axis=tuple(other for other in axes if other != axis))).tolist()) for axis in axes
-    )
+    codes = tuple(CodeSet.where(table.any(axis=tuple(other for other in axes if other != axis))) for axis in axes)
     return codes if math.prod(map(len, codes)) == int(table.sum()) else None

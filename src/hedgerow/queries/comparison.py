@@ -15,13 +15,11 @@ from functools import lru_cache
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.errors import QueryError
+from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.names import did_you_mean, in_condition
-
-Mask = NDArray[np.bool_]
 
 
 @final
@@ -30,17 +28,17 @@ class Truth:
     """Where a condition is true and where it is false; elsewhere it is unknown.
 
     Attributes:
-        yes: Where it is true.
-        no: Where it is false, of the same shape.
+        yes: The codes for which it is true.
+        no: The codes for which it is false.
 
     Example:
-        >>> unknown = Truth(np.array([False]), np.array([False]))
+        >>> unknown = Truth(CodeSet(()), CodeSet(()))
         >>> (~unknown).yes, (unknown | ~unknown).yes
-        (array([False]), array([False]))
+        (CodeSet(), CodeSet())
     """
 
-    yes: Mask
-    no: Mask
+    yes: CodeSet
+    no: CodeSet
 
     def __and__(self, other: Truth) -> Truth:
         """True where both are, false where one is."""
@@ -62,17 +60,26 @@ def is_missing(attribute: Attribute) -> Truth:
         QueryError: The attribute declares no missing value.
 
     Example:
-        >>> is_missing(IntegerRange("age", 0, 1, missing="?")).yes.tolist()
-        [False, False, True]
+        >>> is_missing(IntegerRange("age", 0, 1, missing="?")).yes
+        CodeSet(2)
     """
     if attribute.missing_code is None:
         raise QueryError(
             f"attribute {attribute.name!r} declares no missing value, so 'is null' says nothing",
             remedy="leave the condition out, or declare 'missing' in the domain file",
         )
-    yes = np.zeros(attribute.size, dtype=bool)
-    yes[attribute.missing_code] = True
-    return Truth(yes, ~yes)
+    yes = CodeSet.of([attribute.missing_code])
+    return Truth(yes, every_code(attribute).without(yes))
+
+
+def every_code(attribute: Attribute) -> CodeSet:
+    """All codes of an attribute.
+
+    Example:
+        >>> every_code(IntegerRange("age", 0, 1, missing="?"))
+        CodeSet(0..2)
+    """
+    return CodeSet((0, attribute.size))
 
 
 def equal(attribute: Attribute, value: str) -> Truth:
@@ -86,18 +93,15 @@ def equal(attribute: Attribute, value: str) -> Truth:
         QueryError: The attribute has no such value, or the number is one of several in its bin.
 
     Example:
-        >>> equal(Categorical("sex", ("F", "M"), missing="?"), "M").no.tolist()
-        [True, False, False]
+        >>> equal(Categorical("sex", ("F", "M"), missing="?"), "M").no
+        CodeSet(0)
     """
     if isinstance(attribute, Binned) and value not in _codes(attribute):
         return ~compare(attribute, "<", value) & compare(attribute, "<=", value)
-    yes = np.zeros(attribute.size, dtype=bool)
-    yes[_code(attribute, value)] = True
-    no = ~yes
-    if attribute.missing_code is not None:
-        no[attribute.missing_code] = False
-        if yes[attribute.missing_code]:
-            no = ~yes
+    yes = CodeSet.of([_code(attribute, value)])
+    no = every_code(attribute).without(yes)
+    if attribute.missing_code is not None and attribute.missing_code not in yes:
+        no = no.without(CodeSet.of([attribute.missing_code]))
     return Truth(yes, no)
 
 
@@ -113,17 +117,16 @@ def compare(attribute: Attribute, symbol: str, value: str) -> Truth:
         QueryError: The attribute is not ordered, the value is no number, or it cuts a bin.
 
     Example:
-        >>> compare(Binned("hours", (0, 20, 40, 100)), "<", "40").yes.tolist()
-        [True, True, False]
+        >>> compare(Binned("hours", (0, 20, 40, 100)), "<", "40").yes
+        CodeSet(0..1)
     """
-    below, not_below = (
-        _bins_below(attribute, symbol, value)
-        if isinstance(attribute, Binned)
-        else _values_below(attribute, symbol, value)
-    )
-    yes, no = np.zeros((2, attribute.size), dtype=bool)
-    yes[: attribute.ordinary], no[: attribute.ordinary] = below, not_below
-    return Truth(yes, no)
+    if isinstance(attribute, Binned):
+        yes = _bins_below(attribute, symbol, value)
+    elif isinstance(attribute, IntegerRange):
+        yes = _whole_numbers_below(attribute, symbol, value)
+    else:
+        yes = _values_below(attribute, symbol, value)
+    return Truth(yes, CodeSet((0, attribute.ordinary)).without(yes))
 
 
 def _code(attribute: Attribute, value: str) -> int:
@@ -132,7 +135,7 @@ def _code(attribute: Attribute, value: str) -> int:
         return code
     if isinstance(attribute, IntegerRange):
         number = _number(attribute, value)
-        if number.is_integer() and attribute.minimum <= number <= attribute.maximum:
+        if number == int(number) and attribute.minimum <= number <= attribute.maximum:
             return int(number) - attribute.minimum
         raise QueryError(
             f"attribute {attribute.name!r} has no value {value}",
@@ -157,14 +160,16 @@ def _codes(attribute: Attribute) -> dict[str | float, int]:
     return found | {label: code for code, label in enumerate(attribute.labels)}
 
 
-def _as_number(value: str) -> float:
+def _as_number(value: str) -> int | float:
+    """Whole numbers exactly; not finite where the text is no number."""
     try:
-        return float(value)
+        number = float(value)
+        return int(value) if math.isfinite(number) and value.strip().lstrip("+-").isdecimal() else number
     except ValueError:
         return math.nan
 
 
-def _number(attribute: Attribute, value: str) -> float:
+def _number(attribute: Attribute, value: str) -> int | float:
     number = _as_number(value)
     if not math.isfinite(number):
         raise QueryError(
@@ -174,24 +179,27 @@ def _number(attribute: Attribute, value: str) -> float:
     return number
 
 
-def _values_below(attribute: Attribute, symbol: str, value: str) -> tuple[Mask, Mask]:
-    """Ordinary values below the number, and those not below it."""
-    if isinstance(attribute, IntegerRange):
-        values = np.arange(attribute.minimum, attribute.maximum + 1, dtype=np.float64)
-    else:
-        values = np.array(attribute.values if isinstance(attribute, Categorical) else ())
+def _whole_numbers_below(attribute: IntegerRange, symbol: str, value: str) -> CodeSet:
+    """Codes of the whole numbers below the number."""
+    number = _number(attribute, value)
+    below = (math.ceil(number) if symbol == "<" else math.floor(number) + 1) - attribute.minimum
+    return CodeSet.of(range(min(below, attribute.ordinary)))
+
+
+def _values_below(attribute: Attribute, symbol: str, value: str) -> CodeSet:
+    """Codes of the listed values below the number."""
+    values = np.array(attribute.values if isinstance(attribute, Categorical) else ())
     if values.dtype.kind not in "iuf":
         raise QueryError(
             f"the values of attribute {attribute.name!r} have no order, so <, <=, >, >= and between say nothing",
             remedy=f"list the values, as in \"{in_condition(attribute.name)} in ('{attribute.label(0)}', ...)\"",
         )
     number = _number(attribute, value)
-    below = values < number if symbol == "<" else values <= number
-    return below, ~below
+    return CodeSet.where(values < number if symbol == "<" else values <= number)
 
 
-def _bins_below(attribute: Binned, symbol: str, value: str) -> tuple[Mask, Mask]:
-    """Bins that lie wholly below the number, and bins that lie wholly not below it; together all of them."""
+def _bins_below(attribute: Binned, symbol: str, value: str) -> CodeSet:
+    """Codes of the bins that lie wholly below the number; all others lie wholly not below it."""
     number = _number(attribute, value)
     if attribute.whole:
         bounds = np.array([attribute.whole_bounds(code) for code in range(attribute.ordinary)], dtype=np.float64)
@@ -202,7 +210,7 @@ def _bins_below(attribute: Binned, symbol: str, value: str) -> tuple[Mask, Mask]
     below, not_below = (high < number, low >= number) if symbol == "<" else (high <= number, low > number)
     if not (below | not_below).all():
         raise _cut_bin(attribute, int(np.argmin(below | not_below)), value)
-    return below, not_below
+    return CodeSet.where(below)
 
 
 def _cut_bin(attribute: Binned, code: int, value: str) -> QueryError:

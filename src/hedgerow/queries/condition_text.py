@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from hedgerow.attribute import Attribute, Binned, IntegerRange
+from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.names import in_condition
 
+_LISTED = 64
+"""So many ordered values with gaps between them are listed, whatever their number of gaps."""
 
-def condition(attribute: Attribute, codes: Sequence[int]) -> str:
+
+def condition(attribute: Attribute, codes: Iterable[int]) -> str:
     r"""The condition that exactly these codes satisfy.
 
     Args:
         attribute: The attribute.
-        codes: Sorted codes.
+        codes: Its codes.
 
     Example:
         >>> from hedgerow.attribute import Categorical
@@ -26,17 +30,18 @@ def condition(attribute: Attribute, codes: Sequence[int]) -> str:
         >>> condition(Categorical("marital-status", ("Never", "Now")), [1])
         '"marital-status" = \'Now\''
     """
-    column = in_condition(attribute.name)
-    ordinary = [code for code in codes if code < attribute.ordinary]
-    special = list(codes[len(ordinary) :])
-    gapless = bool(ordinary) and ordinary[-1] - ordinary[0] + 1 == len(ordinary)
-    if not gapless or not isinstance(attribute, IntegerRange | Binned):
-        return _among(attribute, column, codes)
-    run = _run(attribute, column, ordinary[0], ordinary[-1])
-    return f"({run} or {_among(attribute, column, special)})" if special else run
+    column, chosen = in_condition(attribute.name), CodeSet.of(codes)
+    ordinary = chosen & CodeSet((0, attribute.ordinary))
+    short = len(chosen) <= max(_LISTED, 2 * len(ordinary.cuts))
+    if not isinstance(attribute, IntegerRange | Binned) or (short and len(ordinary.cuts) != 2):
+        return _among(attribute, column, chosen)
+    parts = [_run(attribute, column, run[0], run[-1]) for run in ordinary.runs]
+    if special := chosen.without(ordinary):
+        parts.append(_among(attribute, column, special))
+    return parts[0] if len(parts) == 1 else f"({' or '.join(parts)})"
 
 
-def _among(attribute: Attribute, column: str, codes: Sequence[int]) -> str:
+def _among(attribute: Attribute, column: str, codes: CodeSet) -> str:
     labels = ["'" + attribute.label(code).replace("'", "''") + "'" for code in codes]
     return f"{column} = {labels[0]}" if len(labels) == 1 else f"{column} in ({', '.join(labels)})"
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
+from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.family import Family, Ints, distinct_cliques
 from hedgerow.queries.names import clique_list
 from hedgerow.queries.query import Conjunction, Floats, Marginal, Measurable
@@ -169,6 +170,11 @@ class Cells(_CliqueFamily):
         return f"cells:{self._arguments}"
 
     @cached_property
+    def scope_of(self) -> Ints:
+        """The clique of each cell."""
+        return np.repeat(np.arange(len(self.cells_of)), np.diff(self._starts))
+
+    @cached_property
     def _starts(self) -> list[int]:
         sizes = [math.prod(self.domain.shape_of(clique)) for clique in self.cells_of]
         return [0, *np.cumsum(sizes, dtype=np.int64).tolist()]
@@ -179,4 +185,4 @@ class Cells(_CliqueFamily):
         which = bisect_right(self._starts, index) - 1
         clique = self.cells_of[which]
         codes = np.unravel_index(index - self._starts[which], self.domain.shape_of(clique))
-        return Conjunction(self.domain, clique, tuple((int(code),) for code in codes))
+        return Conjunction(self.domain, clique, tuple(CodeSet((code, code + 1)) for code in map(int, codes)))

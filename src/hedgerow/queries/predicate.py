@@ -15,11 +15,13 @@ from functools import reduce
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.attribute import Attribute
 from hedgerow.domain import Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.comparison import Truth, compare, equal, is_missing
+from hedgerow.queries.code_set import CodeSet
+from hedgerow.queries.comparison import Truth, compare, equal, every_code, is_missing
 from hedgerow.queries.explicit import MAX_CELLS
 from hedgerow.queries.names import SQL_WORDS, did_you_mean
 from hedgerow.queries.query import Conjunction, Explicit, LinearQuery
@@ -116,8 +118,7 @@ def _negate(condition: _Condition) -> _Condition:
 
 
 def _conjunction(domain: Domain, condition: _Join) -> Conjunction:
-    codes = {part.name: np.flatnonzero(part.truth.yes).tolist() for part in condition.parts if isinstance(part, _One)}
-    return Conjunction.where(domain, codes)
+    return Conjunction.where(domain, {part.name: part.truth.yes for part in condition.parts if isinstance(part, _One)})
 
 
 def _explicit(text: str, domain: Domain, condition: _Join) -> Explicit:
@@ -128,7 +129,7 @@ def _explicit(text: str, domain: Domain, condition: _Join) -> Explicit:
             f"the condition joins {len(scope)} attributes of {cells:,} cells with 'or' or 'not'",
             remedy=f"at most {MAX_CELLS:,} cells are supported there; ask for its parts one by one",
         )
-    yes = np.broadcast_to(_table(condition, domain, scope).yes, domain.shape_of(scope))
+    yes = np.broadcast_to(_true(condition, domain, scope), domain.shape_of(scope))
     return Explicit(domain, scope, " ".join(text.split()), yes.astype(np.float64), (0.0, 1.0))
 
 
@@ -136,14 +137,15 @@ def _names(condition: _Condition) -> set[str]:
     return {condition.name} if isinstance(condition, _One) else set().union(*map(_names, condition.parts))
 
 
-def _table(condition: _Condition, domain: Domain, scope: tuple[str, ...]) -> Truth:
-    """Truth over the cells of the scope, as arrays that broadcast to its shape."""
+def _true(condition: _Condition, domain: Domain, scope: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Where it is true, over the cells of the scope, as an array that broadcasts to its shape."""
     if isinstance(condition, _One):
-        shape = [domain[name].size if name == condition.name else 1 for name in scope]
-        return Truth(condition.truth.yes.reshape(shape), condition.truth.no.reshape(shape))
-    parts = [_table(part, domain, scope) for part in condition.parts]
-    true = Truth(np.ones((1,) * len(scope), dtype=bool), np.zeros((1,) * len(scope), dtype=bool))
-    return reduce(Truth.__and__, parts, true) if condition.word == "and" else reduce(Truth.__or__, parts, ~true)
+        mask = np.zeros(domain[condition.name].size, dtype=np.bool_)
+        mask[np.asarray(condition.truth.yes)] = True
+        return mask.reshape([mask.size if name == condition.name else 1 for name in scope])
+    parts = [_true(part, domain, scope) for part in condition.parts]
+    start = np.full((1,) * len(scope), condition.word == "and")
+    return reduce(np.logical_and if condition.word == "and" else np.logical_or, parts, start)
 
 
 def _parse(text: str, domain: Domain) -> exp.Expr:
@@ -239,7 +241,7 @@ def _comparison(node: exp.Expr, domain: Domain) -> _One:
         return _One(attribute.name, is_missing(attribute))
     if isinstance(node, exp.In) and not any(node.args.get(key) for key in ("query", "unnest", "field")):
         attribute = _attribute(node.this, domain)
-        nothing = Truth(np.zeros(attribute.size, dtype=bool), np.ones(attribute.size, dtype=bool))
+        nothing = Truth(CodeSet(()), every_code(attribute))
         tests = (equal(attribute, _value(value)) for value in node.expressions)
         return _One(attribute.name, reduce(Truth.__or__, tests, nothing))
     if isinstance(node, exp.Between) and not node.args.get("symmetric"):

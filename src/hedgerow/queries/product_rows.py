@@ -99,7 +99,7 @@ def _allowed(domain: Domain, queries: Sequence[Conjunction], name: str) -> Float
     for row, query in zip(found, queries, strict=True):
         if name in query.scope:
             row[:] = 0.0
-            row[list(query.codes[query.scope.index(name)])] = 1.0
+            row[np.asarray(query.codes[query.scope.index(name)])] = 1.0
     return found
 
 

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
+from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.condition_text import condition
 from hedgerow.queries.sensitivity import Neighbours, Sensitivity, of_marginal, of_query
 
@@ -165,7 +166,7 @@ class Conjunction(LinearQuery):
     """Number of records whose attributes all lie in given sets of codes: a cell, a box, or a SQL condition.
 
     Attributes:
-        codes: For each attribute of the scope the sorted codes that count.
+        codes: For each attribute of the scope the codes that count; sorted lists of codes become sets of codes.
 
     Example:
         >>> from hedgerow.attribute import IntegerRange
@@ -178,27 +179,36 @@ class Conjunction(LinearQuery):
 
     domain: Domain = field(repr=False)
     scope: Clique
-    codes: tuple[tuple[int, ...], ...]
+    codes: tuple[CodeSet, ...]
 
     def __post_init__(self) -> None:
         """Check that the codes exist and are sorted."""
+        if any(not isinstance(codes, CodeSet) for codes in self.codes):
+            object.__setattr__(self, "codes", tuple(map(self._of_list, self.codes)))
         if self.scope != self.domain.clique(self.scope) or len(self.codes) != len(self.scope):
             raise QueryError("a conjunction needs one set of codes for each attribute of its scope, in domain order")
         for name, codes in zip(self.scope, self.codes, strict=True):
             size = self.domain[name].size
-            if list(codes) != sorted(set(codes)) or (codes and not (codes[0] >= 0 and codes[-1] < size)):
-                raise QueryError(f"attribute {name!r} has the codes 0 to {size - 1}, sorted and each once")
+            if codes.cuts and not (codes.cuts[0] >= 0 and codes.cuts[-1] <= size):
+                raise QueryError(f"attribute {name!r} has the codes 0 to {size - 1}")
+
+    @staticmethod
+    def _of_list(codes: Sequence[int]) -> CodeSet:
+        found = CodeSet.of(codes)
+        if not isinstance(codes, CodeSet) and list(codes) != list(found):
+            raise QueryError("the codes of a conjunction must be sorted, each once", remedy="use Conjunction.where")
+        return found
 
     @classmethod
     def where(cls, domain: Domain, codes: Mapping[str, Iterable[int]]) -> Conjunction:
-        """Build from ``{attribute: codes}`` in any order.
+        """Build from ``{attribute: codes}`` in any order; a ``range`` may hold any number of codes.
 
         Raises:
             QueryError: A code does not exist.
             DomainError: An attribute does not exist.
         """
         scope = domain.clique(codes)
-        return cls(domain, scope, tuple(tuple(sorted({int(code) for code in codes[name]})) for name in scope))
+        return cls(domain, scope, tuple(CodeSet.of(codes[name]) for name in scope))
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -225,9 +235,9 @@ class Conjunction(LinearQuery):
         return np.array([float(part.sum())])
 
 
-def _take(table: Floats, codes: tuple[int, ...], axis: int) -> Floats:
-    if codes and codes[-1] - codes[0] + 1 == len(codes):
-        return table[(slice(None),) * axis + (slice(codes[0], codes[-1] + 1),)]
+def _take(table: Floats, codes: CodeSet, axis: int) -> Floats:
+    if len(codes.cuts) == 2:
+        return table[(slice(None),) * axis + (slice(*codes.cuts),)]
     return table.take(np.asarray(codes, dtype=np.intp), axis=axis)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hedgerow.domain import Domain
 from hedgerow.errors import ReleaseError
+from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.measurement import Measurement, NoiseKind
 from hedgerow.queries.query import Conjunction, Explicit, Floats, Marginal, Measurable, Parity
 
@@ -94,7 +95,7 @@ def _target_to_dict(target: Measurable) -> dict[str, Any]:
         case Marginal():
             return {"kind": "marginal", "scope": scope}
         case Conjunction():
-            return {"kind": "conjunction", "scope": scope, "codes": [list(codes) for codes in target.codes]}
+            return {"kind": "conjunction", "scope": scope, "codes": [codes.to_json() for codes in target.codes]}
         case Parity():
             return {"kind": "parity", "scope": scope}
         case Explicit():
@@ -108,7 +109,7 @@ def _target_from_dict(entry: Mapping[str, Any], vectors: _Reader, domain: Domain
         case "marginal":
             return Marginal(domain, scope)
         case "conjunction":
-            return Conjunction(domain, scope, tuple(tuple(int(code) for code in codes) for codes in entry["codes"]))
+            return Conjunction(domain, scope, tuple(map(CodeSet.from_json, entry["codes"])))
         case "parity":
             return Parity(domain, scope)
         case "explicit":

@@ -19,6 +19,7 @@ from hedgerow.errors import ConfigError, DamagedReleaseError, ReleaseError
 from hedgerow.models.empirical import Empirical
 from hedgerow.models.memory import fits
 from hedgerow.models.model import Codes, HasPotentials, Model, Potentials, SamplingMethod
+from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.query import Conjunction, Floats, LinearQuery
 from hedgerow.randomness import Seed
 
@@ -88,7 +89,7 @@ def _potentials_to_dict(potentials: Potentials) -> tuple[dict[str, Any], Arrays]
         arrays[STEPS] = np.array(list(potentials.steps.values()), dtype=np.float64)
     if potentials.base is not None:
         arrays[BASE] = potentials.base
-    steps = [{"scope": list(q.scope), "codes": [list(codes) for codes in q.codes]} for q in potentials.steps]
+    steps = [{"scope": list(q.scope), "codes": [codes.to_json() for codes in q.codes]} for q in potentials.steps]
     tables = [list(clique) for clique in potentials.tables]
     return {"kind": "potentials", "tables": tables, "steps": steps, "base": potentials.base is not None}, arrays
 
@@ -100,7 +101,7 @@ def _potentials_from_dict(entry: Mapping[str, Any], arrays: Mapping[str, NDArray
     parts = np.split(flat, np.cumsum(sizes)[:-1]) if cliques else []
     tables = {clique: part.reshape(domain.shape_of(clique)) for clique, part in zip(cliques, parts, strict=True)}
     queries = [
-        Conjunction(domain, domain.clique(step["scope"]), tuple(tuple(map(int, codes)) for codes in step["codes"]))
+        Conjunction(domain, domain.clique(step["scope"]), tuple(map(CodeSet.from_json, step["codes"])))
         for step in entry["steps"]
     ]
     amounts = _array(arrays, STEPS, len(queries)).tolist()

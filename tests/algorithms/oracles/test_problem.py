@@ -44,7 +44,9 @@ def test_codes_of_a_class_cannot_be_told_apart_and_others_can(seed: int) -> None
     for a, attribute in enumerate(instance.domain):
         sets = [codes for c in used for name, codes in zip(c.scope, c.codes, strict=True) if name == attribute.name]
         alike = {code: frozenset(i for i, each in enumerate(sets) if code in each) for code in range(attribute.size)}
-        label = reduced.label[reduced.first_code[a] : reduced.first_code[a + 1]]
+        records = np.zeros((attribute.size, len(instance.domain)), dtype=np.int64)
+        records[:, a] = np.arange(attribute.size)
+        label = [reduced.encode(record)[a] for record in records]
         for one, other in itertools.product(range(attribute.size), repeat=2):
             assert (label[one] == label[other]) == (alike[one] == alike[other])
 

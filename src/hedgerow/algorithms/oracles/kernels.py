@@ -52,17 +52,17 @@ class Clauses(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def split_classes(offset: Ints, literal_attribute: Ints, literal_start: Ints, codes: Ints) -> tuple[Ints, Ints]:
-    """Group codes that satisfy the same literals: every literal splits the classes of its attribute, so this is exact.
+def split_classes(offset: Ints, literal_attribute: Ints, literal_start: Ints, places: Ints) -> tuple[Ints, Ints]:
+    """Group places that satisfy the same literals: every literal splits the classes of its attribute, so this is exact.
 
     Args:
-        offset: First code of each attribute when all codes are numbered through.
+        offset: First place of each attribute when all places are numbered through.
         literal_attribute: The attribute of each literal.
-        literal_start: Where each literal's codes begin.
-        codes: Codes of each literal.
+        literal_start: Where each literal's places begin.
+        places: Places of each literal.
 
     Returns:
-        Class of each code, numbered by first codes within the attribute; number of classes of each attribute.
+        Class of each place, numbered by first places within the attribute; number of classes of each attribute.
     """
     label = np.zeros(offset[-1], np.int64)
     count = np.ones(offset.size - 1, np.int64)
@@ -73,7 +73,7 @@ def split_classes(offset: Ints, literal_attribute: Ints, literal_start: Ints, co
         split[: count[a]] = -1
         count[a] = 0
         for k in range(literal_start[literal], literal_start[literal + 1]):
-            listed[offset[a] + codes[k]] = 1
+            listed[offset[a] + places[k]] = 1
         for k in range(offset[a], offset[a + 1]):
             part = split[label[k]]
             if part[listed[k]] < 0:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.algorithms.oracles.conjunctions import ConjunctionTable, Ints, Literals, holding
+from hedgerow.algorithms.oracles.conjunctions import ConjunctionTable, Ints, Literals, Pieces, holding
 from hedgerow.queries.query import Floats
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ class Reduced:
         unit: What one unit of a whole weight is worth.
         constant: Constant of the problem and the conjunctions that always hold, together.
         slack: How far a sum of whole weights may be from the sum of weights, in units; 0 where weights are whole.
-        label: Class of each code, all attributes one after the other.
-        first_code: Where the codes of each attribute begin in ``label``, shape ``(d + 1,)``.
+        pieces: Codes that no conjunction of the table tells apart.
+        label: Class of each piece, all attributes one after the other.
     """
 
     clauses: Clauses
@@ -47,19 +47,24 @@ class Reduced:
     unit: float
     constant: float
     slack: float
+    pieces: Pieces = field(repr=False)
     label: Ints = field(repr=False)
-    first_code: Ints = field(repr=False)
 
     def encode(self, codes: Ints) -> Ints:
         """The spots of a record, one per attribute: its classes, numbered through all attributes."""
-        return np.asarray(self.clauses.offset[:-1] + self.label[self.first_code[:-1] + codes], dtype=np.int64)
+        places = self.pieces.first[:-1] + self.pieces.holding(codes)
+        return np.asarray(self.clauses.offset[:-1] + self.label[places], dtype=np.int64)
 
     def decode(self, spots: Ints, rng: np.random.Generator) -> Ints:
         """One code per attribute, uniformly among those of its class: the rule for what no conjunction tells apart."""
         codes = np.empty(self.sizes.size, dtype=np.int64)
         for a, label in enumerate(spots - self.clauses.offset[:-1]):
-            alike = np.flatnonzero(self.label[self.first_code[a] : self.first_code[a + 1]] == label)
-            codes[a] = alike[rng.integers(alike.size)]
+            start, end = self.pieces.first[a : a + 2]
+            alike = start + np.flatnonzero(self.label[start:end] == label)
+            ends = np.cumsum(self.pieces.sizes[alike])
+            drawn = rng.integers(ends[-1])
+            piece = ends.searchsorted(drawn, side="right")
+            codes[a] = self.pieces.low[alike[piece]] + drawn - (ends[piece] - self.pieces.sizes[alike[piece]])
         return codes
 
     def whole_value(self, spots: Ints) -> int:
@@ -93,22 +98,21 @@ def reduce(table: ConjunctionTable, weights: Floats, constant: float) -> Reduced
     slack = float(np.abs(weights[rows] / unit - whole).sum())
     members, start = _gather(table.start, table.members, rows[whole != 0])
     used, literal = np.unique(members, return_inverse=True)
-    clauses, label, first_code = _over_classes(table, used, literal.astype(np.int64), start, whole[whole != 0])
-    return Reduced(clauses, np.diff(clauses.offset), unit, always, slack, label, first_code)
+    clauses, label = _over_classes(table, used, literal.astype(np.int64), start, whole[whole != 0])
+    return Reduced(clauses, np.diff(clauses.offset), unit, always, slack, table.pieces, label)
 
 
 def _over_classes(
     table: ConjunctionTable, used: Ints, literal: Ints, start: Ints, weight: Ints
-) -> tuple[Clauses, Ints, Ints]:
-    """Clauses over classes of codes, the class of each code, and where each attribute's codes begin."""
-    literals = table.literals
+) -> tuple[Clauses, Ints]:
+    """Clauses over classes of codes, and the class of each piece of codes."""
+    literals, first = table.literals, table.pieces.first
     attribute = literals.attribute[used]
-    codes, code_start = _gather(literals.start, literals.codes, used)
-    first_code = _starts(np.array(table.domain.shape, dtype=np.int64))
-    label, sizes = kernels().split_classes(first_code, attribute, code_start, codes)
+    places, place_start = _gather(literals.start, literals.places, used)
+    label, sizes = kernels().split_classes(first, attribute, place_start, places)
     offset = _starts(sizes)
-    owner = np.repeat(np.arange(used.size), np.diff(code_start))
-    numbers = owner * offset[-1] + offset[attribute[owner]] + label[first_code[attribute[owner]] + codes]
+    owner = np.repeat(np.arange(used.size), np.diff(place_start))
+    numbers = owner * offset[-1] + offset[attribute[owner]] + label[first[attribute[owner]] + places]
     owner, spots = np.divmod(np.unique(numbers), offset[-1])
     literal_start = _starts(np.bincount(owner, minlength=used.size))
     entry_spots, entry_start = _gather(literal_start, spots, literal)
@@ -125,7 +129,7 @@ def _over_classes(
         spot_start=_starts(np.bincount(entry_spots, minlength=int(offset[-1]))),
         spot_entries=np.repeat(np.arange(literal.size), np.diff(entry_start))[np.argsort(entry_spots, kind="stable")],
     )
-    return clauses, label, first_code
+    return clauses, label
 
 
 def _whole(weights: Floats) -> tuple[Ints, float]:
