@@ -68,6 +68,7 @@ def accepted_coins(weights: Floats, group: tuple[int, int], member: int) -> tupl
     return index, high
 
 
+@pytest.mark.parametrize("few", [0, 4], ids=["sorted", "looked for"])
 @pytest.mark.parametrize(
     "weights",
     [
@@ -79,8 +80,11 @@ def accepted_coins(weights: Floats, group: tuple[int, int], member: int) -> tupl
         [1.0, np.nextafter(1.0, 0.0), np.nextafter(0.5, 0.0), 0.5],
     ],
 )
-def test_the_enumerated_law_of_a_draw_is_exactly_proportional_to_the_weights(weights: list[float]) -> None:
+def test_the_enumerated_law_of_a_draw_is_exactly_proportional_to_the_weights(
+    weights: list[float], few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All outcomes of the first integer, all residues of the second, and the exact acceptance probability."""
+    monkeypatch.setattr(draws_module, "_FEW", few)
     given = np.array(weights)
     _, exponents = np.frexp(given)
     total = sum(1 << int(exponent - exponents.min()) for exponent in exponents)

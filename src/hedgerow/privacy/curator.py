@@ -33,7 +33,7 @@ from hedgerow.privacy.scores import (
     public_answers,
     public_offsets,
 )
-from hedgerow.privacy.selection import ExponentialMechanism, IndependentDraws, Law, Selection, selection_by
+from hedgerow.privacy.selection import IndependentDraws, Law, PermuteAndFlip, Selection, selection_by
 from hedgerow.privacy.sparse_vector import SparseVector
 from hedgerow.privacy.subsampling import Subsampled, secret_positions
 from hedgerow.privacy.watch import Watch, WatchState
@@ -86,6 +86,7 @@ class Curator:
             source = _secret_sample(source, budget, self.__noise, events)
         self.__source = source
         self.__exact: list[tuple[Workload, Floats]] = []
+        self.__units: list[tuple[Workload, EqualUnits]] = []
         self.__ledger = Ledger(budget.limit, budget.unit, events)
         self.__watching = False
         self.__budget = budget
@@ -203,7 +204,8 @@ class Curator:
         sensitivity (`scores` says how that is made exact); it is chosen with probability proportional to
         ``exp(epsilon score / (2 Delta))`` among the eligible ones, Delta being the largest sensitivity of their
         scores. Candidates that are not eligible are left out before the draw: the law is the renormalised one and no
-        draw is ever repeated.
+        draw is ever repeated. Among very many candidates the choice is one draw by integer arithmetic, whose slack is
+        part of the charge (`selection`).
 
         Args:
             workload: The candidates.
@@ -225,14 +227,14 @@ class Curator:
         self._check_whole()
         self._check_domain(workload.domain)
         places = _places(workload, eligible)
-        units = EqualUnits.of(workload, self.neighbours)
+        units = self._equal_units(workload)
         public, offset = public_answers(workload, answers), public_offsets(workload, offsets)
-        mechanism = selection_by(law, self.regime, charge, float(units.sensitivities[places].max()))
+        mechanism = selection_by(law, self.regime, charge, units.largest(places), len(places))
         self.__ledger.charge(self._event(label, f"worst of {len(places):,} candidates", mechanism))
-        errors = grid_errors(workload, self._exact_answers(workload), public)
-        scores = (units.multipliers * (errors - offset))[places]
-        draw = self.__noise.choose if law == "exponential" else self.__noise.permute_and_flip
-        return int(places[draw(scores, mechanism.scale)])
+        scores = grid_errors(workload, self._exact_answers(workload), public)
+        scores -= offset
+        scores *= units.multipliers
+        return int(places[self._choose(scores.take(places), mechanism)])
 
     def draw(
         self, workload: Workload, answers: Floats, scale: float, size: int, *, label: str = "draw"
@@ -346,10 +348,9 @@ class Curator:
         self._check_domain(workload.domain)
         public = public_databases(workload, answers)
         sensitivity = database_sensitivity(workload, self.neighbours)
-        mechanism = ExponentialMechanism.for_charge(self.regime, charge, sensitivity)
+        mechanism = selection_by("exponential", self.regime, charge, sensitivity, len(public))
         self.__ledger.charge(self._event(label, f"best of {len(public):,} databases", mechanism))
-        scores = database_scores(self._exact_answers(workload), public)
-        return self.__noise.choose(scores, mechanism.scale)
+        return self._choose(database_scores(self._exact_answers(workload), public), mechanism)
 
     def workload_error(
         self, workload: Workload, answers: Floats, charge: float, *, label: str = "error"
@@ -393,6 +394,23 @@ class Curator:
         exact = exact_answers(workload, self.__source)
         self.__exact.append((workload, exact))
         return exact
+
+    def _equal_units(self, workload: Workload) -> EqualUnits:
+        """The public part of the scores of a workload, computed once."""
+        for known, units in self.__units:
+            if known is workload:
+                return units
+        made = EqualUnits.of(workload, self.neighbours)
+        self.__units.append((workload, made))
+        return made
+
+    def _choose(self, scores: Floats, mechanism: Selection | IndependentDraws) -> int:
+        """One choice by the sampler that the mechanism was charged for."""
+        if isinstance(mechanism, IndependentDraws):
+            return int(self.__noise.draw(scores, mechanism.scale, mechanism.draws)[0])
+        flip = isinstance(mechanism, PermuteAndFlip)
+        draw = self.__noise.permute_and_flip if flip else self.__noise.choose
+        return draw(scores, mechanism.scale)
 
     def _noise(
         self, l1: float, l2: float, step: float, charge: float, kind: NoiseKind | None

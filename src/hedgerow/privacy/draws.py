@@ -1,4 +1,4 @@
-"""Many independent draws from one softmax, exactly as charged.
+"""Draws from one softmax, exactly as charged: many independent ones, or one among very many candidates.
 
 The exponential mechanism's law has irrational weights. Here each weight is a floating-point number, computed from its
 score alone (and the largest score, a common factor), and the draws follow the law of these numbers *exactly*, by
@@ -36,6 +36,8 @@ SLACK = 2.0**-38
 
 _LOWEST = -700.0
 _MANTISSA = 53
+_FEW = 4
+"""So many draws are made without sorting."""
 
 
 def softmax_draws(scores: Floats, scale: float, size: int, random_bytes: RandomBytes) -> Integers:
@@ -55,29 +57,37 @@ def softmax_draws(scores: Floats, scale: float, size: int, random_bytes: RandomB
         >>> softmax_draws(np.array([0.0, 5000.0]), 1.0, 3, os.urandom).tolist()
         [1, 1, 1]
     """
-    logs = np.maximum((scores - scores.max()) / scale, _LOWEST)
-    return _weighted_draws(np.exp(logs), size, random_bytes)
+    logs = scores - scores.max()
+    logs /= scale
+    np.maximum(logs, _LOWEST, out=logs)
+    return _weighted_draws(np.exp(logs, out=logs), size, random_bytes)
 
 
 def _weighted_draws(weights: Floats, size: int, random_bytes: RandomBytes) -> Integers:
     """Indices with probability exactly proportional to positive weights."""
     mantissas, exponents = np.frexp(weights)
-    exponents = exponents.astype(np.int16)  # which numpy sorts by radix
-    order = np.argsort(exponents, kind="stable")
-    ordered = exponents[order]
-    starts = np.flatnonzero(np.diff(ordered, prepend=ordered[0] - 1))
-    groups, counts = ordered[starts].tolist(), np.diff(starts, append=len(ordered))
-    masses = [count << (group - groups[0]) for group, count in zip(groups, counts.tolist(), strict=True)]
+    exponents -= exponents.min()
+    counts = np.bincount(exponents)
+    starts, groups = np.cumsum(counts) - counts, np.flatnonzero(counts)
+    order = np.argsort(exponents.astype(np.int16), kind="stable") if size > _FEW else None  # by radix
+    masses = [count << group for count, group in zip(counts[groups].tolist(), groups.tolist(), strict=True)]
     ends = list(accumulate(masses))
     found = np.empty(0, dtype=np.int64)
     while len(found) < size:
         wanted = size - len(found)
-        which = np.array([bisect_right(ends, draw) for draw in _below(ends[-1], wanted, random_bytes)], dtype=np.int64)
-        members = order[starts[which] + uniform_below(counts[which], random_bytes)]
+        which = groups[[bisect_right(ends, draw) for draw in _below(ends[-1], wanted, random_bytes)]]
+        ranks = uniform_below(counts[which], random_bytes)
+        members = _scanned(exponents, which, ranks) if order is None else order[starts[which] + ranks]
         thresholds = (mantissas[members] * 2.0**_MANTISSA).astype(np.int64)
         accepted = _bits(wanted, _MANTISSA, random_bytes) < thresholds
         found = np.concatenate([found, members[accepted]])
     return found
+
+
+def _scanned(exponents: NDArray[np.int32], groups: Integers, ranks: Integers) -> Integers:
+    """The members of groups that stand at some ranks in them, in order of index, without sorting all members."""
+    found = [np.flatnonzero(exponents == group)[rank] for group, rank in zip(groups, ranks, strict=True)]
+    return np.array(found, dtype=np.int64)
 
 
 def _below(limit: int, size: int, random_bytes: RandomBytes) -> list[int]:

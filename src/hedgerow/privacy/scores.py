@@ -21,9 +21,11 @@ In floating point each of these operations could round differently on neighbouri
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy.lattice import LARGEST_MASS
@@ -82,6 +84,23 @@ class EqualUnits:
         multipliers = _ten_bits(weights / l1)
         return cls(multipliers, multipliers * l1)
 
+    @cached_property
+    def _common(self) -> float | None:
+        first = float(self.sensitivities[0])
+        return first if (self.sensitivities == first).all() else None
+
+    def largest(self, candidates: NDArray[np.intp]) -> float:
+        """The largest sensitivity of the scores of some candidates.
+
+        Args:
+            candidates: Their numbers, at least one.
+
+        Example:
+            >>> EqualUnits(np.ones(3), np.array([1.0, 2.0, 0.5])).largest(np.array([0, 2]))
+            1.0
+        """
+        return float(self.sensitivities[candidates].max()) if self._common is None else self._common
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -136,9 +155,9 @@ def public_answers(workload: Workload, answers: Floats) -> Floats:
     given = np.asarray(answers, dtype=np.float64)
     if given.shape != (workload.n_queries,):
         raise QueryError(f"{workload.n_queries} answers are needed, not an array of shape {given.shape}")
-    if not np.isfinite(given).all() or workload.candidate_errors(given).max() > LARGEST_MASS:
+    if not workload.candidate_errors(given).max() <= LARGEST_MASS:  # nor if one of them is not a number
         raise QueryError("the answers of the hypothesis are not finite, or their sum passes 2^31")
-    return np.rint(given / GRID) * GRID
+    return _on_grid(given, np.rint)
 
 
 def public_offsets(workload: Workload, offsets: Floats | None) -> Floats | float:
@@ -156,9 +175,9 @@ def public_offsets(workload: Workload, offsets: Floats | None) -> Floats | float
     given = np.asarray(offsets, dtype=np.float64)
     if given.shape != (workload.n_candidates,):
         raise QueryError(f"{workload.n_candidates} offsets are needed, not an array of shape {given.shape}")
-    if not np.isfinite(given).all() or np.abs(given).max() > LARGEST_MASS:
+    if not np.abs(given).max() <= LARGEST_MASS:
         raise QueryError("the offsets are not finite, or beyond 2^31")
-    return np.rint(given / GRID) * GRID
+    return _on_grid(given, np.rint)
 
 
 def grid_errors(workload: Workload, exact: Floats, answers: Floats) -> Floats:
@@ -169,7 +188,7 @@ def grid_errors(workload: Workload, exact: Floats, answers: Floats) -> Floats:
         exact: Exact answers, shape ``(n_queries,)``.
         answers: What `public_answers` returned.
     """
-    return np.floor(workload.candidate_errors(exact - answers) / GRID) * GRID
+    return _on_grid(workload.candidate_errors(exact - answers), np.floor)
 
 
 def grid_differences(exact: Floats, answers: Floats) -> Floats:
@@ -179,4 +198,12 @@ def grid_differences(exact: Floats, answers: Floats) -> Floats:
         exact: Exact answers, shape ``(n_queries,)``.
         answers: What `public_answers` returned.
     """
-    return np.floor((exact - answers) / GRID) * GRID
+    return _on_grid(exact - answers, np.floor)
+
+
+def _on_grid(values: Floats, rounded: np.ufunc) -> Floats:
+    """Values rounded to whole multiples of the grid, one array for all steps: there may be a million of them."""
+    units = values / GRID
+    rounded(units, out=units)
+    units *= GRID
+    return units

@@ -1,12 +1,17 @@
 """Private choices: sensitivity, scale and charge in one frozen object each, so that none can be forgotten.
 
-| mechanism | pure epsilon | zCDP rho |
-|---|---|---|
-| exponential, Pr proportional to exp(score / scale), epsilon0 = 2 sensitivity / scale | epsilon0 | epsilon0^2 / 8 |
-| permute-and-flip, same epsilon0 | epsilon0 | refused |
-| s independent draws of the exponential mechanism | s epsilon0 | s epsilon0^2 / 8 |
+| mechanism | epsilon0 | pure epsilon | zCDP rho |
+|---|---|---|---|
+| exponential, Pr proportional to exp(score / scale) | 2 sensitivity / scale | epsilon0 | epsilon0^2 / 8 |
+| permute-and-flip | the same | epsilon0 | refused |
+| s draws from rounded weights | the same + slack | s epsilon0 | s epsilon0^2 / 8 |
 
 (theory.md section 0; ``charging.py`` says how charges are rounded.)
+
+**One choice among very many candidates** is such a draw, s = 1: OpenDP looks at one candidate after the other, and a
+round would take longer to choose than to do everything else. The slack (``draws.SLACK``, 2^-38) is what the rounding
+of weights may add; it is part of epsilon0, so what is charged covers what is drawn. Which way a choice is made
+depends on the number of eligible candidates alone, which is public.
 """
 
 from __future__ import annotations
@@ -22,6 +27,9 @@ from hedgerow.privacy.charging import ABOVE, BELOW, bounded_range_rho, check_amo
 from hedgerow.privacy.draws import SLACK
 
 Law = Literal["exponential", "permute-and-flip"]
+
+MANY = 1 << 14
+"""Among more candidates than this an exponential mechanism is drawn by integer arithmetic on all weights at once."""
 
 
 class Selection(ABC):
@@ -92,9 +100,7 @@ class ExponentialMechanism(Selection):
         Raises:
             ConfigError: The amount is not positive, or so small that the choice would be pure noise.
         """
-        target = check_amount(amount) * BELOW
-        epsilon = target if regime is Regime.PURE else math.sqrt(8.0 * target)
-        return cls(2.0 * sensitivity / epsilon, sensitivity)
+        return cls(2.0 * sensitivity / _epsilon_of(regime, amount), sensitivity)
 
 
 @final
@@ -144,13 +150,13 @@ class PermuteAndFlip(Selection):
 @final
 @dataclass(frozen=True)
 class IndependentDraws:
-    """Several independent draws of the exponential mechanism from the same scores.
+    """One or more independent draws of the exponential mechanism from the same scores, by `draws.softmax_draws`.
 
-    The scale is given, not the charge: DualQuery's learning rate decides it. What the rounding of weights may add
-    (``draws.SLACK``) is part of epsilon, and of the range within which log-weights move.
+    What the rounding of weights may add (``draws.SLACK``) is part of epsilon, and of the range within which
+    log-weights move.
 
     Attributes:
-        scale: Units of score over which probabilities change by a factor of e.
+        scale: Units of score over which probabilities change by a factor of e; what the sampler receives.
         sensitivity: How far one record moves any score.
         draws: How many.
 
@@ -173,7 +179,7 @@ class IndependentDraws:
     @property
     def name(self) -> str:
         """For the ledger."""
-        return "exponential mechanism, independent draws"
+        return "exponential mechanism, independent draws" if self.draws > 1 else "exponential mechanism, one draw"
 
     @property
     def epsilon(self) -> float:
@@ -185,8 +191,39 @@ class IndependentDraws:
         one = self.epsilon if regime is Regime.PURE else bounded_range_rho(self.epsilon) * ABOVE
         return self.draws * one * ABOVE
 
+    @classmethod
+    def for_charge(cls, regime: Regime, amount: float, sensitivity: float = 1.0) -> Self:
+        """The most accurate single draw that costs at most the amount.
 
-def selection_by(law: Law, regime: Regime, amount: float, sensitivity: float) -> ExponentialMechanism | PermuteAndFlip:
+        The slack is taken off epsilon before the scale is computed. That subtraction is rounded by less than 2^-53 of
+        epsilon, and the quotient by as little of a number below epsilon: with the two roundings upwards in `charge`
+        they stay within the 2^-45 that ``charging.BELOW`` leaves.
+
+        Args:
+            regime: Unit of the amount.
+            amount: epsilon or rho.
+            sensitivity: Of the scores.
+
+        Raises:
+            ConfigError: The amount is not positive, or so small that the choice would be pure noise.
+
+        Example:
+            >>> mechanism = IndependentDraws.for_charge(Regime.ZCDP, 0.5)
+            >>> round(mechanism.scale, 9), mechanism.draws, mechanism.charge(Regime.ZCDP) <= 0.5
+            (1.0, 1, True)
+        """
+        epsilon = _epsilon_of(regime, amount) - SLACK
+        if not epsilon > 0.0:
+            raise ConfigError(
+                f"a charge of {amount:.3g} would buy no more than the rounding of weights",
+                remedy="spend more on each step: fewer rounds, or a larger budget",
+            )
+        return cls(2.0 * sensitivity / epsilon, sensitivity, 1)
+
+
+def selection_by(
+    law: Law, regime: Regime, amount: float, sensitivity: float, candidates: int = 1
+) -> ExponentialMechanism | PermuteAndFlip | IndependentDraws:
     """The most accurate selection by a law that costs at most the amount.
 
     Args:
@@ -194,6 +231,8 @@ def selection_by(law: Law, regime: Regime, amount: float, sensitivity: float) ->
         regime: Unit of the amount.
         amount: epsilon or rho.
         sensitivity: Of the scores.
+        candidates: Number of eligible candidates; among more than `MANY` the exponential mechanism is one draw by
+            integer arithmetic. It is public, as it must be.
 
     Raises:
         ConfigError: There is no such law, it does not fit the regime, or the amount is not positive.
@@ -201,12 +240,22 @@ def selection_by(law: Law, regime: Regime, amount: float, sensitivity: float) ->
     Example:
         >>> selection_by("permute-and-flip", Regime.PURE, 0.5, 1.0).name
         'permute-and-flip'
+        >>> selection_by("exponential", Regime.PURE, 0.5, 1.0, candidates=500_500).name
+        'exponential mechanism, one draw'
     """
+    if law == "exponential" and candidates > MANY:
+        return IndependentDraws.for_charge(regime, amount, sensitivity)
     if law == "exponential":
         return ExponentialMechanism.for_charge(regime, amount, sensitivity)
     if law == "permute-and-flip":
         return PermuteAndFlip.for_charge(regime, amount, sensitivity)
     raise ConfigError(f"there is no law of selection {law!r}", remedy="give 'exponential' or 'permute-and-flip'")
+
+
+def _epsilon_of(regime: Regime, amount: float) -> float:
+    """The epsilon of an exponential mechanism that costs a little less than the amount."""
+    target = check_amount(amount) * BELOW
+    return target if regime is Regime.PURE else math.sqrt(8.0 * target)
 
 
 def _only_pure(regime: Regime) -> None:
