@@ -14,7 +14,7 @@ from hedgerow.errors import ConfigError, MarginalTooLargeError, QueryError
 from hedgerow.models.lookup import cells_of, holding, table_cells, values_at
 from hedgerow.models.memory import has_room, usable_bytes
 from hedgerow.models.model import Codes, SamplingMethod
-from hedgerow.models.sampling import positions
+from hedgerow.models.sampling import block_rows, check_number, collected, positions, shuffle
 from hedgerow.queries.query import Conjunction, Floats, LinearQuery
 from hedgerow.randomness import Seed, generator
 
@@ -190,7 +190,7 @@ class Empirical:
         return (asked[first : first + length] for first in range(0, len(asked), length))
 
     def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
-        """Exactly n records in random order.
+        """Exactly n records in random order: all blocks of ``sample_blocks``.
 
         Args:
             n: Number of records.
@@ -201,16 +201,22 @@ class Empirical:
             Codes in the smallest unsigned type, shape ``(n, len(domain))``.
 
         Raises:
-            ConfigError: n is negative.
+            ConfigError: n is negative, or the records do not fit into memory.
         """
-        if n < 0:
-            raise ConfigError(f"{n} records cannot be drawn", remedy="ask for 0 or more")
-        draw = generator(seed)
-        ends = np.cumsum(self.masses())
-        found = np.searchsorted(ends, positions(n, SamplingMethod(method), draw) * ends[-1], side="right")
-        draw.shuffle(found)
-        drawn: Codes = self.codes[np.minimum(found, len(ends) - 1)]
-        return drawn
+        return collected(self.sample_blocks(n, seed, method), self.domain, n)
+
+    def sample_blocks(
+        self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC
+    ) -> Iterator[Codes]:
+        """Exactly n records in blocks of bounded size."""
+        check_number(n)
+        return self._blocks(np.cumsum(self.masses()), n, SamplingMethod(method), generator(seed))
+
+    def _blocks(self, ends: Floats, n: int, method: SamplingMethod, draw: np.random.Generator) -> Iterator[Codes]:
+        for block in positions(n, block_rows(self.domain, len(ends)), method, draw):
+            found = np.minimum(np.searchsorted(ends, block * ends[-1], side="right"), len(ends) - 1)
+            shuffle(found, draw)
+            yield self.codes[found]
 
     # Inside
 

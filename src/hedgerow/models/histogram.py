@@ -9,7 +9,7 @@ comes back exactly when later updates revive it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import final
 
 import numpy as np
@@ -21,6 +21,7 @@ from hedgerow.models.layout import Layout, Slice
 from hedgerow.models.memory import check_fits
 from hedgerow.models.model import Codes, Potentials, SamplingMethod
 from hedgerow.models.parts import components
+from hedgerow.models.sampling import collected, sample_cells
 from hedgerow.models.terms import Key, Terms
 from hedgerow.queries.query import Conjunction, Floats, LinearQuery
 from hedgerow.randomness import Seed
@@ -298,7 +299,7 @@ class Histogram:
         return sums * self._scale
 
     def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
-        """Exactly n records in random order.
+        """Exactly n records in random order: all blocks of ``sample_blocks``.
 
         Args:
             n: Number of records.
@@ -307,9 +308,16 @@ class Histogram:
 
         Returns:
             Codes in the smallest unsigned type, shape ``(n, len(domain))``.
-        """
-        from hedgerow.models.sampling import sample_cells
 
+        Raises:
+            ConfigError: n is negative, or the records do not fit into memory.
+        """
+        return collected(self.sample_blocks(n, seed, method), self.domain, n)
+
+    def sample_blocks(
+        self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC
+    ) -> Iterator[Codes]:
+        """Exactly n records in blocks of bounded size; the model must stay as it is until the last is drawn."""
         self._flush()
         return sample_cells(self._cells.flat, self._cells.layout, n, seed, SamplingMethod(method))
 

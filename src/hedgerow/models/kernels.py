@@ -303,17 +303,6 @@ def cells_at(cells: Floats, starts: Floats, block: int, positions: Floats, found
 
 
 @njit(nogil=True, cache=True)
-def decode(found: Ints, sizes: Ints, columns: Ints, codes: NDArray[np.unsignedinteger]) -> None:
-    """Turn flat cells into codes; axis ``k`` of the cells fills column ``columns[k]``."""
-    for i in range(found.size):
-        rest = found[i]
-        for k in range(sizes.size - 1, -1, -1):
-            following = rest // sizes[k]
-            codes[i, columns[k]] = rest - following * sizes[k]
-            rest = following
-
-
-@njit(nogil=True, cache=True)
 def corner_sums(table: Floats, corners: Ints, signs: Floats, ends: Ints, axes: int, sums: Floats) -> None:
     """For each query the signed sum of a flat table over the product of one list of places per axis.
 

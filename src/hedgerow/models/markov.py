@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import final
 
 import numpy as np
@@ -23,6 +23,7 @@ from hedgerow.models.junction_tree import JunctionTree
 from hedgerow.models.memory import has_room, usable_bytes
 from hedgerow.models.model import Codes, Potentials, SamplingMethod
 from hedgerow.models.parts import components
+from hedgerow.models.sampling import collected
 from hedgerow.models.terms import Terms
 from hedgerow.queries.query import Conjunction, Floats, LinearQuery
 from hedgerow.randomness import Seed
@@ -275,7 +276,7 @@ class Markov:
         return found * self._total
 
     def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
-        """Exactly n records in random order.
+        """Exactly n records in random order: all blocks of ``sample_blocks``.
 
         Args:
             n: Number of records.
@@ -287,8 +288,14 @@ class Markov:
             Codes in the smallest unsigned type, shape ``(n, len(domain))``.
 
         Raises:
-            ConfigError: n is negative.
+            ConfigError: n is negative, or the records do not fit into memory.
         """
+        return collected(self.sample_blocks(n, seed, method), self._domain, n)
+
+    def sample_blocks(
+        self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC
+    ) -> Iterator[Codes]:
+        """Exactly n records in blocks of bounded size; ``models/tree_sampling.py`` states their law."""
         from hedgerow.models.tree_sampling import sample_trees
 
         return sample_trees(self._each_part(), self._domain, n, seed, SamplingMethod(method))

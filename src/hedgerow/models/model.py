@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, Self, final, runtime_checkable
@@ -97,7 +97,13 @@ class Model(Protocol):
         ...
 
     def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
-        """Exactly n records, shape ``(n, len(domain))``, in random order."""
+        """Exactly n records, shape ``(n, len(domain))``, in random order: all blocks of ``sample_blocks``."""
+        ...
+
+    def sample_blocks(
+        self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC
+    ) -> Iterator[Codes]:
+        """Exactly n records in blocks of bounded size, in random order inside each, for as many as a file holds."""
         ...
 
 

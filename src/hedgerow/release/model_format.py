@@ -8,7 +8,7 @@ fit into memory, the same product is built over a junction tree. An empirical hy
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
@@ -250,3 +250,9 @@ class StoredModel:
     def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
         """Exactly n records, in random order."""
         return self.model.sample(n, seed, method)
+
+    def sample_blocks(
+        self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC
+    ) -> Iterator[Codes]:
+        """Exactly n records, in blocks of bounded size."""
+        return self.model.sample_blocks(n, seed, method)
