@@ -97,6 +97,8 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         "_SMALLEST_BLOCK": 1,
         "_PASS_CELLS": 100,
         "_TILE_ROWS": 7,
+        "_CHUNK_ROWS": 7,
+        "_NARROW_CELLS": 40,
         "_ROWS_PER_THREAD": 10,
         "CHEAP_CELLS": 10,
         "_QUERIES_PER_PASS": 3,

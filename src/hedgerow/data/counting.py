@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -27,8 +27,11 @@ from hedgerow.queries.query import Conjunction, Floats
 
 Ints = NDArray[np.int64]
 
-BLOCK_CELLS = 1 << 15
-"""Cells of a block: 256 KiB, which stay in a core's cache (2**18 cells took four times as long)."""
+BLOCK_CELLS = 1 << 14
+"""Cells of a block: 64 KiB of counters, next to a core's fastest cache.
+
+Increments cost 0.4 ns there, 0.9 ns for blocks of 2**16 and 1.2 ns for blocks of 2**18, which are hardly fewer.
+"""
 
 CHEAP_CELLS = 1 << 20
 """A table of so many cells is still counted quickly."""
@@ -36,8 +39,14 @@ CHEAP_CELLS = 1 << 20
 _SMALLEST_BLOCK = 1 << 12
 """Also for few records blocks may have so many cells."""
 
+_NARROW_CELLS = 1 << 16
+"""Positions in blocks of fewer cells fit into two bytes."""
+
 _PASS_CELLS = 1 << 22
 """Cells that are counted in one pass over the records; bounds the memory."""
+
+_CHUNK_ROWS = 1 << 16
+"""Records that go through all blocks together: 1 MB of codes if there are 15 attributes."""
 
 _TILE_ROWS = 1 << 13
 _ROWS_PER_THREAD = 1 << 16
@@ -64,6 +73,16 @@ class _Records:
             for row, axis in enumerate(axes):
                 matrix[row, : high - low] = self.columns[axis][low:high]
             yield matrix[:, : high - low], self.weights[low:high]
+
+    def chunks(self, start: int, stop: int, axes: Sequence[int]) -> Iterator[tuple[NDArray[Any], Ints]]:
+        """Codes of some attributes as one matrix (attributes, rows) of their type, with the weights, piece by piece."""
+        dtype = np.result_type(np.uint8, *[self.columns[axis] for axis in axes])
+        for low in range(start, stop, _CHUNK_ROWS):
+            high = min(stop, low + _CHUNK_ROWS)
+            codes = np.empty((len(axes), high - low), dtype=dtype)
+            for row, axis in enumerate(axes):
+                codes[row] = self.columns[axis][low:high]
+            yield codes, self.weights[low:high]
 
 
 def count_marginals(
@@ -99,10 +118,8 @@ def count_marginals(
     found: list[Floats] = [np.empty(0)] * len(cliques)
     for part in _passes(blocks):
         for block, histogram in zip(part, _histograms(domain, records, part), strict=True):
-            axes = tuple(domain.names[axis] for axis in block.axes)
-            table = histogram.astype(np.float64).reshape(domain.shape_of(axes))
             wanted = [cliques[i] for i in block.cliques]
-            for i, marginal in zip(block.cliques, shared_marginals(table, axes, wanted), strict=True):
+            for i, marginal in zip(block.cliques, _summed(domain, block, histogram, wanted), strict=True):
                 found[i] = marginal
     return found
 
@@ -162,10 +179,12 @@ def _check_memory(domain: Domain, cliques: Sequence[Clique], blocks: Sequence[Bl
 
 
 def _passes(blocks: Sequence[Block]) -> Iterator[list[Block]]:
-    """Cut the blocks into runs of bounded size."""
+    """Cut the blocks into runs of bounded size, and of narrow or of wide blocks."""
     part: list[Block] = []
     for block in blocks:
-        if part and sum(one.cells for one in part) + block.cells > _PASS_CELLS:
+        wide = block.cells >= _NARROW_CELLS
+        cells = sum(one.cells for one in part) + block.cells
+        if part and (cells > _PASS_CELLS or wide != (part[-1].cells >= _NARROW_CELLS)):
             yield part
             part = []
         part.append(block)
@@ -173,26 +192,47 @@ def _passes(blocks: Sequence[Block]) -> Iterator[list[Block]]:
         yield part
 
 
-def _histograms(domain: Domain, records: _Records, blocks: Sequence[Block]) -> list[Ints]:
+def _histograms(domain: Domain, records: _Records, blocks: Sequence[Block]) -> list[NDArray[Any]]:
     """The flat histogram of each block."""
-    from hedgerow.data.kernels import count_tile
+    from hedgerow.data.kernels import count_blocks
 
     axes = sorted({axis for block in blocks for axis in block.axes})
-    dtype = np.int32 if max(block.cells for block in blocks) < 2**31 else np.int64
     place = {axis: row for row, axis in enumerate(axes)}
+    narrow = blocks[0].cells < _NARROW_CELLS
     members = np.array([place[axis] for block in blocks for axis in block.axes], dtype=np.int64)
-    strides = np.array([stride for block in blocks for stride in _strides(domain, block)], dtype=dtype)
+    strides = np.array(
+        [stride for block in blocks for stride in _strides(domain, block)], dtype=np.uint16 if narrow else np.int64
+    )
     starts = _starts([len(block.axes) for block in blocks])
     offsets = _starts([block.cells for block in blocks])
+    counter = np.int32 if not len(records.weights) and records.n_rows < 2**31 else np.int64
 
-    def count(start: int, stop: int) -> Ints:
-        out = np.zeros(offsets[-1], dtype=np.int64)
-        for tile, weights in records.tiles(start, stop, axes, dtype):
-            count_tile(tile, weights, starts, members, strides, offsets, out)
+    def count(start: int, stop: int) -> NDArray[Any]:
+        out = np.zeros(offsets[-1], dtype=counter)
+        for codes, weights in records.chunks(start, stop, axes):
+            count_blocks(codes, weights, starts, members, strides, offsets, out)
         return out
 
     total = _over_threads(count, records.n_rows, int(offsets[-1]))
     return [total[low:high] for low, high in pairwise(offsets)]
+
+
+def _summed(domain: Domain, block: Block, histogram: NDArray[Any], cliques: Sequence[Clique]) -> Iterable[Floats]:
+    """The marginals of a block; a plan of partial sums is worth its time for large ones only."""
+    names = tuple(domain.names[axis] for axis in block.axes)
+    if block.cells <= BLOCK_CELLS and block.axes:
+        return [_marginal(domain, names, histogram, clique) for clique in cliques]
+    return shared_marginals(histogram.astype(np.float64).reshape(domain.shape_of(names)), names, cliques)
+
+
+def _marginal(domain: Domain, names: Clique, histogram: NDArray[Any], clique: Clique) -> Floats:
+    from hedgerow.data.kernels import add_marginal
+
+    table = np.zeros(domain.shape_of(clique))
+    stride = dict(zip(clique, [step // table.itemsize for step in table.strides], strict=True))
+    strides = np.array([stride.get(name, 0) for name in names], dtype=np.int64)
+    add_marginal(histogram, np.array(domain.shape_of(names), dtype=np.int64), strides, table.reshape(-1))
+    return table
 
 
 def _conditions(domain: Domain, records: _Records, queries: Sequence[Conjunction]) -> Ints:
@@ -233,7 +273,7 @@ def _starts(lengths: Sequence[int]) -> Ints:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
 
 
-def _over_threads(count: Callable[[int, int], Ints], n_rows: int, n_cells: int) -> Ints:
+def _over_threads(count: Callable[[int, int], NDArray[Any]], n_rows: int, n_cells: int) -> NDArray[Any]:
     """Cut the rows among the cores and add up; a table of more cells than one pass has is counted once only."""
     threads = min(len(os.sched_getaffinity(0)), n_rows // _ROWS_PER_THREAD)
     if threads < 2 or n_cells > _PASS_CELLS:
