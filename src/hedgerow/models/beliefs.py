@@ -37,6 +37,8 @@ class Beliefs:
     Attributes:
         tree: Its structure.
         changes: Tables added since the start; each adds to the rounding errors.
+        uniform: Whether no table was ever added.
+        source: What the factors were computed from; forgotten when others are added. For whoever fits.
 
     Example:
         >>> from hedgerow.attribute import IntegerRange
@@ -58,6 +60,8 @@ class Beliefs:
         """
         self.tree = tree
         self.changes = 0
+        self.uniform = True
+        self.source: object = None
         self._logs = [np.zeros(shape) for shape in tree.shapes]
         self._messages = {
             edge: np.zeros(tree.domain.shape_of(tree.separator(*edge)))
@@ -118,6 +122,8 @@ class Beliefs:
     def _changed(self, i: int) -> None:
         """No message that leaves this clique, or depends on one that does, holds any more."""
         self.changes += 1
+        self.uniform = False
+        self.source = None
         self._sums[i].clear()
         stack = [(i, j) for j in self.tree.neighbours[i]]
         while stack:

@@ -7,18 +7,35 @@ Everything here is a function of noisy answers, so it costs no privacy. Step siz
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import final
+from itertools import accumulate, groupby
+from typing import ClassVar, final
 
 import numpy as np
 
 from hedgerow.errors import ConfigError
-from hedgerow.models.grouping import grouped
+from hedgerow.models.beliefs import Beliefs
+from hedgerow.models.grouping import Group, grouped
 from hedgerow.models.histogram import Histogram
+from hedgerow.models.markov import Markov
 from hedgerow.models.model import Model
-from hedgerow.models.steps import CELL_RATES, Run, Step, explicit, implicit, query_rate, runs, stable
+from hedgerow.models.steps import (
+    CELL_RATES,
+    Kind,
+    Phase,
+    Run,
+    Step,
+    explicit,
+    implicit,
+    move,
+    query_rate,
+    runs,
+    stable,
+)
+from hedgerow.models.tree_fit import TreeFit
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Floats, LinearQuery
 
@@ -49,29 +66,24 @@ class Sweeps:
     step: Step = "source"
     clip: bool = True
 
+    anew: ClassVar[bool] = False
+    """Goes on from the model as it is, and keeps the order of the measurements."""
+
     def __post_init__(self) -> None:
         """Check the numbers."""
         if self.sweeps < 1 or self.step not in ("source", "sharp"):
             raise ConfigError(f"{self} cannot be run", remedy="sweeps >= 1, step 'source' or 'sharp'")
 
-    def fit(self, model: Model, measurements: Sequence[Measurement]) -> None:
-        """Take the steps, in the order of the measurements."""
-        targets = [self._target(measured, model.total) for measured in measurements]
-        rates = [self._rate(measured) for measured in measurements]
-        plan = [
-            (group, runs(measurements, targets, rates, group.members))
-            for group in grouped(model, measurements, ordered=True)
-        ]
-        if len(plan) == 1 and len(plan[0][1]) == 1:
-            plan[0][0].run(model, lambda marginal: explicit(marginal, plan[0][1][0], self.sweeps))
-            return
-        for _ in range(self.sweeps):
-            for group, steps in plan:
-                group.run(model, partial(_each, explicit, steps))
+    def phases(self, measurements: Sequence[Measurement], total: float) -> list[Phase]:
+        """The steps, in fractions of the total."""
+        targets = _fractions(measurements, total)
+        rates = np.array([self._rate(measured) for measured in measurements])
+        near = _clipped(targets, measurements) if self.clip else targets
+        return [Phase("explicit", near, rates, np.ones(self.sweeps))]
 
-    def _target(self, measured: Measurement, total: float) -> Floats:
-        fractions = measured.values / total
-        return np.clip(fractions, *measured.target.bounds) if self.clip else fractions
+    def longest(self, measurements: Sequence[Measurement], total: float) -> float:
+        """Fits with the same number share their sweeps."""
+        return 0.0
 
     def _rate(self, measured: Measurement) -> float:
         if not isinstance(measured.target, LinearQuery):
@@ -102,6 +114,9 @@ class Proximal:
     growth: float = 2.0
     polish: int = 8
 
+    anew: ClassVar[bool] = True
+    """Starts from the initial hypothesis; measurements of the same attributes are stepped one after the other."""
+
     def __post_init__(self) -> None:
         """Check the numbers."""
         if not (0.0 < self.c < math.inf and 1.0 < self.growth <= 1e6 and self.polish >= 0):
@@ -111,21 +126,21 @@ class Proximal:
         """The same with fewer sweeps, for the fits between rounds."""
         return replace(self, growth=max(self.growth, 4.0), polish=min(self.polish, 2))
 
-    def fit(self, model: Model, measurements: Sequence[Measurement]) -> None:
-        """Reset the model and take the steps; measurements of the same attributes are stepped one after the other."""
-        model.reset()
-        targets = [measured.values / model.total for measured in measurements]
-        lengths = [self._length(measured, model.total) for measured in measurements]
-        groups = grouped(model, measurements, ordered=False)
-        for share in self._shares(max(lengths, default=0.0)):
-            rates = [share * length for length in lengths]
-            for group in groups:
-                group.run(model, partial(_each, implicit, runs(measurements, targets, rates, group.members)))
-        near = [np.clip(t, *measured.target.bounds) for t, measured in zip(targets, measurements, strict=True)]
-        rates = [_polish_rate(measured, length) for measured, length in zip(measurements, lengths, strict=True)]
-        for _ in range(self.polish):
-            for group in groups:
-                group.run(model, partial(_each, stable, runs(measurements, near, rates, group.members)))
+    def phases(self, measurements: Sequence[Measurement], total: float) -> list[Phase]:
+        """The steps, in fractions of the total."""
+        targets = _fractions(measurements, total)
+        lengths = np.array([self._length(measured, total) for measured in measurements])
+        widths = np.array([max(high - low, 1e-6) for low, high in (each.target.bounds for each in measurements)])
+        # A polishing step is small, and never longer than what the noise allows in all.
+        rates = np.minimum(_POLISH_STEP / widths**2, lengths)
+        return [
+            Phase("implicit", targets, lengths, self._shares(lengths.max())),
+            Phase("stable", _clipped(targets, measurements), rates, np.ones(self.polish)),
+        ]
+
+    def longest(self, measurements: Sequence[Measurement], total: float) -> float:
+        """Fits with the same number share their sweeps."""
+        return max(self._length(measured, total) for measured in measurements)
 
     def _length(self, measured: Measurement, total: float) -> float:
         sigma = measured.std / total
@@ -140,6 +155,15 @@ class Proximal:
 
 
 Refit = Sweeps | Proximal
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Source:
+    """What a part was fitted to."""
+
+    rule: Refit
+    measurements: Sequence[Measurement]
 
 
 def refit(model: Model, measurements: Sequence[Measurement], rule: Refit) -> None:
@@ -170,15 +194,89 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Refit) -> Non
             raise ConfigError(f"the measurement of {measured.target.text} is not finite", remedy="measure it again")
     if not measurements:
         return
-    scopes = [measured.target.scope for measured in measurements]
-    parts = model.parts(scopes) if isinstance(model, Histogram) else []
-    for part in parts:
-        inside = [measured for measured in measurements if set(measured.target.scope) <= set(part.domain.names)]
-        rule.fit(part, inside)
-    if isinstance(model, Histogram) and parts:
+    if isinstance(model, Markov):
+        _refit_trees(model, measurements, rule)
+    elif isinstance(model, Histogram) and (parts := model.parts([measured.target.scope for measured in measurements])):
+        for part in parts:
+            _run(part, [each for each in measurements if set(each.target.scope) <= set(part.domain.names)], rule)
         model.take_over(parts)
     else:
-        rule.fit(model, list(measurements))
+        _run(model, measurements, rule)
+
+
+def _run(model: Model, measurements: Sequence[Measurement], rule: Refit) -> None:
+    """Step by step, as every model can."""
+    if rule.anew:
+        model.reset()
+    if measurements:
+        _take_steps(model, measurements, rule)
+
+
+def _take_steps(model: Model, measurements: Sequence[Measurement], rule: Refit) -> None:
+    groups = grouped(model, measurements, ordered=not rule.anew)
+    ends = list(accumulate(measured.target.size for measured in measurements))
+    for phase in rule.phases(measurements, model.total):
+        targets = np.split(phase.targets, ends[:-1])
+        for share, equal in groupby(phase.shares.tolist()):
+            rates = (share * phase.rates).tolist()
+            plan = [(group, runs(measurements, targets, rates, group.members)) for group in groups]
+            _sweep(model, plan, phase.kind, sum(1 for _ in equal))
+
+
+def _sweep(model: Model, plan: Sequence[tuple[Group, list[Run]]], kind: Kind, sweeps: int) -> None:
+    group, steps = plan[0]
+    if kind == "explicit" and len(plan) == len(steps) == 1:
+        group.run(model, lambda marginal: explicit(marginal, steps[0], sweeps))
+        return
+    step = {"explicit": explicit, "stable": stable, "implicit": implicit}[kind]
+    for _ in range(sweeps):
+        for each, several in plan:
+            each.run(model, partial(_each, step, several))
+
+
+def _refit_trees(model: Markov, measurements: Sequence[Measurement], rule: Refit) -> None:
+    """Each part apart, and only those that were not fitted to the same measurements before."""
+    known = [measured for measured in measurements if measured.target.scope]
+    model.cover(measured.target.scope for measured in known)
+    inside: dict[int, list[Measurement]] = {id(part): [] for part in model.forest}
+    for measured in known:
+        inside[id(model.part(measured.target.scope[0]))].append(measured)
+    left = [(part, inside[id(part)]) for part in model.forest if not _is_fitted(part, inside[id(part)], rule)]
+    if rule.anew:
+        fresh = model.restart([part for part, _ in left])
+        left = [(part, mine) for part, (_, mine) in zip(fresh, left, strict=True)]
+    batches: dict[float, list[tuple[Beliefs, list[Measurement]]]] = {}
+    for part, mine in left:
+        if mine:
+            batches.setdefault(rule.longest(mine, model.total), []).append((part, mine))
+    for batch in batches.values():
+        if not _fit_trees(model, batch, rule):
+            for alone in batch:
+                if len(batch) == 1 or not _fit_trees(model, [alone], rule):
+                    _take_steps(model, alone[1], rule)
+    for part, mine in left if rule.anew else ():
+        model.part(part.tree.cliques[0][0]).source = _Source(rule, mine)
+
+
+def _is_fitted(part: Beliefs, measurements: Sequence[Measurement], rule: Refit) -> bool:
+    """Whether a fit that starts anew would end where the part is."""
+    if not rule.anew:
+        return False
+    if not (isinstance(part.source, _Source) and part.source.rule == rule):
+        return False
+    before = part.source.measurements
+    return len(before) == len(measurements) and all(map(operator.is_, before, measurements))
+
+
+def _fit_trees(model: Markov, batch: Sequence[tuple[Beliefs, list[Measurement]]], rule: Refit) -> bool:
+    """Fit some parts in compiled sweeps, unless probabilities leave the range of floating point."""
+    measurements = [measured for _, mine in batch for measured in mine]
+    fit = TreeFit([part for part, _ in batch], measurements, ordered=not rule.anew)
+    if not all(fit.run(phase) for phase in rule.phases(measurements, model.total)):
+        return False
+    for index, measured in enumerate(measurements):
+        move(model, measured.target, fit.log_factors(index))
+    return True
 
 
 def _each(step: Callable[[Model, Run], None], steps: Sequence[Run], model: Model) -> None:
@@ -186,7 +284,12 @@ def _each(step: Callable[[Model, Run], None], steps: Sequence[Run], model: Model
         step(model, run)
 
 
-def _polish_rate(measured: Measurement, length: float) -> float:
-    """Small, and never longer than what the noise allows in all."""
-    low, high = measured.target.bounds
-    return min(_POLISH_STEP / max(high - low, 1e-6) ** 2, length)
+def _fractions(measurements: Sequence[Measurement], total: float) -> Floats:
+    return np.concatenate([measured.values for measured in measurements]) / total
+
+
+def _clipped(targets: Floats, measurements: Sequence[Measurement]) -> Floats:
+    """In the range that they have without noise."""
+    bounds = np.array([measured.target.bounds for measured in measurements])
+    low, high = np.repeat(bounds, [measured.target.size for measured in measurements], axis=0).T
+    return np.clip(targets, low, high)

@@ -20,6 +20,9 @@ from hedgerow.queries.query import Conjunction, Floats, LinearQuery, Measurable
 Step = Literal["source", "sharp"]
 """Size of a multiplicative-weights step: the papers', or the one that is optimal for Hoeffding's lemma."""
 
+Kind = Literal["explicit", "stable", "implicit"]
+"""Of steps: functions of this module."""
+
 CELL_RATES: dict[Step, float] = {"source": 0.5, "sharp": 2.0}
 """``eta / r`` for the cells of a marginal; ``algorithms/steps.py`` says why 2 is the sharp one."""
 
@@ -66,6 +69,24 @@ class Run:
         return found if len(found) == len(self.targets) else []
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class Phase:
+    """Sweeps over all measurements with steps of one kind.
+
+    Attributes:
+        kind: "explicit", "stable" or "implicit".
+        targets: What the answers should move to, as fractions, those of all measurements one after the other.
+        rates: ``eta / r`` of explicit steps, the length dt of implicit ones, shape ``(measurements,)``.
+        shares: What the rates are multiplied by in each sweep.
+    """
+
+    kind: Kind
+    targets: Floats
+    rates: Floats
+    shares: Floats
+
+
 def runs(
     measurements: Sequence[Measurement], values: Sequence[Floats], rates: Sequence[float], members: Iterable[int]
 ) -> list[Run]:
@@ -87,7 +108,7 @@ def explicit(model: Model, run: Run, sweeps: int = 1) -> None:
         return
     for _ in range(sweeps):
         for target, value, rate in zip(run.targets, run.values, run.rates, strict=True):
-            _move(model, target, rate * (value - _answer(model, target)))
+            move(model, target, rate * (value - _answer(model, target)))
 
 
 def stable(model: Model, run: Run) -> None:
@@ -98,7 +119,7 @@ def stable(model: Model, run: Run) -> None:
         answer = _answer(model, target)
         if not isinstance(target, LinearQuery):
             rate = min(rate, 1.0 / max(float(answer.max()), float(value.max())))  # noqa: PLW2901
-        _move(model, target, rate * (value - answer))
+        move(model, target, rate * (value - answer))
 
 
 def implicit(model: Model, run: Run) -> None:
@@ -108,9 +129,9 @@ def implicit(model: Model, run: Run) -> None:
     for target, value, dt in zip(run.targets, run.values, run.rates, strict=True):
         mu = model.marginals([target.scope])[0].reshape(-1) / model.total
         if isinstance(target, LinearQuery):
-            _move(model, target, np.array([_query_step(target, mu, float(value[0]), dt)]))
+            move(model, target, np.array([_query_step(target, mu, float(value[0]), dt)]))
         else:
-            _move(model, target, marginal_step(mu, value, dt))
+            move(model, target, marginal_step(mu, value, dt))
 
 
 def _swept(model: Model, run: Run, sweeps: int, *, implicit: bool) -> bool:
@@ -126,7 +147,8 @@ def _answer(model: Model, target: Measurable) -> Floats:
     return target.of_table(model.marginals([target.scope])[0]) / model.total
 
 
-def _move(model: Model, target: Measurable, steps: Floats) -> None:
+def move(model: Model, target: Measurable, steps: Floats) -> None:
+    """Update a model by one step of a query, or by one log-factor for each cell of a marginal."""
     if isinstance(target, LinearQuery):
         model.update(target, float(steps[0]))
     else:

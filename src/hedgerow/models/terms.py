@@ -56,6 +56,13 @@ class Terms:
         for query, step in other.steps.items():
             self.add_step(query, step)
 
+    def drop(self, names: Collection[str]) -> None:
+        """Take out the log-factors whose scope lies inside some attributes."""
+        kept = frozenset(names)
+        self.tables = {clique: table for clique, table in self.tables.items() if not kept.issuperset(clique)}
+        self._steps = {key: step for key, step in self._steps.items() if not kept.issuperset(key[0])}
+        self._queries = {key: self._queries[key] for key in self._steps}
+
     @property
     def scopes(self) -> list[Clique]:
         """The scopes of all log-factors."""

@@ -1,0 +1,395 @@
+"""Compiled sweeps of steps over junction trees; nothing else lives here.
+
+Every node of a tree holds a table of probabilities, flat in one array; the last attribute changes fastest and is the
+one with most codes. A visit multiplies a node by one small table and sums it into another, in one pass. A node of few
+cells is one row with an index map. Others are rows, on which a small table is *wide* (one value per cell), *narrow*
+(one value per row) or a *pattern* (spread over the cells of a row first). ``tree_layout.py`` makes the arrays.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from hedgerow.models.kernels import implicit_step, multiply_and_sum
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+EXPLICIT, STABLE, IMPLICIT = 0, 1, 2
+"""Kinds of steps."""
+WIDE, NARROW, PATTERN = 0, 1, 2
+"""Kinds of views."""
+
+_TINY = 1e-195
+_FLOOR = 1e-30
+_LIMIT = 138.16
+"""``-2 ln(_FLOOR)``: by how much one step of a query moves two cells apart at most."""
+_LOST = 1e-250
+"""A marginal probability so small may have lost cells to underflow."""
+_ITERATIONS = 100
+
+
+@njit(nogil=True, cache=True)
+def omega(x: float) -> float:
+    """The Wright omega function of a real number: the w with ``w + ln(w) = x``.
+
+    From a start with two digits, by two iterations of Fritsch, Shafer and Crowley (1973), each of which makes about
+    four times as many.
+    """
+    if x < -36.0:
+        return math.exp(x)
+    if x < -1.0:
+        w = math.exp(x)
+        w /= 1.0 + w
+    elif x < 3.0:
+        t = x - 1.0
+        w = 1.0 + t * (0.5 + t * (0.0625 - t * 0.0052))
+    else:
+        log = math.log(x)
+        w = x - log + log / x
+    for _ in range(2):
+        residual = x - w - math.log(w)
+        after = 1.0 + w
+        twice = 2.0 * after * (after + residual * (2.0 / 3.0))
+        w *= 1.0 + residual / after * (twice - residual) / (twice - 2.0 * residual)
+    return w
+
+
+@njit(nogil=True, cache=True)
+def _scale_of(table: Floats) -> float:
+    """The sum; 0 where a cell is lost."""
+    total = 0.0
+    least = table[0]
+    for value in table:
+        total += value
+        least = min(least, value)
+    return total if least > _LOST else 0.0
+
+
+@njit(nogil=True, cache=True)
+def implicit_marginal(p: Floats, target: Floats, dt: float, theta: Floats, start: Floats, w: Floats) -> bool:
+    """Take the implicit step of a marginal (see ``implicit.marginal_step``).
+
+    Args:
+        p: Changed in place.
+        target: y.
+        dt: Length.
+        theta: Where the log-factors are added.
+        start: Room for as many numbers.
+        w: The same.
+
+    Returns:
+        Whether no cell was lost.
+    """
+    mass = _scale_of(p)
+    if mass == 0.0:
+        return False
+    inverse, log_dt = 1.0 / dt, math.log(dt)
+    low = -np.inf
+    pull, weight = 0.0, 0.0
+    for i in range(p.size):
+        mu = p[i] / mass
+        log_mu = math.log(mu)
+        low = max(low, target[i] + log_mu * inverse)
+        start[i] = dt * target[i] + log_mu + log_dt
+        share = mu / (1.0 + dt * mu)
+        pull += share * (target[i] - mu)
+        weight += share
+    low -= 1.0
+    # The first guess is exact where nothing has to move. The sum is convex and falls with nu: one step of Newton's
+    # method from the right leads to the left of the root, and from there on it never passes it.
+    nu = max(low, pull / weight)
+    total = 1.0
+    for k in range(_ITERATIONS):
+        total, slope = 0.0, 0.0
+        for i in range(p.size):
+            w[i] = omega(start[i] - dt * nu)
+            total += w[i]
+            slope += w[i] / (1.0 + w[i])
+        excess = total * inverse - 1.0
+        following = max(low, nu + excess / slope)
+        if abs(excess) <= 1e-14 or (k > 0 and following <= nu):
+            break
+        nu = following
+    for i in range(p.size):
+        after = max(w[i] / total, _FLOOR)
+        theta[i] += math.log(after * mass / p[i])
+        p[i] = after
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _explicit_marginal(p: Floats, target: Floats, rate: float, stable: bool, theta: Floats) -> bool:
+    mass = _scale_of(p)
+    if mass == 0.0:
+        return False
+    if stable:
+        largest = 0.0
+        for i in range(p.size):
+            largest = max(largest, p[i] / mass, target[i])
+        rate = min(rate, 1.0 / largest)
+    top = -np.inf
+    for i in range(p.size):
+        top = max(top, rate * (target[i] - p[i] / mass))
+    total = 0.0
+    for i in range(p.size):
+        step = rate * (target[i] - p[i] / mass)
+        theta[i] += step
+        p[i] *= math.exp(step - top)
+        total += p[i]
+    for i in range(p.size):
+        p[i] /= total
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _implicit_values(values: Floats, masses: Floats, target: float, dt: float, p: Floats) -> float:
+    """The implicit step of a query with several values (see ``implicit.query_step``); values increase."""
+    last = values.size - 1
+    low, high = dt * (target - values[last]), dt * (target - values[0])
+    step: float = min(max(0.0, low), high)
+    for _ in range(2 * _ITERATIONS):
+        top = -np.inf
+        for k in range(values.size):
+            p[k] = step * values[k] + math.log(max(masses[k], _TINY))
+            top = max(top, p[k])
+        total, first, second = 0.0, 0.0, 0.0
+        for k in range(values.size):
+            p[k] = math.exp(p[k] - top)
+            total += p[k]
+            first += p[k] * values[k]
+            second += p[k] * values[k] * values[k]
+        answer = first / total
+        gap = step - dt * (target - answer)
+        if gap > 0:
+            high = step
+        else:
+            low = step
+        newton = step - gap / (1.0 + dt * max(second / total - answer * answer, 0.0))
+        following = newton if low < newton < high else 0.5 * (low + high)
+        close = abs(following - step) <= 1e-13 * (1.0 + abs(step))
+        step = following
+        if close:
+            break
+    limit: float = _LIMIT / (values[last] - values[0])
+    return max(-limit, min(step, limit))
+
+
+@njit(nogil=True, cache=True)
+def _query(p: Floats, classes: Ints, values: Floats, target: float, rate: float, kind: int, room: Floats) -> float:
+    """Take the step of a query, whose values increase, and return it; NaN where cells are lost."""
+    count = values.size
+    masses, factors = room[:count], room[count : 2 * count]
+    masses[:] = 0.0
+    for i in range(p.size):
+        masses[classes[i]] += p[i]
+    mass = 0.0
+    for k in range(count):
+        mass += masses[k]
+    if not mass > _LOST:
+        return np.nan
+    answer = 0.0
+    for k in range(count):
+        masses[k] /= mass
+        answer += masses[k] * values[k]
+    if kind != IMPLICIT:
+        step = rate * (target - answer)
+    elif count == 2:
+        width = values[1] - values[0]
+        move: float = implicit_step(masses[1], (target - values[0]) / width, rate * width * width)
+        step = move / width
+    else:
+        step = _implicit_values(values, masses, target, rate, factors)
+    top = max(step * values[0], step * values[count - 1])
+    total = 0.0
+    for k in range(count):
+        factors[k] = math.exp(step * values[k] - top)
+        total += factors[k] * masses[k]
+    for k in range(count):
+        factors[k] /= total * mass
+    for i in range(p.size):
+        p[i] *= factors[classes[i]]
+    return step
+
+
+@njit(nogil=True, cache=True)
+def _spread(table: Floats, view: Ints, pool: Ints, width: int, room: Floats) -> Floats:
+    """A small table as its rows meet those of a node."""
+    if view[0] != PATTERN:
+        return table
+    pattern = pool[view[2] : view[2] + width]
+    for lead in range(view[3]):
+        row = room[lead * width : (lead + 1) * width]
+        values = table[lead * view[4] : (lead + 1) * view[4]]
+        for j in range(width):
+            row[j] = values[pattern[j]]
+    return room[: view[3] * width]
+
+
+@njit(nogil=True, cache=True)
+def _folded(wide: Floats, view: Ints, pool: Ints, width: int, table: Floats) -> None:
+    pattern = pool[view[2] : view[2] + width]
+    table[:] = 0.0
+    for lead in range(view[3]):
+        row = wide[lead * width : (lead + 1) * width]
+        values = table[lead * view[4] : (lead + 1) * view[4]]
+        for j in range(width):
+            values[pattern[j]] += row[j]
+
+
+@njit(nogil=True, cache=True)
+def visit(
+    cells: Floats,
+    rows: int,
+    width: int,
+    pool: Ints,
+    view_in: Ints,
+    factors: Floats,
+    view_out: Ints,
+    sums: Floats,
+    room_in: Floats,
+    room_out: Floats,
+) -> None:
+    """Multiply a node by one table and sum it into another, in one pass."""
+    if rows == 1:
+        sums[:] = 0.0
+        into = pool[view_in[2] : view_in[2] + width]
+        out = pool[view_out[2] : view_out[2] + width]
+        for j in range(width):
+            value = cells[j] * factors[into[j]]
+            cells[j] = value
+            sums[out[j]] += value
+        return
+    spread = _spread(factors, view_in, pool, width, room_in)
+    folds = view_out[0] == PATTERN
+    wide = room_out[: view_out[3] * width] if folds else sums
+    wide[:] = 0.0
+    multiply_and_sum(
+        cells.reshape(1, rows, width),
+        spread.reshape(view_in[3], spread.size // view_in[3]),
+        pool[:1],
+        pool[view_in[1] : view_in[1] + rows],
+        wide.reshape(view_out[3], wide.size // view_out[3]),
+        pool[:1],
+        pool[view_out[1] : view_out[1] + rows],
+        0,
+        1,
+    )
+    if folds:
+        _folded(wide, view_out, pool, width, sums)
+
+
+@njit(nogil=True, cache=True)
+def _pass_on(sums: Floats, old: Floats, ratio: Floats) -> bool:
+    """The factors that bring a neighbour up to date; whether no cell was lost."""
+    least = 1.0
+    for i in range(sums.size):
+        least = min(least, sums[i])
+        ratio[i] = sums[i] / old[i]
+        old[i] = sums[i]
+    return least > _LOST
+
+
+@njit(nogil=True, cache=True)
+def sweep_trees(
+    cells: Floats,
+    nodes: Ints,
+    views: Ints,
+    pool: Ints,
+    tables: Ints,
+    old: Floats,
+    ratio: Floats,
+    ops: Ints,
+    steps: Ints,
+    values: Floats,
+    room: Floats,
+    targets: Floats,
+    theta: Floats,
+    kind: int,
+    rates: Floats,
+    shares: Floats,
+) -> bool:
+    """Take sweeps of steps.
+
+    Args:
+        cells: Of all nodes.
+        nodes: For each node where its cells start, its rows and their width.
+        views: For each how a node meets a table: kind, place of the rows or of the map in the pool, place of the
+            pattern, number of rows of the table, and their width.
+        pool: Index maps; starts with a 0.
+        tables: For each table where it starts, and its cells.
+        old: For messages the last one, for others room.
+        ratio: What the next visit multiplies by.
+        ops: Visits: node, view and table of the factors, view and table of the sums, first and last step; no step
+            makes a message.
+        steps: For each its measurement, place of its targets, number of values of a query (0: a marginal), place of
+            their classes in the pool, and of the values.
+        values: Of queries, increasing.
+        room: Shape ``(4, largest table)``.
+        targets: What the answers should move to.
+        theta: Log-factors so far, one per target.
+        kind: Of the steps.
+        rates: Of each measurement.
+        shares: What they are multiplied by in each sweep.
+
+    Returns:
+        Whether it went well; False as soon as a marginal lost a cell to underflow.
+    """
+    room_in, room_out, sums, more = room[0], room[1], room[2], room[3]
+    for share in shares:
+        for o in range(ops.shape[0]):
+            op = ops[o]
+            start, rows, width = nodes[op[0], 0], nodes[op[0], 1], nodes[op[0], 2]
+            first, size = tables[op[2], 0], tables[op[2], 1]
+            factors = ratio[first : first + size]
+            first, size = tables[op[4], 0], tables[op[4], 1]
+            found, before, after = sums[:size], old[first : first + size], ratio[first : first + size]
+            visit(
+                cells[start : start + rows * width],
+                rows,
+                width,
+                pool,
+                views[op[1]],
+                factors,
+                views[op[3]],
+                found,
+                room_in,
+                room_out,
+            )
+            if op[5] == op[6]:
+                if not _pass_on(found, before, after):
+                    return False
+                continue
+            before[:] = found
+            for t in range(op[5], op[6]):
+                step = steps[t]
+                rate, place = share * rates[step[0]], step[1]
+                if step[2] > 0:
+                    moved = _query(
+                        found,
+                        pool[step[3] : step[3] + size],
+                        values[step[4] : step[4] + step[2]],
+                        targets[place],
+                        rate,
+                        kind,
+                        more,
+                    )
+                    if not math.isfinite(moved):
+                        return False
+                    theta[place] += moved
+                elif kind == IMPLICIT:
+                    if not implicit_marginal(
+                        found, targets[place : place + size], rate, theta[place : place + size], room_in, room_out
+                    ):
+                        return False
+                elif not _explicit_marginal(
+                    found, targets[place : place + size], rate, kind == STABLE, theta[place : place + size]
+                ):
+                    return False
+            if not _pass_on(found, before, after):
+                return False
+    return True
