@@ -16,12 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow import record_values
 from hedgerow import records as module
 from hedgerow.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.data.table import read_table
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, MissingExtraError
-from hedgerow.records import Records, arrow_schema, writer_for
+from hedgerow.record_values import arrow_schema
+from hedgerow.records import Records, writer_for
 
 DOMAIN = Domain(
     [
@@ -176,7 +178,7 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Monke
     for name in ("r.csv", "r.parquet"):
         path = tmp_path / name
         path.write_text("old")
-        monkeypatch.setattr(module, "_inside_bins", lambda *_: 1 / 0)
+        monkeypatch.setattr(record_values, "_inside_bins", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             Records(CODES, DOMAIN).write(path)
         assert path.read_text() == "old"

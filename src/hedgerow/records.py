@@ -1,34 +1,13 @@
-"""Synthetic records: codes of a domain, and the values that they stand for.
-
-What a code becomes:
-
-======================  =======================================  ==================================
-code                    Arrow, Parquet, pandas, polars           CSV
-======================  =======================================  ==================================
-listed value            the value, in its type                   its text
-whole number            int64                                    its digits
-bin                     a number drawn inside it, to a millionth its digits
-                        of its width: float64, or int64 where
-                        the column is whole
-missing value           null                                     its declared text; in a column of numbers
-                                                                 or booleans an empty cell, unless its text
-                                                                 is a number or it is the only column
-other value             its declared text in a text column,      its declared text
-                        null in a column of numbers
-======================  =======================================  ==================================
-
-A categorical column is one of booleans, of int64 or of float64 where all listed values are; of texts otherwise. Reading
-what was written with the same domain gives the same codes back, save that the other value of a column of numbers,
-null in Parquet, is read as missing.
-"""
+"""Synthetic records: codes of a domain, the values that they stand for (``record_values.py``), and files of them."""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
@@ -36,22 +15,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from hedgerow.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.attribute import Attribute, Categorical
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, MissingExtraError
 from hedgerow.files import replacing
 from hedgerow.randomness import Seed, generator
+from hedgerow.record_values import Ints, arrow_schema, encoded_values, texts_of, values_of
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
 CHUNK_ROWS = 1 << 17
-"""Records that are turned into values at a time; part of what a seed means."""
+"""Records that are turned into values at a time, unless they have many attributes; part of what a seed means."""
+_CHUNK_CODES = 1 << 21
+_GROUP_CHUNKS = 8
+"""Chunks in one row group of a Parquet file: larger ones make smaller files, and take more memory."""
 
-Ints = NDArray[np.integer[Any]]
+Decode = Callable[[Attribute, Ints, np.random.Generator], "pa.Array[Any]"]
 
 
 @final
@@ -69,13 +52,14 @@ class Records:
         [{'sex': 'M', 'age': 20}, {'sex': None, 'age': 17}]
     """
 
-    def __init__(self, codes: ArrayLike, domain: Domain, *, seed: Seed = None) -> None:
+    def __init__(self, codes: ArrayLike, domain: Domain, *, seed: Seed = None, first: int = 0) -> None:
         """Check the codes.
 
         Args:
             codes: Whole numbers, shape ``(n, len(domain))``.
             domain: What they stand for.
             seed: For the numbers drawn inside bins, which stay the same however often they are asked for.
+            first: How many records with the same seed went before, where these are one batch of many.
 
         Raises:
             ConfigError: The shape is wrong, or a code is not one of its attribute.
@@ -88,7 +72,8 @@ class Records:
                 raise ConfigError(f"a code of {attribute.name!r} is not one of 0 to {attribute.size - 1}")
         self.domain = domain
         self.codes: Ints = given
-        self._seed = int(generator(seed).integers(2**63))
+        self._seed = int(generator(seed).integers(2**62))
+        self._first = first
 
     def __len__(self) -> int:
         """Number of records."""
@@ -139,9 +124,7 @@ class Records:
         Raises:
             ConfigError: The ending is another one.
         """
-        writer = writer_for(path)
-        with replacing(path) as beside:
-            writer(self, beside)
+        write_batches(path, self.domain, [self])
 
     def batches(self, *, as_text: bool = False) -> Iterator[pa.RecordBatch]:
         """The records as Arrow batches, decoded as they are asked for.
@@ -150,17 +133,82 @@ class Records:
             as_text: Write missing and other values as their texts, as CSV does.
         """
         # A line without any text would be no record to most readers, so an only column has no empty cells.
-        decode = partial(_texts, empties=len(self.domain) > 1) if as_text else _values
-        schema = arrow_schema(self.domain)
-        for start in range(0, len(self), CHUNK_ROWS):
-            rng = generator(self._seed + start // CHUNK_ROWS)
-            rows = self.codes[start : start + CHUNK_ROWS]
-            columns = [decode(attribute, rows[:, i], rng) for i, attribute in enumerate(self.domain)]
-            yield pa.RecordBatch.from_arrays(columns, names=schema.names)
+        return self._decoded(partial(texts_of, empties=len(self.domain) > 1) if as_text else values_of)
+
+    def encoded(self) -> Iterator[pa.RecordBatch]:
+        """The records as Arrow batches with texts as dictionaries, which Parquet writes as they are."""
+        return self._decoded(encoded_values)
+
+    def _decoded(self, decode: Decode) -> Iterator[pa.RecordBatch]:
+        rows = chunk_rows(self.domain)
+        for start in range(0, len(self), rows):
+            rng = generator(self._seed + (self._first + start) // rows)
+            codes = self.codes[start : start + rows]
+            columns = [decode(attribute, codes[:, i], rng) for i, attribute in enumerate(self.domain)]
+            yield pa.RecordBatch.from_arrays(columns, names=list(self.domain.names))
 
 
-def writer_for(path: str | os.PathLike[str]) -> Callable[[Records, Path], None]:
-    """What writes a file of this ending; ask before long work, so that a wrong ending shows at once.
+def chunk_rows(domain: Domain) -> int:
+    """How many records are turned into values at a time.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> chunk_rows(Domain(IntegerRange(f"x{i}", 0, 1) for i in range(1024)))
+        2048
+    """
+    return max(1, min(CHUNK_ROWS, _CHUNK_CODES // len(domain)))
+
+
+def batch_rows(domain: Domain) -> int:
+    """How many records make a good batch: one row group of a Parquet file.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> batch_rows(Domain([IntegerRange("age", 17, 90)]))
+        1048576
+    """
+    return _GROUP_CHUNKS * chunk_rows(domain)
+
+
+def write_batches(
+    path: str | os.PathLike[str],
+    domain: Domain,
+    batches: Iterable[Records],
+    progress: Callable[[int], None] | None = None,
+) -> None:
+    """Write records to a CSV or Parquet file as they come; a file that is there is replaced in one step at the end.
+
+    Args:
+        path: Its ending, ``.csv``, ``.parquet`` or ``.pq``, says the form.
+        domain: Of all batches.
+        batches: Any number; only one is held at a time. In Parquet each begins a row group.
+        progress: Called with the number of records written so far.
+
+    Raises:
+        ConfigError: The ending is another one.
+
+    Example:
+        >>> import tempfile
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain([IntegerRange("age", 17, 90)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_batches(f"{folder}/a.csv", domain, (Records([[i]], domain) for i in range(2)))
+        ...     Path(folder, "a.csv").read_text().split()
+        ['age', '17', '18']
+    """
+    writer = writer_for(path)
+    with replacing(path) as beside:
+        done = 0
+        for rows in writer(batches, domain, beside):
+            done += rows
+            if progress is not None:
+                progress(done)
+
+
+def writer_for(path: str | os.PathLike[str]) -> Callable[[Iterable[Records], Domain, Path], Iterator[int]]:
+    """What writes a file of this ending and tells of each piece how many records it has.
+
+    Ask before long work, so that a wrong ending shows at once.
 
     Raises:
         ConfigError: The ending is not ``.csv``, ``.parquet`` or ``.pq``.
@@ -181,101 +229,32 @@ def writer_for(path: str | os.PathLike[str]) -> Callable[[Records, Path], None]:
     return writers[ending]
 
 
-def arrow_schema(domain: Domain) -> pa.Schema:
-    """Names and Arrow types of the columns of records.
-
-    Example:
-        >>> arrow_schema(Domain([Categorical("x", (0.5, 1)), Binned("y", (0, 1, 2))])).types
-        [DataType(double), DataType(double)]
-    """
-    return pa.schema([pa.field(attribute.name, _arrow_type(attribute)) for attribute in domain])
-
-
-def _arrow_type(attribute: Attribute) -> pa.DataType:
-    if isinstance(attribute, IntegerRange):
-        return pa.int64()
-    if isinstance(attribute, Binned):
-        return pa.int64() if attribute.whole else pa.float64()
-    values: tuple[Any, ...] = attribute.values if isinstance(attribute, Categorical) else ()
-    kinds = {type(value) for value in values}
-    if kinds == {bool}:
-        return pa.bool_()
-    if kinds == {int}:
-        return pa.int64() if all(-(2**63) <= value < 2**63 for value in values) else pa.string()
-    return pa.float64() if kinds and kinds <= {int, float} else pa.string()
-
-
-def _values(attribute: Attribute, codes: Ints, rng: np.random.Generator) -> pa.Array[Any]:
-    """Values of a column of codes, in the type of the column."""
-    kind = _arrow_type(attribute)
-    if isinstance(attribute, Categorical):
-        listed: list[Any] = [str(value) for value in attribute.values] if kind == pa.string() else [*attribute.values]
-        if attribute.missing is not None:
-            listed.append(None)
-        if attribute.other is not None:
-            listed.append(attribute.other if kind == pa.string() else None)
-        return pa.array(listed, type=kind).take(pa.array(codes, type=pa.int64()))
-    beyond = codes >= attribute.ordinary
-    ordinary = np.where(beyond, 0, codes).astype(np.int64)
-    if isinstance(attribute, Binned):
-        numbers = _inside_bins(attribute, ordinary, rng)
-    elif isinstance(attribute, IntegerRange):
-        numbers = ordinary + attribute.minimum
-    return pa.array(numbers, type=kind, mask=beyond)
-
-
-def _texts(attribute: Attribute, codes: Ints, rng: np.random.Generator, *, empties: bool) -> pa.Array[Any]:
-    """Values of a column as CSV shows them: the other value as its text, the missing one too where empties are not."""
-    values = _values(attribute, codes, rng)
-    shown = [(attribute.missing_code, attribute.missing), (attribute.other_code, attribute.other)]
-    if empties and values.type != pa.string() and not _is_number(attribute.missing):
-        del shown[0]  # "?" would make every reader take the numbers for texts
-    if all(code is None for code, _ in shown):
-        return values
-    texts: Any = values.cast(pa.string())
-    for code, text in shown:
-        if code is not None:
-            texts = pa.compute.if_else(pa.array(codes == code), text, texts)
-    found: pa.Array[Any] = texts
-    return found
-
-
-def _is_number(text: str | None) -> bool:
-    try:
-        return text is not None and np.isfinite(float(text))
-    except ValueError:
-        return False
-
-
-def _inside_bins(attribute: Binned, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
-    """One number per code, uniform in its bin: over the whole numbers of it, or over all."""
-    if attribute.whole:
-        low, high = np.array([attribute.whole_bounds(code) for code in range(attribute.ordinary)]).T
-        return np.asarray(rng.integers(low[codes], high[codes], endpoint=True))
-    edges = np.array(attribute.edges)
-    low, high = edges[codes], edges[codes + 1]
-    drawn = low + rng.random(len(codes)) * (high - low)
-    decimals = max(0, 6 - int(np.floor(np.log10(np.diff(edges).min()))))
-    if decimals <= 12:  # digits beyond a millionth of a bin say nothing
-        drawn = np.floor(drawn * 10.0**decimals) / 10.0**decimals
-    return np.asarray(np.clip(drawn, low, np.nextafter(high, low)))
-
-
-def _write_csv(records: Records, path: Path) -> None:
+def _write_csv(batches: Iterable[Records], domain: Domain, path: Path) -> Iterator[int]:
     # Arrow quotes every text or none; texts are public labels, so it is known whether any needs quotes.
     header = io.StringIO(newline="")
-    csv.writer(header, lineterminator="\n").writerow(records.domain.names)
-    options = pa.csv.WriteOptions(include_header=False, quoting_style=_quoting(records.domain))
+    csv.writer(header, lineterminator="\n").writerow(domain.names)
+    options = pa.csv.WriteOptions(include_header=False, quoting_style=_quoting(domain))
     with path.open("wb") as file:
         file.write(header.getvalue().encode())
-        for batch in records.batches(as_text=True):
-            pa.csv.write_csv(batch, file, options)
+        for batch in batches:
+            for chunk in batch.batches(as_text=True):
+                pa.csv.write_csv(chunk, file, options)
+                yield chunk.num_rows
 
 
-def _write_parquet(records: Records, path: Path) -> None:
-    with pa.parquet.ParquetWriter(path, arrow_schema(records.domain)) as writer:
-        for batch in records.batches():
-            writer.write_batch(batch)
+def _write_parquet(batches: Iterable[Records], domain: Domain, path: Path) -> Iterator[int]:
+    text = pa.dictionary(pa.int32(), pa.string())
+    schema = pa.schema(
+        [field.with_type(text) if field.type == pa.string() else field for field in arrow_schema(domain)]
+    )
+    # Without Arrow's own schema in the file, whoever reads it gets texts and no dictionaries.
+    with pa.parquet.ParquetWriter(path, schema, store_schema=False) as writer:
+        for batch in batches:
+            chunks = batch.encoded()
+            while group := list(islice(chunks, _GROUP_CHUNKS)):
+                table = pa.Table.from_batches(group)
+                writer.write_table(table, row_group_size=table.num_rows)
+                yield table.num_rows
 
 
 def _quoting(domain: Domain) -> Literal["needed", "none"]:

@@ -24,7 +24,7 @@ from hedgerow.randomness import Seed, generator
 _BLOCK_CODES = 1 << 21
 """Codes of a block: what is drawn together stays in the fast memory of a core."""
 _MOST_ROWS = 1 << 17
-_CELLS_PER_ROW = 8
+_CELLS_PER_ROW = 16
 """A block has at least one record for so many cells of the model: all of them are passed over for each block."""
 _SUMMED = 1024
 
@@ -70,7 +70,8 @@ def collected(blocks: Iterable[Codes], domain: Domain, n: int) -> Codes:
         raise ConfigError(
             f"{n:,} records of {len(domain)} attributes take {required / 2**30:,.1f} GiB, and "
             f"{usable_bytes() / 2**30:,.1f} GiB may be used",
-            remedy="draw them in batches (Release.sample_batches) or into a file (Release.write), or draw fewer",
+            remedy="draw them in batches (Release.sample_batches), write them to a file as they are drawn "
+            "(Release.write_records), or draw fewer",
         )
     codes: Codes = np.empty((n, len(domain)), dtype=kind, order="F")
     start = 0
@@ -78,6 +79,36 @@ def collected(blocks: Iterable[Codes], domain: Domain, n: int) -> Codes:
         codes[start : start + len(block)] = block
         start += len(block)
     return codes
+
+
+def batches(blocks: Iterable[Codes], rows: int) -> Iterator[Codes]:
+    """The same records in batches of a chosen size; the last may be smaller.
+
+    Args:
+        blocks: Of any size.
+        rows: At least 1.
+
+    Example:
+        >>> [batch.ravel().tolist() for batch in batches([np.array([[1]]), np.array([[2], [3], [4], [5]])], 2)]
+        [[1, 2], [3, 4], [5]]
+    """
+    held: list[Codes] = []
+    count = 0
+    for block in blocks:
+        start = 0
+        while start < len(block):
+            piece = block[start : start + rows - count]
+            held.append(piece)
+            start, count = start + len(piece), count + len(piece)
+            if count == rows:
+                yield _joined(held)
+                held, count = [], 0
+    if held:
+        yield _joined(held)
+
+
+def _joined(pieces: list[Codes]) -> Codes:
+    return pieces[0] if len(pieces) == 1 else np.concatenate([piece.T for piece in pieces], axis=1).T
 
 
 def code_type(domain: Domain) -> np.dtype[Any]:

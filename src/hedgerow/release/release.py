@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self, final
 
@@ -110,14 +110,97 @@ class Release:
         """
         from hedgerow.records import Records
 
+        wanted = self._checked(n, method)
+        drawing, values = self._drawing(seed)
+        return Records(self.model.sample(wanted, drawing, method), self.domain, seed=values)
+
+    def sample_batches(
+        self, n: int | None = None, *, batch: int | None = None, seed: Seed = None, method: Method = "systematic"
+    ) -> Iterator[Records]:
+        """The records of ``sample`` in batches, for more of them than memory holds.
+
+        The codes are those that ``sample`` draws with the same seed, however large the batches are, and so exactly n in
+        all. Each batch of many records is by itself a good sample, and all of them together are as near to the
+        hypothesis as one. Numbers inside bins are the same too, unless the batches are smaller than by default.
+
+        Args:
+            n: How many; the rounded (noisy) number of records by default.
+            batch: Records in a batch, at least 1; the last may be smaller. By default about a million, fewer where
+                there are many attributes.
+            seed: As for ``sample``.
+            method: As for ``sample``.
+
+        Returns:
+            An iterator; the release must stay as it is until it is through.
+
+        Raises:
+            ConfigError: ``n`` or ``batch`` is out of its range, or the method is unknown.
+        """
+        from hedgerow.records import batch_rows
+
+        rows = batch_rows(self.domain) if batch is None else batch
+        if rows < 1:
+            raise ConfigError(f"a batch of {rows} records", remedy="give a number from 1 on")
+        return self._batches(self._checked(n, method), rows, seed, method)
+
+    def _batches(self, n: int, rows: int, seed: Seed, method: Method) -> Iterator[Records]:
+        from hedgerow.models.sampling import batches
+        from hedgerow.records import Records
+
+        drawing, values = self._drawing(seed)
+        first = 0
+        for codes in batches(self.model.sample_blocks(n, drawing, method), rows):
+            yield Records(codes, self.domain, seed=values, first=first)
+            first += len(codes)
+
+    def write_records(
+        self,
+        path: str | os.PathLike[str],
+        n: int | None = None,
+        *,
+        seed: Seed = None,
+        method: Method = "systematic",
+        progress: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Draw records into a CSV or Parquet file, batch by batch: memory does not grow with their number.
+
+        A file that is there is replaced in one step at the end; if anything fails, or is interrupted, it stays.
+
+        Args:
+            path: Its ending, ``.csv``, ``.parquet`` or ``.pq``, says the form.
+            n: How many; the rounded (noisy) number of records by default.
+            seed: As for ``sample``, with the same records.
+            method: As for ``sample``.
+            progress: Called with the number of records written so far, and of all.
+
+        Returns:
+            The number of records.
+
+        Raises:
+            ConfigError: The ending, ``n`` or the method is not known.
+        """
+        from hedgerow.records import write_batches
+
+        wanted = self._checked(n, method)
+        told = None if progress is None else (lambda done: progress(done, wanted))
+        write_batches(path, self.domain, self.sample_batches(wanted, seed=seed, method=method), told)
+        return wanted
+
+    def _checked(self, n: int | None, method: Method) -> int:
+        """The number of records to draw."""
         wanted = max(1, round(self.total)) if n is None else n
         if wanted < 0 or method not in ("systematic", "independent"):
             raise ConfigError(
                 f"cannot draw {wanted} records by the method {method!r}",
                 remedy="give a number from 0 on, and 'systematic' or 'independent'",
             )
+        return wanted
+
+    @staticmethod
+    def _drawing(seed: Seed) -> tuple[np.random.Generator, int]:
+        """What draws codes, and the seed of numbers inside bins."""
         drawing = generator(seed)
-        return Records(self.model.sample(wanted, drawing, method), self.domain, seed=drawing)
+        return drawing, int(drawing.integers(2**62))
 
     def marginal(self, names: str | Iterable[str]) -> pa.Table:
         """A synthetic marginal as an Arrow table.
