@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 from hedgerow.attribute import Attribute
@@ -47,12 +48,12 @@ class Domain:
             raise DomainError(f"attribute {repeated[0]!r} is declared twice", remedy="declare each column once")
         object.__setattr__(self, "_position", {name: i for i, name in enumerate(names)})
 
-    @property
+    @cached_property
     def names(self) -> Clique:
         """Attribute names, in order."""
         return tuple(attribute.name for attribute in self.attributes)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Number of codes of each attribute."""
         return tuple(attribute.size for attribute in self.attributes)

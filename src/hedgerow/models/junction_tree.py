@@ -1,8 +1,8 @@
 """Junction trees: which small tables together can hold a product of factors over given scopes. Structure only.
 
 The attributes of every scope are connected pairwise; attributes are then eliminated one by one, and the neighbours of
-each are connected when it goes (triangulation). The cliques that this leaves are joined by a spanning tree with the
-largest separators. See Koller and Friedman, "Probabilistic Graphical Models" (2009), chapters 9 and 10.
+each are connected when it goes (triangulation). The cliques that this leaves form a tree. See Koller and Friedman,
+"Probabilistic Graphical Models" (2009), chapters 9 and 10.
 """
 
 from __future__ import annotations
@@ -13,13 +13,18 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
+from itertools import chain
 from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 
 Edge = tuple[int, int]
+Ints = NDArray[np.int64]
+Places = NDArray[np.int32]
 
 
 @final
@@ -77,11 +82,20 @@ class JunctionTree:
         Raises:
             DomainError: An attribute does not exist.
         """
+        graph = Graph.of(domain, scopes)
+        cliques, edges = graph.triangulated()
+        order = sorted(range(len(cliques)), key=cliques.__getitem__)
+        place = {old: new for new, old in enumerate(order)}
         names = domain.names
-        found = _maximal(_eliminated(domain, list(scopes)))
-        places = sorted(sorted(domain.axes(tuple(clique))) for clique in found)
-        ordered = tuple(tuple(names[place] for place in clique) for clique in places)
-        return cls(domain, ordered, tuple(_spanning_edges(ordered)))
+        joined = sorted((min(place[i], place[j]), max(place[i], place[j])) for i, j in edges)
+        return cls._made(domain, tuple(tuple(names[a] for a in cliques[i]) for i in order), tuple(joined))
+
+    @classmethod
+    def _made(cls, domain: Domain, cliques: tuple[Clique, ...], edges: tuple[Edge, ...]) -> JunctionTree:
+        """A tree that is right by construction: for a thousand cliques the check takes longer than making them."""
+        tree = object.__new__(cls)
+        tree.__dict__.update(domain=domain, cliques=cliques, edges=edges)
+        return tree
 
     @cached_property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
@@ -133,6 +147,12 @@ class JunctionTree:
         links = self._pruned(self._links([self._tops[name] for name in names]), frozenset(names))
         root = max(links, key=lambda i: (self.sizes[i], -i))
         return list(_from(root, links))
+
+    @cached_property
+    def members(self) -> Places:
+        """The attributes of all cliques, one after the other, by their positions in the domain."""
+        places = chain.from_iterable(self.domain.axes(clique) for clique in self.cliques)
+        return np.fromiter(places, dtype=np.int32)
 
     @property
     def ordered(self) -> list[int]:
@@ -227,81 +247,60 @@ def _from(root: int, links: dict[int, set[int]]) -> Iterator[tuple[int, int | No
         queue.extend((other, node) for other in sorted(links[node]) if other != parent)
 
 
-def _eliminated(domain: Domain, scopes: Sequence[Clique]) -> Iterator[frozenset[str]]:
-    """The clique of every attribute when it goes."""
-    near: dict[str, set[str]] = {name: set() for scope in scopes for name in scope}
-    for scope in scopes:
-        for name in scope:
-            near[name].update(scope)
-    for name, others in near.items():
-        others.discard(name)
-    size = dict(zip(near, domain.shape_of(tuple(near)), strict=True))
+@final
+@dataclass(frozen=True)
+class Graph:
+    """Which attributes belong together.
 
-    def cost(name: str) -> tuple[int, int]:
-        missing = sum(size[a] * size[b] for a, b in _missing(near, name))
-        return missing, size[name] * math.prod(size[other] for other in near[name])
+    Attributes:
+        places: Positions in the domain of the attributes that are in some scope, ascending.
+        near: Whether two of them are in one scope, shape ``(attributes, attributes)``.
+        sizes: Number of codes of each, as floats: cells may be more than any integer of the machine holds.
 
-    costs = {name: cost(name) for name in near}
-    heap = [(costs[name], domain.index(name), name) for name in near]
-    heapq.heapify(heap)
-    while heap:
-        found, _, name = heapq.heappop(heap)
-        if costs.get(name) != found:  # it was pushed again with its new cost
-            continue
-        clique = frozenset(near[name] | {name})
-        yield clique
-        for other in _removed(near, name):
-            costs[other] = cost(other)
-            heapq.heappush(heap, (costs[other], domain.index(other), other))
-        del costs[name]
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcde")
+        >>> Graph.of(domain, [("b", "d"), ("d", "e")]).near.tolist()
+        [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    """
 
+    places: Ints
+    near: NDArray[np.uint8]
+    sizes: NDArray[np.float64]
 
-def _missing(near: dict[str, set[str]], name: str) -> Iterator[tuple[str, str]]:
-    """Pairs of neighbours that are not connected."""
-    return ((a, b) for a, b in combinations(near[name], 2) if b not in near[a])
+    @classmethod
+    def of(cls, domain: Domain, scopes: Iterable[Clique]) -> Graph:
+        """The graph of some scopes.
 
+        Raises:
+            DomainError: An attribute does not exist.
+        """
+        axes = [domain.axes(scope) for scope in scopes]
+        used = sorted({place for each in axes for place in each})
+        position = {place: i for i, place in enumerate(used)}
+        near = np.zeros((len(used), len(used)), dtype=np.uint8)
+        for each in axes:
+            inside = [position[place] for place in each]
+            for i in inside:
+                near[i, inside] = 1
+        np.fill_diagonal(near, 0)
+        sizes = np.array([domain.attributes[place].size for place in used], dtype=np.float64)
+        return cls(np.array(used, dtype=np.int64), near, sizes)
 
-def _removed(near: dict[str, set[str]], name: str) -> set[str]:
-    """Connect the neighbours of an attribute and take it out; returns the attributes whose costs may have changed."""
-    changed = set(near[name])
-    for a, b in list(_missing(near, name)):
-        near[a].add(b)
-        near[b].add(a)
-        changed |= near[a] & near[b]
-    for other in near.pop(name):
-        near[other].discard(name)
-    return changed - {name}
+    def triangulated(self) -> tuple[list[tuple[int, ...]], list[Edge]]:
+        """Cliques by the positions of their attributes in the domain, and the edges of a forest between them.
 
+        Only cliques that lie inside no other are kept. One that was made when an attribute went is joined to the one
+        that is made when the next of its attributes goes.
+        """
+        from hedgerow.models.structure_kernels import triangulated  # compiling takes a second
 
-def _maximal(cliques: Iterable[frozenset[str]]) -> list[frozenset[str]]:
-    """Those inside no earlier one: a clique lacks all attributes that went before, so it can be in no later one."""
-    kept: list[frozenset[str]] = []
-    homes: dict[str, set[int]] = {}
-    for clique in cliques:
-        if not set.intersection(*(homes.setdefault(name, set()) for name in clique)):
-            for name in clique:
-                homes[name].add(len(kept))
-            kept.append(clique)
-    return kept
-
-
-def _spanning_edges(cliques: Sequence[Clique]) -> Iterator[Edge]:
-    """A spanning tree of each component with the largest separators (Prim)."""
-    homes: dict[str, list[int]] = {}
-    for i, clique in enumerate(cliques):
-        for name in clique:
-            homes.setdefault(name, []).append(i)
-    left = set(range(len(cliques)))
-    for root in range(len(cliques)):
-        heap = [(0, root, root)]
-        while heap:
-            _, i, parent = heapq.heappop(heap)
-            if i not in left:
-                continue
-            left.discard(i)
-            if i != parent:
-                yield min(i, parent), max(i, parent)
-            shared = Counter(j for name in cliques[i] for j in homes[name])
-            for j, count in shared.items():
-                if j in left:
-                    heapq.heappush(heap, (-count, j, i))
+        if not len(self.places):
+            return [], []
+        flat, ends, parents, keepers = triangulated(self.near.copy(), self.sizes)
+        members = self.places[flat].tolist()
+        starts, stops, kept = [0, *ends[:-1].tolist()], ends.tolist(), keepers.tolist()
+        number = {i: new for new, i in enumerate(i for i, keeper in enumerate(kept) if i == keeper)}
+        cliques = [tuple(sorted(members[starts[i] : stops[i]])) for i in number]
+        pairs = ((kept[i], kept[parent]) for i, parent in enumerate(parents.tolist()) if parent >= 0)
+        return cliques, [(number[i], number[j]) for i, j in pairs if i != j]

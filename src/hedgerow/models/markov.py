@@ -19,6 +19,7 @@ from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError, QueryError
 from hedgerow.models.beliefs import Beliefs
 from hedgerow.models.elimination import plan, spread, width
+from hedgerow.models.growth import grown_tree
 from hedgerow.models.junction_tree import JunctionTree
 from hedgerow.models.memory import has_room, usable_bytes
 from hedgerow.models.model import Codes, Potentials, SamplingMethod
@@ -71,13 +72,21 @@ class Markov:
         200
     """
 
-    def __init__(self, domain: Domain, total: float, scopes: Iterable[Clique] = ()) -> None:
-        """Start from the uniform hypothesis.
+    def __init__(
+        self,
+        domain: Domain,
+        total: float,
+        scopes: Iterable[Clique] = (),
+        start: Mapping[Clique, Floats] | None = None,
+    ) -> None:
+        """Start from the uniform hypothesis or from a product of given factors.
 
         Args:
             domain: The domain.
             total: Mass in counts, positive.
             scopes: Attributes that updates will connect, if known: makes room for them at once.
+            start: For cliques in domain order, each of at least one attribute, the log-factors of the initial
+                hypothesis; copied. None means uniform.
 
         Raises:
             ConfigError: The total is not positive.
@@ -91,7 +100,8 @@ class Markov:
         self._terms = Terms()
         self._scopes: dict[Clique, None] = {}
         self._parts: dict[str, Beliefs] = {}
-        self.cover(scopes)
+        self._start = {clique: np.array(table, dtype=np.float64) for clique, table in (start or {}).items()}
+        self.cover([*self._start, *scopes])
 
     @classmethod
     def from_potentials(cls, domain: Domain, total: float, potentials: Potentials) -> Markov:
@@ -136,20 +146,37 @@ class Markov:
     @property
     def trees(self) -> list[JunctionTree]:
         """The structure of each part, in the order in which they grew."""
-        return [part.tree for part in self._each_part()]
+        return [part.tree for part in self.forest]
 
     @property
     def cells(self) -> int:
         """Cells of all cliques together."""
         return sum(tree.cells for tree in self.trees)
 
+    @property
+    def forest(self) -> list[Beliefs]:
+        """The parts, in the order in which they grew."""
+        return list({id(part): part for part in self._parts.values()}.values())
+
+    def part(self, name: str) -> Beliefs:
+        """The part that holds an attribute of some update, or of a scope that room was made for."""
+        return self._parts[name]
+
     # State
+
+    def restart(self, parts: Sequence[Beliefs]) -> list[Beliefs]:
+        """Undo all updates of some parts, which are replaced by new ones with the same trees."""
+        names = {name for part in parts for name in _names(part)}
+        self._terms.drop(names)
+        for part in parts:
+            self._rebuild(part.tree)  # with the factors of the initial hypothesis
+        return [self.part(_names(part)[0]) for part in parts]
 
     def reset(self) -> None:
         """Undo all updates; the trees stay, for the updates to come."""
         self._terms = Terms()
-        for part in self._each_part():
-            self._take(Beliefs(part.tree))
+        for part in self.forest:
+            self._rebuild(part.tree)
 
     def copy(self) -> Markov:
         """An independent model in the same state."""
@@ -159,12 +186,19 @@ class Markov:
         twin._terms = self._terms.copy()
         twin._scopes = dict(self._scopes)
         twin._parts = {}
-        for part in self._each_part():
+        for part in self.forest:
             twin._take(part.copy())
         return twin
 
     def potentials(self) -> Potentials:
         """The state, for saving; copies."""
+        state = Terms()
+        state.add(Potentials(self._start))
+        state.add(self._terms.potentials(None))
+        return state.potentials(None)
+
+    def updates(self) -> Potentials:
+        """The log-factors of all updates alone, without those of the initial hypothesis; copies."""
         return self._terms.potentials(None)
 
     def cover(self, scopes: Iterable[Clique]) -> None:
@@ -188,7 +222,10 @@ class Markov:
         wanted = dict.fromkeys([*(scope for scope in self._scopes if inside.issuperset(scope)), *new])
         groups = components(self._domain, wanted)
         trees = [JunctionTree.of(self._domain, _inside(wanted, group)) for group in groups]
-        self._check_fits([*trees, *(part.tree for part in self._each_part() if id(part) not in touched)])
+        if len(new) == 1 and touched:
+            grown = grown_tree(self._domain, [part.tree for part in touched.values()], new[0])
+            trees = min(trees, [grown], key=lambda each: sum(tree.cells for tree in each))
+        self._check_fits([*trees, *(part.tree for part in self.forest if id(part) not in touched)])
         self._scopes.update(wanted)
         for tree in trees:
             self._rebuild(tree)
@@ -298,12 +335,9 @@ class Markov:
         """Exactly n records in blocks of bounded size; ``models/tree_sampling.py`` states their law."""
         from hedgerow.models.tree_sampling import sample_trees
 
-        return sample_trees(self._each_part(), self._domain, n, seed, SamplingMethod(method))
+        return sample_trees(self.forest, self._domain, n, seed, SamplingMethod(method))
 
     # Inside
-
-    def _each_part(self) -> list[Beliefs]:
-        return list({id(part): part for part in self._parts.values()}.values())
 
     def _take(self, part: Beliefs) -> None:
         self._parts.update(dict.fromkeys(_names(part), part))
@@ -329,6 +363,8 @@ class Markov:
     def _rebuild(self, tree: JunctionTree) -> None:
         """Put all factors so far into a new tree."""
         part = Beliefs(tree)
+        for scope in _inside(self._start, _names(part)):
+            part.add(scope, self._start[scope])
         factors = self._terms.inside(_names(part))
         for scope, table in factors.tables.items():
             if scope:
