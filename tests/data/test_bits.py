@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import chain, combinations
 
@@ -12,12 +13,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hedgerow.attribute import IntegerRange
-from hedgerow.data import bits
-from hedgerow.data.bits import count_all_parities, count_parities, filled_axes
+from hedgerow.data import bits, counting
+from hedgerow.data.bits import count_all_parities, count_parities
 from hedgerow.data.table import Table
 from hedgerow.domain import Domain
 from hedgerow.errors import QueryError
 from hedgerow.queries.parity import parity_scopes
+from hedgerow.queries.query import filled_axes
 
 Ints = NDArray[np.int64]
 
@@ -95,3 +97,38 @@ def test_all_parities_of_a_table_are_in_the_order_of_their_scopes(order: int) ->
     domain = Domain(IntegerRange(name, 0, 1) for name in "abcd")
     table = Table(domain, random_columns(50, 4, seed=3))
     np.testing.assert_array_equal(table.all_parities(order), table.parities(parity_scopes(domain, order)))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_marginals_of_binary_attributes_come_from_bits_and_equal_those_of_blocks(
+    monkeypatch: pytest.MonkeyPatch, weighted: bool
+) -> None:
+    """All cliques of up to three of 20 binary attributes, in any order and twice, with others among them."""
+    columns = random_columns(500, 20, seed=4)
+    domain = Domain(
+        [IntegerRange("x", 0, 2), *(IntegerRange(f"b{i}", 0, 1) for i in range(20)), IntegerRange("y", 0, 8)]
+    )
+    rng = np.random.default_rng(5)
+    weights = rng.integers(0, 7, 500) if weighted else None
+    table = Table(domain, [rng.integers(0, 3, 500), *columns, rng.integers(0, 9, 500)], weights)
+    cliques = [clique for k in range(4) for clique in combinations(domain.names, k)]
+    cliques = [cliques[i] for i in rng.permutation(len(cliques))] + [cliques[30], ("b1", "b2", "b3", "b4"), cliques[30]]
+    packed = counting._packed(domain, weights, cliques)
+    assert len(packed) == sum(math.comb(20, k) for k in range(4)) + 2
+    found = table.marginals(cliques)
+    monkeypatch.setattr(counting, "_BLOCK_BITS", 20)
+    assert not counting._packed(domain, weights, cliques)
+    for clique, own, other in zip(cliques, found, table.marginals(cliques), strict=True):
+        assert own.shape == domain.shape_of(clique)
+        np.testing.assert_array_equal(own, other)
+
+
+def test_large_totals_are_not_transformed() -> None:
+    """Sums of eight parities would not be exact."""
+    domain = Domain(IntegerRange(f"b{i}", 0, 1) for i in range(16))
+    total = 2**53 - 1
+    table = Table(domain, [[0, 1]] * 16, [1, total - 1])
+    triples = list(combinations(domain.names, 3))
+    assert not counting._packed(domain, table.weights, triples)
+    assert {tuple(table[[0, 1], [0, 1], [0, 1]].tolist()) for table in table.marginals(triples)} == {(1.0, total - 1.0)}
+    assert table.parities([("b0", "b1"), ("b0", "b1", "b2")]).tolist() == [total, 2 - total]

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.attribute import Attribute, IntegerRange
-from hedgerow.data.bits import count_all_parities, count_parities, filled_axes
+from hedgerow.data.bits import count_all_parities, count_parities
 from hedgerow.data.columns import ExtraColumns, select_columns
 from hedgerow.data.counting import CHEAP_CELLS, count_conjunctions, count_marginals
 from hedgerow.data.encoding import Codes, UnsupportedTypeError, encoder, smallest_unsigned
@@ -21,7 +21,7 @@ from hedgerow.data.weights import LARGEST_TOTAL, Weights
 from hedgerow.domain import Clique, Domain
 from hedgerow.domain_file import read_domain
 from hedgerow.errors import ColumnError, ConfigError, DomainError, UnreadableTableError
-from hedgerow.queries.query import Conjunction, Floats, Parity
+from hedgerow.queries.query import Conjunction, Floats, Parity, filled_axes
 
 if TYPE_CHECKING:
     import pandas as pd

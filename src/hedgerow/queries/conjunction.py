@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import final
+
+import numpy as np
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.family import Family
+from hedgerow.queries.family import Family, Ints
 from hedgerow.queries.query import Conjunction, Floats, Measurable, Tables
 
 
@@ -56,6 +59,12 @@ class Conjunctions(Family):
     def scopes(self) -> tuple[Clique, ...]:
         """Sets of attributes that the conditions name."""
         return tuple(dict.fromkeys(query.scope for query in self.queries))
+
+    @cached_property
+    def scope_of(self) -> Ints:
+        """The attributes that each condition names."""
+        place = {scope: index for index, scope in enumerate(self.scopes)}
+        return np.array([place[query.scope] for query in self.queries], dtype=np.int64)
 
     @property
     def spec(self) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.query import Floats, Measurable, Tables
+from hedgerow.queries.query import Floats, Measurable, Tables, filled_axes
 from hedgerow.queries.sensitivity import Neighbours, of_query
 
 Ints = NDArray[np.int64]
@@ -66,6 +66,20 @@ class Family(ABC):
         """Sets of attributes that the queries depend on, each once."""
 
     @property
+    def scope_of(self) -> Ints:
+        """For each candidate the position of its set of attributes in ``scopes``, shape ``(n_candidates,)``.
+
+        Here: all have the same, or each has its own.
+        """
+        each = self.n_candidates == len(self.scopes)
+        return np.arange(self.n_candidates) if each else np.zeros(self.n_candidates, dtype=np.int64)
+
+    @property
+    def scope_axes(self) -> Ints:
+        """``scopes`` as positions in the domain, shape ``(scopes, longest)``, filled up with -1."""
+        return filled_axes(map(self.domain.axes, self.scopes))
+
+    @property
     @abstractmethod
     def spec(self) -> str:
         """The short text of the family (see ``Workload.parse``)."""
@@ -105,6 +119,10 @@ class Family(ABC):
             Counts, shape ``(n_queries,)``.
         """
 
+    def wanted(self, tables: Tables) -> tuple[Clique, ...]:
+        """The marginal tables to ask for; none where ``answers`` asks for something else."""
+        return self.cliques(tables.cheap_cells)
+
     def answers(self, tables: Tables) -> Floats:
         """All answers, in the order of the family.
 
@@ -114,7 +132,7 @@ class Family(ABC):
         Returns:
             Counts, shape ``(n_queries,)``.
         """
-        cliques = self.cliques(tables.cheap_cells)
+        cliques = self.wanted(tables)
         return self.evaluate(cliques, tables.marginals(cliques))
 
     def _check_index(self, index: int) -> None:

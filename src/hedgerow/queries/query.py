@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Protocol, final, runtime_checkable
 
 import numpy as np
@@ -49,6 +50,41 @@ class Tables(Protocol):
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
         """Sums over the cells that satisfy each conjunction, shape ``(len(queries),)``, in counts."""
         ...
+
+
+@runtime_checkable
+class AnswersParities(Protocol):
+    """Tables that answer any number of parities in one go, without a table for each."""
+
+    def parities(self, scopes: Sequence[Clique] | NDArray[np.int64]) -> Floats:
+        """Sums over the records of the product of 1 - 2 code over the attributes of each set, in counts.
+
+        Args:
+            scopes: Sets of binary attributes by name; or shape ``(sets, longest)``, positions in the domain,
+                increasing, then -1 to fill up.
+
+        Returns:
+            Shape ``(sets,)``.
+        """
+        ...
+
+
+def filled_axes(sets: Iterable[Sequence[int]]) -> NDArray[np.int64]:
+    """Sets of attributes as one array, filled up with -1.
+
+    Args:
+        sets: Positions in a domain.
+
+    Example:
+        >>> filled_axes([(0,), (0, 2)])
+        array([[ 0, -1],
+               [ 0,  2]])
+    """
+    listed = list(sets)
+    lengths = np.fromiter(map(len, listed), dtype=np.int64, count=len(listed))
+    axes = np.full((len(listed), lengths.max(initial=0)), -1, dtype=np.int64)
+    axes[np.arange(axes.shape[1]) < lengths[:, None]] = list(chain.from_iterable(listed))
+    return axes
 
 
 class Measurable(ABC):

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,8 +20,10 @@ from hedgerow.queries.explicit import ExplicitMatrix
 from hedgerow.queries.family import Family, Ints
 from hedgerow.queries.marginal import Cells, Marginals, cliques_of_order
 from hedgerow.queries.parity import Parities, parity_scopes
-from hedgerow.queries.query import Conjunction, Floats, Measurable, Tables
+from hedgerow.queries.query import Conjunction, Floats, Measurable, Tables, filled_axes
 from hedgerow.queries.sensitivity import Neighbours
+
+Sets = TypeVar("Sets")
 
 
 @final
@@ -115,10 +117,29 @@ class Workload:
         """Weight of each candidate, shape ``(n_candidates,)``."""
         return np.repeat(np.array(self.weights), [family.n_candidates for family in self.families])
 
-    @property
+    @cached_property
     def scopes(self) -> tuple[Clique, ...]:
         """Sets of attributes that the queries depend on, each once."""
         return tuple(dict.fromkeys(scope for family in self.families for scope in family.scopes))
+
+    @cached_property
+    def scope_axes(self) -> Ints:
+        """``scopes`` as positions in the domain, shape ``(scopes, longest)``, filled up with -1."""
+        return (
+            self.families[0].scope_axes if len(self.families) == 1 else filled_axes(map(self.domain.axes, self.scopes))
+        )
+
+    @cached_property
+    def scope_of(self) -> Ints:
+        """For each candidate the position of its set of attributes in ``scopes``, shape ``(n_candidates,)``."""
+        if len(self.families) == 1:
+            return self.families[0].scope_of
+        place = {scope: index for index, scope in enumerate(self.scopes)}
+        parts = []
+        for family in self.families:
+            places = np.array([place[scope] for scope in family.scopes], dtype=np.int64)
+            parts.append(places[family.scope_of])
+        return np.concatenate(parts)
 
     def family_of(self, candidate: int) -> int:
         """Position of the family of a candidate.
@@ -156,7 +177,7 @@ class Workload:
         """
         if tables.domain != self.domain:
             raise QueryError("the workload and the tables are over different domains")
-        wanted = [family.cliques(tables.cheap_cells) for family in self.families]
+        wanted = [family.wanted(tables) for family in self.families]
         distinct = tuple(dict.fromkeys(clique for cliques in wanted for clique in cliques))
         found = dict(zip(distinct, tables.marginals(distinct), strict=True)) if distinct else {}
         parts = [
@@ -337,8 +358,8 @@ def _cliques(
     domain: Domain,
     order: int | None,
     cliques: Iterable[Iterable[str]] | None,
-    of_order: Callable[[Domain, int], tuple[Clique, ...]],
-) -> Iterable[Iterable[str]]:
+    of_order: Callable[[Domain, int], Sets],
+) -> Sets | Iterable[Iterable[str]]:
     if order is not None and cliques is None:
         return of_order(domain, order)
     if cliques is not None and order is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from typing import TypeVar, final
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import HedgerowError, QueryError
@@ -161,14 +161,16 @@ def _names(part: _Part, tokens: list[_Token], marks: str) -> list[list[str]]:
     return lists
 
 
+Sets = TypeVar("Sets")
+
 _Builder = Callable[[], Family]
 """Makes the family once its text is understood; what fails there concerns the family as a whole."""
 
 
-def _cliques(part: _Part, of_order: Callable[[Domain, int], tuple[Clique, ...]]) -> Callable[[], list[Clique]]:
+def _cliques(part: _Part, of_order: Callable[[Domain, int], Sets]) -> Callable[[], Sets | list[Clique]]:
     tokens = _tokens(part)
     if len(tokens) == 1 and tokens[0].kind == "word" and tokens[0].word.isdigit():
-        return lambda: list(of_order(part.domain, int(tokens[0].word)))
+        return lambda: of_order(part.domain, int(tokens[0].word))
     names = _names(part, tokens, "*,")
     return lambda: [tuple(clique) for clique in names]
 
