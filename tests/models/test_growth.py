@@ -15,6 +15,7 @@ from hedgerow.errors import DomainError
 from hedgerow.models import growth
 from hedgerow.models.growth import Growth, grown_cells, grown_tree
 from hedgerow.models.junction_tree import JunctionTree
+from hedgerow.queries.query import filled_axes
 from tests.models.strategies import domain_of
 
 
@@ -49,6 +50,7 @@ def test_equals_the_cells_of_the_trees(instance: tuple[Domain, list[Clique], lis
         for each, there in zip(candidates, inside, strict=True)
     ]
     assert grown_cells(domain, held, candidates).tolist() == expected
+    assert grown_cells(domain, held, filled_axes(map(domain.axes, candidates))).tolist() == expected
 
 
 @given(instances())

@@ -30,7 +30,7 @@ _EXACT = 1 << 23
 """Candidates times the square of the number of attributes up to which all are triangulated one by one."""
 
 
-def grown_cells(domain: Domain, held: Sequence[Clique], candidates: Sequence[Clique]) -> Floats:
+def grown_cells(domain: Domain, held: Sequence[Clique], candidates: Sequence[Clique] | Ints) -> Floats:
     """Cells of all cliques of the junction trees over some scopes and one candidate, for each candidate.
 
     Args:
@@ -117,24 +117,20 @@ class Growth:
         79800
     """
 
-    def __init__(self, domain: Domain, candidates: Sequence[Clique]) -> None:
+    def __init__(self, domain: Domain, candidates: Sequence[Clique] | Ints) -> None:
         """Note the candidates.
 
         Args:
             domain: The domain.
-            candidates: Their scopes, in any order each.
+            candidates: Their scopes, in any order each; or shape ``(candidates, longest)``, positions in the domain,
+                increasing, then -1 to fill up (``Workload.scope_axes``).
 
         Raises:
             DomainError: An attribute does not exist.
         """
         self._domain = domain
         self._sizes = np.array(domain.shape, dtype=np.float64)
-        position = {name: place for place, name in enumerate(domain.names)}
-        try:
-            self._scopes = _padded([sorted({position[name] for name in scope}) for scope in candidates])
-        except KeyError as unknown:
-            domain.index(unknown.args[0])
-            raise
+        self._scopes = _places(domain, candidates)
         self._named = np.unique(self._scopes[self._scopes >= 0])
 
     def cells(self, held: Sequence[Clique], trees: Sequence[JunctionTree] | None = None) -> Floats:
@@ -209,6 +205,17 @@ class Growth:
         growth: Floats = np.outer(self._sizes, self._sizes)
         pair_growth(forest.flat, forest.homes, forest.cliques, self._sizes, growth)
         return np.asarray(growth[scopes[:, 0], scopes[:, 1]])
+
+
+def _places(domain: Domain, candidates: Sequence[Clique] | Ints) -> Places:
+    if isinstance(candidates, np.ndarray):
+        return candidates.astype(np.int32)
+    position = {name: place for place, name in enumerate(domain.names)}
+    try:
+        return _padded([sorted({position[name] for name in scope}) for scope in candidates])
+    except KeyError as unknown:
+        domain.index(unknown.args[0])
+        raise
 
 
 def _padded(axes: Sequence[Sequence[int]]) -> Places:
