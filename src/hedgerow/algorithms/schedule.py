@@ -16,6 +16,7 @@ from hedgerow.models.steps import Step
 from hedgerow.privacy.additive_noise import AdditiveNoise, additive_noise
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.privacy.lattice import step_of
+from hedgerow.queries.family import Family
 from hedgerow.queries.measurement import NoiseKind
 from hedgerow.queries.query import Floats, Measurable
 from hedgerow.queries.sensitivity import Neighbours, of_marginal
@@ -190,8 +191,13 @@ def expected_noise(workload: Workload, budget: Budget, charge: float, kind: Nois
         >>> expected_noise(workload, PureDP(1.0), 0.1, None).round(3)
         array([19.967, 29.95 ])
     """
-    sensitivities = workload.sensitivities(budget.neighbours)
-    families = np.repeat(np.arange(len(workload.families)), [family.n_candidates for family in workload.families])
-    _, first, group = np.unique(np.stack([families, sensitivities]), axis=1, return_index=True, return_inverse=True)
-    each = [noise_of(workload.candidate(int(index)), budget, charge, kind).expected_abs for index in first]
-    return np.asarray(workload.lengths * np.array(each)[group.reshape(-1)], dtype=np.float64)
+    return np.concatenate([_family_noise(family, budget, charge, kind) for family in workload.families])
+
+
+def _family_noise(family: Family, budget: Budget, charge: float, kind: NoiseKind | None) -> Floats:
+    """Candidates of a family with equal sensitivities get equal noise; mostly all of them have the same."""
+    sensitivities = family.sensitivities(budget.neighbours)
+    same = bool((sensitivities == sensitivities[0]).all())
+    distinct, first = (sensitivities[:1], [0]) if same else np.unique(sensitivities, return_index=True)
+    each = np.array([noise_of(family.candidate(int(index)), budget, charge, kind).expected_abs for index in first])
+    return np.asarray(family.lengths * (each if same else each[np.searchsorted(distinct, sensitivities)]))
