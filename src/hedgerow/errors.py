@@ -166,23 +166,34 @@ class ModelTooLargeError(HedgerowError, MemoryError):
 
 
 class MarginalTooLargeError(HedgerowError, MemoryError):
-    """A marginal of the records would not fit into memory; nothing was allocated.
+    """Marginals of the records would not fit into memory; nothing was allocated.
 
     Attributes:
-        attributes: Names of the attributes of the marginal.
+        attributes: Names of the attributes of the (largest) marginal.
         cells: Its number of cells (exact).
-        required_bytes: Estimate of what counting it would need.
+        required_bytes: Estimate of what counting would need.
         available_bytes: What may be used.
+        n_marginals: How many were asked for together.
     """
 
-    def __init__(self, *, attributes: tuple[str, ...], cells: int, required_bytes: int, available_bytes: int) -> None:
+    def __init__(
+        self,
+        *,
+        attributes: tuple[str, ...],
+        cells: int,
+        required_bytes: int,
+        available_bytes: int,
+        n_marginals: int = 1,
+    ) -> None:
         """State the estimate and the ways out."""
         self.attributes = attributes
         self.cells = cells
         self.required_bytes = required_bytes
         self.available_bytes = available_bytes
+        self.n_marginals = n_marginals
+        others = "it" if n_marginals == 1 else f"{n_marginals:,} of at most that size"
         super().__init__(
-            f"the marginal of {' * '.join(attributes)} has {cells:,} cells; counting it needs about "
+            f"the marginal of {' * '.join(attributes)} has {cells:,} cells; counting {others} needs about "
             f"{required_bytes / 2**30:,.1f} GiB and {available_bytes / 2**30:,.1f} GiB may be used",
             remedy="ask for marginals of fewer attributes, or give these attributes fewer values or bins",
         )

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hedgerow.attribute import Binned, Categorical, IntegerRange
+from hedgerow.data import counting
 from hedgerow.data.table import Table, read_table
 from hedgerow.domain import Domain
 from hedgerow.errors import (
@@ -351,6 +352,15 @@ def test_a_marginal_beyond_memory() -> None:
     assert caught.value.attributes == ("a", "b", "c")
     assert "a * b * c" in str(caught.value)
     assert caught.value.remedy
+
+
+def test_marginals_that_are_together_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "available_bytes", lambda: 2**30)
+    domain = Domain(IntegerRange(name, 0, 999) for name in "abc")
+    table = Table(domain, [[0], [0], [0]])
+    with pytest.raises(MarginalTooLargeError, match="counting 300 of at most that size") as caught:
+        table.marginals([("a", "b"), ("a", "c"), ("b", "c")] * 100)
+    assert (caught.value.cells, caught.value.n_marginals) == (10**6, 300)
 
 
 @pytest.mark.parametrize(

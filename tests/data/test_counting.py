@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.attribute import IntegerRange
-from hedgerow.data import counting
+from hedgerow.data import blocks, counting, rows
 from hedgerow.data.covering import covering_blocks
 from hedgerow.data.table import Table
 from hedgerow.domain import Clique, Domain
@@ -92,19 +92,14 @@ def test_conjunctions_agree_with_a_plain_counter(table: Table, seed: int) -> Non
 @pytest.fixture
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """So small that a short table takes several blocks, passes, tiles and threads, and the compiled conjunctions."""
-    for name, value in {
-        "BLOCK_CELLS": 30,
-        "_SMALLEST_BLOCK": 1,
-        "_PASS_CELLS": 100,
-        "_TILE_ROWS": 7,
-        "_CHUNK_ROWS": 7,
-        "_NARROW_CELLS": 40,
-        "_ROWS_PER_THREAD": 10,
-        "CHEAP_CELLS": 10,
-        "_QUERIES_PER_PASS": 3,
+    for module, limits in {
+        blocks: {"BLOCK_CELLS": 30, "_SMALLEST_BLOCK": 1, "_NARROW_CELLS": 40, "PASS_CELLS": 100},
+        rows: {"_TILE_ROWS": 7, "_CHUNK_ROWS": 7, "_ROWS_PER_THREAD": 10, "PASS_CELLS": 100},
+        counting: {"CHEAP_CELLS": 10, "_QUERIES_PER_PASS": 3, "_CLIQUES_PER_PACKED": 10**6},
     }.items():
-        monkeypatch.setattr(counting, name, value)
-    monkeypatch.setattr(counting.os, "sched_getaffinity", lambda _: {0, 1, 2})
+        for name, value in limits.items():
+            monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(rows.os, "sched_getaffinity", lambda _: {0, 1, 2})
 
 
 @pytest.mark.usefixtures("small_limits")

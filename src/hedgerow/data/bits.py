@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
@@ -20,9 +20,16 @@ from numpy.typing import NDArray
 
 from hedgerow.data.encoding import Codes
 from hedgerow.queries.query import Floats
+from hedgerow.queries.walsh import hadamard
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
+
+LONGEST = 3
+"""Marginals of at most so many binary attributes are made from parities."""
+
+LARGEST_TRANSFORMED = 2**50
+"""Sums of eight parities of at most so many records are exact."""
 
 _ALIGNED = 16
 """Rows are padded to multiples of so many words, so that vectorised loops have no rest."""
@@ -122,19 +129,63 @@ def count_all_parities(columns: Sequence[Codes], weights: Ints | None, order: in
     return found
 
 
-def filled_axes(sets: Iterable[Sequence[int]]) -> Ints:
-    """Sets of attributes as one array, filled up with -1.
+def count_binary_marginals(columns: Sequence[Codes], weights: Ints | None, axes: Ints) -> list[Floats]:
+    """Exact marginals of few binary attributes each, from the parities of all their subsets.
+
+    Args:
+        columns: One array of codes per attribute; those that the sets use hold 0 and 1 only.
+        weights: How often each row counts, or None for once each; they sum to at most ``LARGEST_TRANSFORMED``.
+        axes: The sets, shape (sets, up to ``LONGEST``), as for ``count_parities``.
+
+    Returns:
+        One table per set, of shape (2,) * length, in counts; tables of one length share their memory.
 
     Example:
-        >>> filled_axes([(0,), (0, 2)])
-        array([[ 0, -1],
-               [ 0,  2]])
+        >>> columns = [np.array([0, 1, 1], dtype=np.uint8), np.array([1, 1, 0], dtype=np.uint8)]
+        >>> count_binary_marginals(columns, None, np.array([[0, 1]]))
+        [array([[0., 1.],
+               [1., 1.]])]
     """
-    listed = list(sets)
-    lengths = np.fromiter(map(len, listed), dtype=np.int64, count=len(listed))
-    axes = np.full((len(listed), lengths.max(initial=0)), -1, dtype=np.int64)
-    axes[np.arange(axes.shape[1]) < lengths[:, None]] = list(chain.from_iterable(listed))
-    return axes
+    lengths = np.count_nonzero(axes >= 0, axis=1)
+    rows = {length: np.flatnonzero(lengths == length) for length in np.unique(lengths).tolist()}
+    place = _Places(len(columns))
+    keys = {length: place.of_subsets(axes[own, :length]) for length, own in rows.items()}
+    wanted = np.unique(np.concatenate([own.reshape(-1) for own in keys.values()]))
+    parities = count_parities(columns, weights, place.sets(wanted))
+    found: list[Floats] = [np.empty(0)] * len(axes)
+    for length, own in rows.items():
+        tables = np.matmul(parities[np.searchsorted(wanted, keys[length])], hadamard(length)) / 2**length
+        for row, table in zip(own.tolist(), tables.reshape(-1, *(2,) * length), strict=True):
+            found[row] = table
+    return found
+
+
+@final
+@dataclass(frozen=True)
+class _Places:
+    """Sets of up to ``LONGEST`` attributes as numbers: short sets before long ones, each length in order.
+
+    A set of positions p, q, r is the number whose digits to the base n + 1 are p + 1, q + 1, r + 1.
+    """
+
+    n_attributes: int
+
+    def of_subsets(self, sets: Ints) -> Ints:
+        """For sets of one length, shape (sets, length), the numbers of all subsets, in the order of a transform."""
+        length = sets.shape[1]
+        numbers = np.zeros((len(sets), 2**length), dtype=np.int64)
+        for mask in range(1, 2**length):
+            for k in range(length):
+                if mask >> (length - 1 - k) & 1:
+                    numbers[:, mask] = numbers[:, mask] * (self.n_attributes + 1) + sets[:, k] + 1
+        return numbers
+
+    def sets(self, numbers: Ints) -> Ints:
+        """Sets by number, filled up with -1."""
+        digits = np.stack(np.unravel_index(numbers, (self.n_attributes + 1,) * LONGEST), axis=1).astype(np.int64) - 1
+        lengths = np.count_nonzero(digits >= 0, axis=1)
+        columns = (np.arange(LONGEST) + (LONGEST - lengths)[:, None]) % LONGEST
+        return np.take_along_axis(digits, columns, axis=1)
 
 
 def _all_sets(n: int, length: int) -> Iterator[Ints]:

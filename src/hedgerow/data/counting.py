@@ -1,88 +1,35 @@
 """Exact marginals and conjunctions of records, in a few compiled passes for all of them.
 
-The attributes of the wanted marginals are covered by blocks (``covering.py``), the blocks' histograms are counted tile
-by tile (``kernels.py``), and each histogram is summed down to its marginals.
+Marginals come from histograms over blocks of attributes (``blocks.py``), or, where there are many of few binary
+attributes, from packed bits (``bits.py``).
 """
 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, final
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hedgerow.data.covering import Block, covering_blocks
+from hedgerow.data.bits import LARGEST_TRANSFORMED, LONGEST, count_binary_marginals
+from hedgerow.data.blocks import count_blockwise
 from hedgerow.data.encoding import Codes
+from hedgerow.data.rows import PASS_CELLS, Ints, Records, over_rows, starts_of
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import MarginalTooLargeError
 from hedgerow.memory import available_bytes
-from hedgerow.queries.partial_sums import shared_marginals
-from hedgerow.queries.query import Conjunction, Floats
-
-Ints = NDArray[np.int64]
-
-BLOCK_CELLS = 1 << 14
-"""Cells of a block: 64 KiB of counters, next to a core's fastest cache.
-
-Increments cost 0.4 ns there, 0.9 ns for blocks of 2**16 and 1.2 ns for blocks of 2**18, which are hardly fewer.
-"""
+from hedgerow.queries.query import Conjunction, Floats, filled_axes
 
 CHEAP_CELLS = 1 << 20
 """A table of so many cells is still counted quickly."""
 
-_SMALLEST_BLOCK = 1 << 12
-"""Also for few records blocks may have so many cells."""
+_CLIQUES_PER_PACKED = 8
+"""Packing an attribute costs as much as a third of a block: it pays for many cliques."""
 
-_NARROW_CELLS = 1 << 16
-"""Positions in blocks of fewer cells fit into two bytes."""
+_UNCHECKED_BYTES = 1 << 28
+"""What is surely there."""
 
-_PASS_CELLS = 1 << 22
-"""Cells that are counted in one pass over the records; bounds the memory."""
-
-_CHUNK_ROWS = 1 << 16
-"""Records that go through all blocks together: 1 MB of codes if there are 15 attributes."""
-
-_TILE_ROWS = 1 << 13
-_ROWS_PER_THREAD = 1 << 16
 _QUERIES_PER_PASS = 1 << 10
-
-
-@final
-@dataclass(frozen=True)
-class _Records:
-    """Columns of codes, and how often each row counts (empty: once)."""
-
-    columns: Sequence[Codes]
-    weights: Ints
-
-    @property
-    def n_rows(self) -> int:
-        return len(self.columns[0])
-
-    def tiles(self, start: int, stop: int, axes: Sequence[int], dtype: type[np.signedinteger[Any]]) -> Iterator[Any]:
-        """Codes of some attributes as one matrix (attributes, rows), with the weights, tile by tile."""
-        matrix = np.empty((len(axes), _TILE_ROWS), dtype=dtype)
-        for low in range(start, stop, _TILE_ROWS):
-            high = min(stop, low + _TILE_ROWS)
-            for row, axis in enumerate(axes):
-                matrix[row, : high - low] = self.columns[axis][low:high]
-            yield matrix[:, : high - low], self.weights[low:high]
-
-    def chunks(self, start: int, stop: int, axes: Sequence[int]) -> Iterator[tuple[NDArray[Any], Ints]]:
-        """Codes of some attributes as one matrix (attributes, rows) of their type, with the weights, piece by piece."""
-        dtype = np.result_type(np.uint8, *[self.columns[axis] for axis in axes])
-        for low in range(start, stop, _CHUNK_ROWS):
-            high = min(stop, low + _CHUNK_ROWS)
-            codes = np.empty((len(axes), high - low), dtype=dtype)
-            for row, axis in enumerate(axes):
-                codes[row] = self.columns[axis][low:high]
-            yield codes, self.weights[low:high]
 
 
 def count_marginals(
@@ -110,18 +57,28 @@ def count_marginals(
         [array([[0., 0., 1.],
                [2., 0., 0.]])]
     """
-    records = _Records(columns, np.empty(0, dtype=np.int64) if weights is None else weights)
-    # Few records: the sums over cells cost more than the passes over the records, so the blocks are smaller.
-    largest = min(BLOCK_CELLS, max(_SMALLEST_BLOCK, records.n_rows))
-    blocks = covering_blocks(domain, cliques, largest)
-    _check_memory(domain, cliques, blocks)
+    axes_of = [domain.axes(clique) for clique in cliques]
+    _check_memory(domain, axes_of)
     found: list[Floats] = [np.empty(0)] * len(cliques)
-    for part in _passes(blocks):
-        for block, histogram in zip(part, _histograms(domain, records, part), strict=True):
-            wanted = [cliques[i] for i in block.cliques]
-            for i, marginal in zip(block.cliques, _summed(domain, block, histogram, wanted), strict=True):
-                found[i] = marginal
+    packed = _packed(domain, weights, axes_of)
+    if packed:
+        axes = filled_axes(axes_of[i] for i in packed)
+        for i, table in zip(packed, count_binary_marginals(columns, weights, axes), strict=True):
+            found[i] = table
+    rest = sorted(set(range(len(cliques))) - set(packed))
+    for i, table in zip(rest, count_blockwise(domain, columns, weights, [cliques[i] for i in rest]), strict=True):
+        found[i] = table
     return found
+
+
+def _packed(domain: Domain, weights: Ints | None, axes_of: Sequence[tuple[int, ...]]) -> list[int]:
+    """Which cliques are counted from packed bits: those of few binary attributes, where there are many of them."""
+    binary = {axis for axis, size in enumerate(domain.shape) if size == 2}
+    if not binary or (weights is not None and weights.sum() > LARGEST_TRANSFORMED):
+        return []
+    small = [i for i, axes in enumerate(axes_of) if len(axes) <= LONGEST and binary.issuperset(axes)]
+    used = len({axis for i in small for axis in axes_of[i]})
+    return small if len(small) >= _CLIQUES_PER_PACKED * used else []
 
 
 def count_conjunctions(
@@ -151,99 +108,42 @@ def count_conjunctions(
     by_scope: dict[Clique, list[int]] = {}
     for i, query in enumerate(queries):
         by_scope.setdefault(query.scope, []).append(i)
-    small = [scope for scope in by_scope if _size(domain, scope) <= CHEAP_CELLS]
+    small = [scope for scope in by_scope if math.prod(domain.shape_of(scope)) <= CHEAP_CELLS]
     for scope, table in zip(small, count_marginals(domain, columns, weights, small), strict=True):
         for i in by_scope.pop(scope):
             answers[i] = queries[i].of_table(table)[0]
     rest = [i for group in by_scope.values() for i in group]
-    records = _Records(columns, np.empty(0, dtype=np.int64) if weights is None else weights)
+    records = Records.of(columns, weights)
     for first in range(0, len(rest), _QUERIES_PER_PASS):
         part = rest[first : first + _QUERIES_PER_PASS]
         answers[part] = _conditions(domain, records, [queries[i] for i in part])
     return answers
 
 
-def _check_memory(domain: Domain, cliques: Sequence[Clique], blocks: Sequence[Block]) -> None:
-    results = 8 * sum(_size(domain, clique) for clique in cliques)
-    largest = max(blocks, key=lambda block: block.cells, default=None)
-    if largest is None:
-        return
-    required = results + 8 * 3 * max(largest.cells, _PASS_CELLS)
-    if largest.cells > _PASS_CELLS and required > available_bytes():
+def _check_memory(domain: Domain, axes_of: Sequence[tuple[int, ...]]) -> None:
+    shape = domain.shape
+    sizes = [math.prod([shape[axis] for axis in axes]) for axes in axes_of]
+    largest = max(sizes, default=0)
+    required = 8 * (sum(sizes) + 3 * max(largest, PASS_CELLS))
+    if required > _UNCHECKED_BYTES and required > available_bytes():
         raise MarginalTooLargeError(
-            attributes=tuple(domain.names[axis] for axis in largest.axes),
-            cells=largest.cells,
+            attributes=tuple(domain.names[axis] for axis in axes_of[sizes.index(largest)]),
+            cells=largest,
             required_bytes=required,
             available_bytes=available_bytes(),
+            n_marginals=len(axes_of),
         )
 
 
-def _passes(blocks: Sequence[Block]) -> Iterator[list[Block]]:
-    """Cut the blocks into runs of bounded size, and of narrow or of wide blocks."""
-    part: list[Block] = []
-    for block in blocks:
-        wide = block.cells >= _NARROW_CELLS
-        cells = sum(one.cells for one in part) + block.cells
-        if part and (cells > _PASS_CELLS or wide != (part[-1].cells >= _NARROW_CELLS)):
-            yield part
-            part = []
-        part.append(block)
-    if part:
-        yield part
-
-
-def _histograms(domain: Domain, records: _Records, blocks: Sequence[Block]) -> list[NDArray[Any]]:
-    """The flat histogram of each block."""
-    from hedgerow.data.kernels import count_blocks
-
-    axes = sorted({axis for block in blocks for axis in block.axes})
-    place = {axis: row for row, axis in enumerate(axes)}
-    narrow = blocks[0].cells < _NARROW_CELLS
-    members = np.array([place[axis] for block in blocks for axis in block.axes], dtype=np.int64)
-    strides = np.array(
-        [stride for block in blocks for stride in _strides(domain, block)], dtype=np.uint16 if narrow else np.int64
-    )
-    starts = _starts([len(block.axes) for block in blocks])
-    offsets = _starts([block.cells for block in blocks])
-    counter = np.int32 if not len(records.weights) and records.n_rows < 2**31 else np.int64
-
-    def count(start: int, stop: int) -> NDArray[Any]:
-        out = np.zeros(offsets[-1], dtype=counter)
-        for codes, weights in records.chunks(start, stop, axes):
-            count_blocks(codes, weights, starts, members, strides, offsets, out)
-        return out
-
-    total = _over_threads(count, records.n_rows, int(offsets[-1]))
-    return [total[low:high] for low, high in pairwise(offsets)]
-
-
-def _summed(domain: Domain, block: Block, histogram: NDArray[Any], cliques: Sequence[Clique]) -> Iterable[Floats]:
-    """The marginals of a block; a plan of partial sums is worth its time for large ones only."""
-    names = tuple(domain.names[axis] for axis in block.axes)
-    if block.cells <= BLOCK_CELLS and block.axes:
-        return [_marginal(domain, names, histogram, clique) for clique in cliques]
-    return shared_marginals(histogram.astype(np.float64).reshape(domain.shape_of(names)), names, cliques)
-
-
-def _marginal(domain: Domain, names: Clique, histogram: NDArray[Any], clique: Clique) -> Floats:
-    from hedgerow.data.kernels import add_marginal
-
-    table = np.zeros(domain.shape_of(clique))
-    stride = dict(zip(clique, [step // table.itemsize for step in table.strides], strict=True))
-    strides = np.array([stride.get(name, 0) for name in names], dtype=np.int64)
-    add_marginal(histogram, np.array(domain.shape_of(names), dtype=np.int64), strides, table.reshape(-1))
-    return table
-
-
-def _conditions(domain: Domain, records: _Records, queries: Sequence[Conjunction]) -> Ints:
+def _conditions(domain: Domain, records: Records, queries: Sequence[Conjunction]) -> Ints:
     """One compiled pass: for each attribute of a query, a table that says which codes count."""
     from hedgerow.data.kernels import count_conditions
 
     axes = sorted({axis for query in queries for axis in domain.axes(query.scope)})
     place = {axis: row for row, axis in enumerate(axes)}
     members = np.array([place[axis] for query in queries for axis in domain.axes(query.scope)], dtype=np.int64)
-    starts = _starts([len(query.scope) for query in queries])
-    tables = _starts([size for query in queries for size in domain.shape_of(query.scope)])
+    starts = starts_of([len(query.scope) for query in queries])
+    tables = starts_of([size for query in queries for size in domain.shape_of(query.scope)])
     allowed = np.zeros(tables[-1], dtype=np.uint8)
     chosen = [codes for query in queries for codes in query.codes]
     for table, codes in zip(tables[:-1], chosen, strict=True):
@@ -255,32 +155,4 @@ def _conditions(domain: Domain, records: _Records, queries: Sequence[Conjunction
             count_conditions(tile, weights, starts, members, tables[:-1], allowed, out)
         return out
 
-    return _over_threads(count, records.n_rows, len(queries))
-
-
-def _size(domain: Domain, clique: Clique) -> int:
-    return math.prod(domain.shape_of(clique))
-
-
-def _strides(domain: Domain, block: Block) -> list[int]:
-    strides = [1]
-    for axis in reversed(block.axes[1:]):
-        strides.append(strides[-1] * domain.shape[axis])
-    return strides[::-1] if block.axes else []
-
-
-def _starts(lengths: Sequence[int]) -> Ints:
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
-
-
-def _over_threads(count: Callable[[int, int], NDArray[Any]], n_rows: int, n_cells: int) -> NDArray[Any]:
-    """Cut the rows among the cores and add up; a table of more cells than one pass has is counted once only."""
-    threads = min(len(os.sched_getaffinity(0)), n_rows // _ROWS_PER_THREAD)
-    if threads < 2 or n_cells > _PASS_CELLS:
-        return count(0, n_rows)
-    cuts = [n_rows * i // threads for i in range(threads + 1)]
-    with ThreadPoolExecutor(threads) as pool:
-        parts = list(pool.map(count, cuts[:-1], cuts[1:]))
-    for part in parts[1:]:
-        parts[0] += part
-    return parts[0]
+    return over_rows(count, records.n_rows, len(queries))

@@ -1,0 +1,127 @@
+"""Marginals of any attributes by histograms over blocks of them.
+
+The attributes of the wanted marginals are covered by blocks (``covering.py``), the blocks' histograms are counted chunk
+by chunk (``kernels.py``), and each histogram is summed down to its marginals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.data.covering import Block, covering_blocks
+from hedgerow.data.encoding import Codes
+from hedgerow.data.rows import PASS_CELLS, Ints, Records, over_rows, starts_of
+from hedgerow.domain import Clique, Domain
+from hedgerow.queries.partial_sums import shared_marginals
+from hedgerow.queries.query import Floats
+
+BLOCK_CELLS = 1 << 14
+"""Cells of a block: 64 KiB of counters, next to a core's fastest cache.
+
+Increments cost 0.4 ns there, 0.9 ns for blocks of 2**16 and 1.2 ns for blocks of 2**18, which are hardly fewer.
+"""
+
+_SMALLEST_BLOCK = 1 << 12
+"""Also for few records blocks may have so many cells."""
+
+_NARROW_CELLS = 1 << 16
+"""Positions in blocks of fewer cells fit into two bytes."""
+
+
+def count_blockwise(
+    domain: Domain, columns: Sequence[Codes], weights: Ints | None, cliques: Sequence[Clique]
+) -> list[Floats]:
+    """Exact marginals of any attributes, as ``counting.count_marginals`` gives them.
+
+    A record costs about half a nanosecond a block: 455 three-way marginals of 15 attributes take about 100 blocks.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)])
+        >>> columns = [np.array([0, 1, 1], dtype=np.uint8), np.array([2, 0, 0], dtype=np.uint8)]
+        >>> count_blockwise(domain, columns, None, [("a",), ("b",)])
+        [array([1., 2.]), array([2., 0., 1.])]
+    """
+    records = Records.of(columns, weights)
+    # Few records: the sums over cells cost more than the passes over the records, so the blocks are smaller.
+    largest = min(BLOCK_CELLS, max(_SMALLEST_BLOCK, records.n_rows))
+    blocks = covering_blocks(domain, cliques, largest)
+    found: list[Floats] = [np.empty(0)] * len(cliques)
+    for part in _passes(blocks):
+        for block, histogram in zip(part, _histograms(domain, records, part), strict=True):
+            wanted = [cliques[i] for i in block.cliques]
+            for i, marginal in zip(block.cliques, _summed(domain, block, histogram, wanted), strict=True):
+                found[i] = marginal
+    return found
+
+
+def _passes(blocks: Sequence[Block]) -> Iterator[list[Block]]:
+    """Cut the blocks into runs of bounded size, and of narrow or of wide blocks."""
+    part: list[Block] = []
+    for block in blocks:
+        wide = block.cells >= _NARROW_CELLS
+        cells = sum(one.cells for one in part) + block.cells
+        if part and (cells > PASS_CELLS or wide != (part[-1].cells >= _NARROW_CELLS)):
+            yield part
+            part = []
+        part.append(block)
+    if part:
+        yield part
+
+
+def _histograms(domain: Domain, records: Records, blocks: Sequence[Block]) -> list[NDArray[Any]]:
+    """The flat histogram of each block."""
+    from hedgerow.data.kernels import count_blocks
+
+    axes = sorted({axis for block in blocks for axis in block.axes})
+    place = {axis: row for row, axis in enumerate(axes)}
+    narrow = blocks[0].cells < _NARROW_CELLS
+    members = np.array([place[axis] for block in blocks for axis in block.axes], dtype=np.int64)
+    strides = np.array(
+        [stride for block in blocks for stride in _strides(domain, block)], dtype=np.uint16 if narrow else np.int64
+    )
+    starts = starts_of([len(block.axes) for block in blocks])
+    offsets = starts_of([block.cells for block in blocks])
+    counter = np.int32 if not len(records.weights) and records.n_rows < 2**31 else np.int64
+
+    def count(start: int, stop: int) -> NDArray[Any]:
+        out = np.zeros(offsets[-1], dtype=counter)
+        for codes, weights in records.chunks(start, stop, axes):
+            count_blocks(codes, weights, starts, members, strides, offsets, out)
+        return out
+
+    total = over_rows(count, records.n_rows, int(offsets[-1]))
+    return [total[low:high] for low, high in pairwise(offsets)]
+
+
+def _summed(domain: Domain, block: Block, histogram: NDArray[Any], cliques: Sequence[Clique]) -> Iterable[Floats]:
+    """The marginals of a block; a plan of partial sums is worth its time for large ones only."""
+    names = tuple(domain.names[axis] for axis in block.axes)
+    if block.cells <= BLOCK_CELLS and block.axes:
+        return [_marginal(domain, names, histogram, clique) for clique in cliques]
+    return shared_marginals(histogram.astype(np.float64).reshape(domain.shape_of(names)), names, cliques)
+
+
+def _marginal(domain: Domain, names: Clique, histogram: NDArray[Any], clique: Clique) -> Floats:
+    from hedgerow.data.kernels import add_marginal
+
+    table = np.zeros(domain.shape_of(clique))
+    runs = [(kept, domain.shape_of(tuple(run))) for kept, run in groupby(names, set(clique).__contains__)]
+    shape = np.array([math.prod(sizes) for _, sizes in runs], dtype=np.int64)
+    kept = np.array([kept for kept, _ in runs])
+    steps = np.where(kept, shape, 1)[::-1].cumprod()[::-1] // np.where(kept, shape, 1)
+    add_marginal(histogram, shape, np.where(kept, steps, 0), table.reshape(-1))
+    return table
+
+
+def _strides(domain: Domain, block: Block) -> list[int]:
+    strides = [1]
+    for axis in reversed(block.axes[1:]):
+        strides.append(strides[-1] * domain.shape[axis])
+    return strides[::-1] if block.axes else []
