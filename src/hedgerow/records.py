@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 CHUNK_ROWS = 1 << 17
 """Records that are turned into values at a time, unless they have many attributes; part of what a seed means."""
 _CHUNK_CODES = 1 << 21
-_GROUP_CHUNKS = 8
+_GROUP_CHUNKS = 4
 """Chunks in one row group of a Parquet file: larger ones make smaller files, and take more memory."""
 
 Decode = Callable[[Attribute, Ints, np.random.Generator], "pa.Array[Any]"]
@@ -165,7 +166,7 @@ def batch_rows(domain: Domain) -> int:
     Example:
         >>> from hedgerow.attribute import IntegerRange
         >>> batch_rows(Domain([IntegerRange("age", 17, 90)]))
-        1048576
+        524288
     """
     return _GROUP_CHUNKS * chunk_rows(domain)
 
@@ -197,15 +198,15 @@ def write_batches(
         ['age', '17', '18']
     """
     writer = writer_for(path)
-    with replacing(path) as beside:
+    with replacing(path) as beside, closing(writer(batches, domain, beside)) as pieces:
         done = 0
-        for rows in writer(batches, domain, beside):
+        for rows in pieces:
             done += rows
             if progress is not None:
                 progress(done)
 
 
-def writer_for(path: str | os.PathLike[str]) -> Callable[[Iterable[Records], Domain, Path], Iterator[int]]:
+def writer_for(path: str | os.PathLike[str]) -> Callable[[Iterable[Records], Domain, Path], Generator[int, None, None]]:
     """What writes a file of this ending and tells of each piece how many records it has.
 
     Ask before long work, so that a wrong ending shows at once.
@@ -229,7 +230,7 @@ def writer_for(path: str | os.PathLike[str]) -> Callable[[Iterable[Records], Dom
     return writers[ending]
 
 
-def _write_csv(batches: Iterable[Records], domain: Domain, path: Path) -> Iterator[int]:
+def _write_csv(batches: Iterable[Records], domain: Domain, path: Path) -> Generator[int, None, None]:
     # Arrow quotes every text or none; texts are public labels, so it is known whether any needs quotes.
     header = io.StringIO(newline="")
     csv.writer(header, lineterminator="\n").writerow(domain.names)
@@ -242,7 +243,7 @@ def _write_csv(batches: Iterable[Records], domain: Domain, path: Path) -> Iterat
                 yield chunk.num_rows
 
 
-def _write_parquet(batches: Iterable[Records], domain: Domain, path: Path) -> Iterator[int]:
+def _write_parquet(batches: Iterable[Records], domain: Domain, path: Path) -> Generator[int, None, None]:
     text = pa.dictionary(pa.int32(), pa.string())
     schema = pa.schema(
         [field.with_type(text) if field.type == pa.string() else field for field in arrow_schema(domain)]
@@ -251,10 +252,16 @@ def _write_parquet(batches: Iterable[Records], domain: Domain, path: Path) -> It
     with pa.parquet.ParquetWriter(path, schema, store_schema=False) as writer:
         for batch in batches:
             chunks = batch.encoded()
-            while group := list(islice(chunks, _GROUP_CHUNKS)):
-                table = pa.Table.from_batches(group)
-                writer.write_table(table, row_group_size=table.num_rows)
-                yield table.num_rows
+            while rows := _write_group(writer, list(islice(chunks, _GROUP_CHUNKS))):
+                yield rows
+
+
+def _write_group(writer: pyarrow.parquet.ParquetWriter, chunks: list[pa.RecordBatch]) -> int:
+    if not chunks:
+        return 0
+    table = pa.Table.from_batches(chunks)
+    writer.write_table(table, row_group_size=table.num_rows)
+    return table.num_rows
 
 
 def _quoting(domain: Domain) -> Literal["needed", "none"]:

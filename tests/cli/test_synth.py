@@ -185,7 +185,7 @@ def test_a_failure_during_the_run_says_what_was_spent(place: Place, monkeypatch:
     assert place.names() == ["people.csv", "people.yaml"]
 
 
-@pytest.mark.parametrize("step", ["hedgerow.records.Records.write", "hedgerow.report.write_report"])
+@pytest.mark.parametrize("step", ["hedgerow.records.write_batches", "hedgerow.report.write_report"])
 def test_a_failure_after_the_run_keeps_the_release(place: Place, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ReleaseError("the disk is full")

@@ -1,4 +1,4 @@
-"""Progress bars: for the rounds of a run, and for the runs of a comparison."""
+"""Progress bars: for the rounds of a run, the runs of a comparison, and records on their way into a file."""
 
 from __future__ import annotations
 
@@ -53,10 +53,23 @@ def showing_runs(output: Output) -> Iterator[RunsCallback | None]:
 
 
 @contextmanager
-def _drawing(output: Output, counted: str, *columns: ProgressColumn, **fields: Any) -> Iterator[Callable[..., None]]:
+def showing_records(output: Output) -> Iterator[Callable[[int, int], None] | None]:
+    """Give a callback that draws how many records are written of how many, or None where nobody looks."""
+    with _drawing(output, "record", TimeRemainingColumn(), note="drawing records") as update:
+
+        def advance(done: int, wanted: int) -> None:
+            update(completed=done, total=wanted)
+
+        yield advance if output.shows_progress else None
+
+
+@contextmanager
+def _drawing(
+    output: Output, counted: str, *columns: ProgressColumn, note: str = "running", **fields: Any
+) -> Iterator[Callable[..., None]]:
     """A bar, and what changes it; only a note where nobody looks."""
     if not output.shows_progress:
-        output.note("running")
+        output.note(note)
         yield lambda **_: None
         return
     first = (SpinnerColumn(), TextColumn(counted), MofNCompleteColumn(), BarColumn(bar_width=None))

@@ -13,6 +13,7 @@ import typer
 
 from hedgerow.cli.options import OUTPUT, AsJson, Force, Quiet, prepare
 from hedgerow.cli.outputs import check_outputs, check_records_ending, check_report_ending
+from hedgerow.cli.progress import showing_records
 from hedgerow.errors import DomainError, QueryError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def sample(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw synthetic records from a release. Costs no budget, however many are drawn.
+    """Draw synthetic records from a release. Costs no budget, however many are drawn; memory does not grow with them.
 
     Examples:
       hedgerow sample people.release -o synthetic.csv
@@ -58,11 +59,10 @@ def sample(
     check_records_ending("--output", output)
     check_outputs({"--output": output}, inputs=[release], force=force)
     loaded = _load(release)
-    with shown.busy("drawing records"):
-        records = loaded.sample(n, seed, method.value)
-        records.write(output)
-    shown.say(f"{len(records):,} synthetic records in {output}")
-    shown.result({"n_records": len(records), "file": str(output)})
+    with showing_records(shown) as progress:
+        drawn = loaded.write_records(output, n, seed=seed, method=method.value, progress=progress)
+    shown.say(f"{drawn:,} synthetic records in {output}")
+    shown.result({"n_records": drawn, "file": str(output)})
 
 
 def answer(

@@ -40,7 +40,7 @@ from hedgerow.cli.options import (
     workload_of,
 )
 from hedgerow.cli.outputs import check_outputs, check_records_ending, check_report_ending
-from hedgerow.cli.progress import showing_progress
+from hedgerow.cli.progress import showing_progress, showing_records
 from hedgerow.cli.spending import accounted
 from hedgerow.errors import HedgerowError
 from hedgerow.queries.sensitivity import Neighbours
@@ -206,15 +206,14 @@ def _exact_errors(table: Table, release: Release) -> ExactErrors:
 
 
 def _write(output: Output, files: _Files, release: Release, records: int | None, exact: ExactErrors | None) -> None:
-    with output.busy("drawing records"):
-        drawn = release.sample(records)
-        drawn.write(files.records)
+    with showing_records(output) as progress:
+        drawn = release.write_records(files.records, records, progress=progress)
     if files.report is not None:
         from hedgerow.report import write_report
 
         with output.busy("writing the report"):
             write_report(release, files.report, exact=exact)
-    _tell(output, files, release, len(drawn), exact)
+    _tell(output, files, release, drawn, exact)
 
 
 def _tell(output: Output, files: _Files, release: Release, n_records: int, exact: ExactErrors | None) -> None:

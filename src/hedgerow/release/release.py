@@ -125,8 +125,8 @@ class Release:
 
         Args:
             n: How many; the rounded (noisy) number of records by default.
-            batch: Records in a batch, at least 1; the last may be smaller. By default about a million, fewer where
-                there are many attributes.
+            batch: Records in a batch, at least 1; the last may be smaller. By default half a million, fewer where there
+                are many attributes.
             seed: As for ``sample``.
             method: As for ``sample``.
 
