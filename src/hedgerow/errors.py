@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hedgerow.quantities import human, human_bytes
+
 
 class HedgerowError(Exception):
     """Root of the tree.
@@ -159,8 +161,8 @@ class ModelTooLargeError(HedgerowError, MemoryError):
             "no cells"
         )
         super().__init__(
-            f"{held} {cells:,} cells; a hypothesis over all of them needs about "
-            f"{required_bytes / 2**30:,.1f} GiB and {available_bytes / 2**30:,.1f} GiB may be used",
+            f"{held} {human(cells)} cells; a hypothesis over all of them needs about "
+            f"{human_bytes(required_bytes)} and {human_bytes(available_bytes)} may be used",
             remedy=ways,
         )
 
@@ -193,8 +195,8 @@ class MarginalTooLargeError(HedgerowError, MemoryError):
         self.n_marginals = n_marginals
         others = "it" if n_marginals == 1 else f"{n_marginals:,} of at most that size"
         super().__init__(
-            f"the marginal of {' * '.join(attributes)} has {cells:,} cells; counting {others} needs about "
-            f"{required_bytes / 2**30:,.1f} GiB and {available_bytes / 2**30:,.1f} GiB may be used",
+            f"the marginal of {' * '.join(attributes)} has {human(cells)} cells; counting {others} needs about "
+            f"{human_bytes(required_bytes)} and {human_bytes(available_bytes)} may be used",
             remedy="ask for marginals of fewer attributes, or give these attributes fewer values or bins",
         )
 

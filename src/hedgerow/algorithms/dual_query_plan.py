@@ -16,10 +16,11 @@ from hedgerow.algorithms.dual_query_accounting import (
 )
 from hedgerow.algorithms.dual_query_parameters import Game, Parameters, predicted_error, smallest_alpha
 from hedgerow.algorithms.dual_query_session import beta_of, choose, outside_error, stated_delta
-from hedgerow.algorithms.outline import Outline, charges_line, human, memory_line
+from hedgerow.algorithms.outline import Outline, charges_line, memory_line
 from hedgerow.models.memory import usable_bytes
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.subsampling import Subsampled
+from hedgerow.quantities import human
 from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from itertools import chain, combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.algorithms.outline import human
 from hedgerow.algorithms.record_answers import RecordAnswers
+from hedgerow.quantities import human
 from hedgerow.queries.query import Floats
 from hedgerow.queries.workload import Workload
 

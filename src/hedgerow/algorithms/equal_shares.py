@@ -18,6 +18,7 @@ from hedgerow.models.histogram import Histogram
 from hedgerow.models.memory import required_bytes, usable_bytes
 from hedgerow.models.refit import refit
 from hedgerow.privacy.budget import Budget
+from hedgerow.quantities import human
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Measurable
 from hedgerow.queries.workload import Workload
@@ -105,7 +106,7 @@ def plan_equal_shares(
     needed, available = required_bytes(workload.domain, COPIES), usable_bytes()
     shares = {"number of records": charges.total, "measurements": charges.rounds, "error estimate": charges.error}
     text = (
-        memory_line(needed, available, f"{workload.domain.size:,} cells"),
+        memory_line(needed, available, f"{human(workload.domain.size)} cells"),
         ("rounds", f"{measured.n_candidates:,} measurements, each {each:.4g} {budget.unit}"),
         charges_line(budget.limit, budget.unit, shares),
         ("noise", f"about {loudest.expected_abs:,.1f} counts on each of {values:,} measured values"),

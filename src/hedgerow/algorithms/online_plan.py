@@ -17,6 +17,7 @@ from hedgerow.models.memory import required_bytes, usable_bytes
 from hedgerow.privacy.additive_noise import AdditiveNoise
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.scores import grid_sensitivity
+from hedgerow.quantities import human
 from hedgerow.queries.query import Conjunction, Explicit, LinearQuery
 from hedgerow.queries.sensitivity import of_query
 from hedgerow.release.answer import FIRST_SHARE, TOTAL_SHARE
@@ -90,7 +91,7 @@ def make_plan(config: OnlinePMW, domain: Domain, budget: Budget, total: float, *
         "limit": budget.limit,
         "cells": domain.size,
     }
-    text = (memory_line(needed, available, f"{domain.size:,} cells"), *_told(rules, budget, total, facts))
+    text = (memory_line(needed, available, f"{human(domain.size)} cells"), *_told(rules, budget, total, facts))
     return Outline(text, facts, needed, available)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, final
 
+from hedgerow.quantities import human_bytes
+
 
 class Outlined(Protocol):
     """A plan: what a run would need, spend and promise, from public quantities alone."""
@@ -66,16 +68,6 @@ class Outline:
         return {**self.facts, **needs}
 
 
-def human(number: int) -> str:
-    """A number for people, who do not read sixty digits.
-
-    Example:
-        >>> human(1_234_567), human(3 * 10**59)
-        ('1,234,567', 'about 10^59')
-    """
-    return f"{number:,}" if number < 10**12 else f"about 10^{len(str(number)) - 1}"
-
-
 def memory_line(required_bytes: int, available_bytes: int, what: str) -> tuple[str, str]:
     """What a plan says about memory.
 
@@ -89,15 +81,7 @@ def memory_line(required_bytes: int, available_bytes: int, what: str) -> tuple[s
         ('memory', '2.0 MiB for 131,072 cells; fits into 1,024 MiB')
     """
     fits = "fits" if required_bytes <= available_bytes else "DOES NOT FIT"
-    return "memory", f"{_size(required_bytes)} for {what}; {fits} into {available_bytes / 2**20:,.0f} MiB"
-
-
-def _size(amount: int) -> str:
-    """A number of bytes in a unit that leaves at most four digits before the point."""
-    for power, unit in ((20, "MiB"), (30, "GiB"), (40, "TiB")):
-        if amount < 10_000 * 2**power:
-            return f"{amount / 2**power:,.1f} {unit}"
-    return "more than 10,000 TiB"
+    return "memory", f"{human_bytes(required_bytes)} for {what}; {fits} into {available_bytes / 2**20:,.0f} MiB"
 
 
 def charges_line(limit: float, unit: str, shares: Mapping[str, float]) -> tuple[str, str]:

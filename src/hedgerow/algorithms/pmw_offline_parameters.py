@@ -15,6 +15,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.models.steps import Step
 from hedgerow.privacy.budget import ApproxDP, Budget, Regime
 from hedgerow.privacy.charging import bounded_range_rho, check_amount, pure_rho
+from hedgerow.quantities import human
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.pmw_offline import OfflinePMW
@@ -92,7 +93,7 @@ def alpha_of(rounds: int, cells: int, step: Step) -> float:
     factor = (4.0 if step == "source" else 0.5) * math.log(cells)
     if rounds <= factor:
         raise ConfigError(
-            f"{rounds} rounds are too few for {cells:,} cells: alpha would be {math.sqrt(factor / rounds):.3g}",
+            f"{rounds} rounds are too few for {human(cells)} cells: alpha would be {math.sqrt(factor / rounds):.3g}",
             remedy=f"ask for at least {math.floor(factor) + 1} rounds",
         )
     return math.sqrt(factor / rounds)

@@ -11,6 +11,7 @@ from hedgerow.algorithms.schedule import Charges
 from hedgerow.domain import Domain
 from hedgerow.models.memory import required_bytes, usable_bytes
 from hedgerow.privacy.budget import Budget
+from hedgerow.quantities import human
 
 
 def make_plan(setting: Setting, charges: Charges, budget: Budget, domain: Domain, copies: int) -> Outline:
@@ -35,7 +36,7 @@ def make_plan(setting: Setting, charges: Charges, budget: Budget, domain: Domain
         "limit": budget.limit,
         "cells": domain.size,
     }
-    text = (memory_line(required, available, f"{domain.size:,} cells"), *_told(setting, charges, budget))
+    text = (memory_line(required, available, f"{human(domain.size)} cells"), *_told(setting, charges, budget))
     return Outline(text, facts, required, available)
 
 

@@ -38,7 +38,7 @@ from hedgerow.algorithms.enumeration import (
     number_of,
     size_for,
 )
-from hedgerow.algorithms.outline import Outline, human
+from hedgerow.algorithms.outline import Outline
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.schedule import Charges
 from hedgerow.algorithms.small_db_bound import choice_scale, make_plan, records
@@ -46,6 +46,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.models.empirical import Empirical
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.privacy.lattice import LARGEST_MASS
+from hedgerow.quantities import human
 from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:

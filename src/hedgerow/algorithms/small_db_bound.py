@@ -12,6 +12,7 @@ from hedgerow.models.memory import usable_bytes
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.databases import database_sensitivity
 from hedgerow.privacy.selection import ExponentialMechanism
+from hedgerow.quantities import human
 from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def make_plan(
     width = max(high - low for low, high in (family.bounds for family in workload.families))
     kept, nothing = records(size), says_nothing(bound, width * total)
     text = (
-        memory_line(needed, available, f"{number:,} databases of {kept} over {cells:,} cells"),
+        memory_line(needed, available, f"{number:,} databases of {kept} over {human(cells)} cells"),
         charges_line(budget.limit, budget.unit, shares),
         ("bound", f"no query errs by more than {bound:,.0f} counts, except with probability {failure:.3g}{nothing}"),
         ("", f"of which {best:,.0f} for having {kept} only, and {choice:,.0f} for choosing privately"),

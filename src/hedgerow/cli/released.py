@@ -15,6 +15,7 @@ from hedgerow.cli.options import OUTPUT, AsJson, Force, Quiet, prepare
 from hedgerow.cli.outputs import check_outputs, check_records_ending, check_report_ending
 from hedgerow.cli.progress import showing_records
 from hedgerow.errors import DomainError, QueryError
+from hedgerow.quantities import human
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -120,7 +121,7 @@ def show(ctx: typer.Context, *, release: ReleaseFile, quiet: Quiet = False, as_j
     shown.tell(error_sentence(loaded))
     shown.say(f"Workload: {loaded.workload.spec}")
     names = ", ".join(f"{attribute.name} ({attribute.size})" for attribute in loaded.domain)
-    shown.say(f"Domain: {loaded.domain.size:,} cells: {names}")
+    shown.say(f"Domain: {human(loaded.domain.size)} cells: {names}")
     versions = ", ".join(f"{name} {version}" for name, version in loaded.provenance.versions.items())
     shown.say(f"Made by {loaded.provenance.algorithm} with {versions}")
     shown.table(_ledger_table(loaded))

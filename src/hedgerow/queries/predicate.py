@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from hedgerow.attribute import Attribute
 from hedgerow.domain import Domain
 from hedgerow.errors import QueryError
+from hedgerow.quantities import human
 from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.comparison import Truth, compare, equal, every_code, is_missing
 from hedgerow.queries.explicit import MAX_CELLS
@@ -126,7 +127,7 @@ def _explicit(text: str, domain: Domain, condition: _Join) -> Explicit:
     cells = math.prod(domain.shape_of(scope))
     if cells > MAX_CELLS:
         raise QueryError(
-            f"the condition joins {len(scope)} attributes of {cells:,} cells with 'or' or 'not'",
+            f"the condition joins {len(scope)} attributes of {human(cells)} cells with 'or' or 'not'",
             remedy=f"at most {MAX_CELLS:,} cells are supported there; ask for its parts one by one",
         )
     yes = np.broadcast_to(_true(condition, domain, scope), domain.shape_of(scope))
