@@ -22,6 +22,7 @@ from hedgerow.models.grouping import Group, grouped
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.markov import Markov
 from hedgerow.models.model import Model
+from hedgerow.models.newton import Newton, solvable
 from hedgerow.models.steps import (
     CELL_RATES,
     Kind,
@@ -36,12 +37,15 @@ from hedgerow.models.steps import (
     stable,
 )
 from hedgerow.models.tree_fit import TreeFit
+from hedgerow.models.value_classes import ValueClasses
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Floats, LinearQuery
 
 _FIRST_STEP = 4.0
 _LONGEST = 1e12
 _POLISH_STEP = 4.0
+_PARITIES = 2.0
+"""Parities are fitted best with longer steps (docs/design.md)."""
 
 
 @final
@@ -194,7 +198,13 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Refit) -> Non
             raise ConfigError(f"the measurement of {measured.target.text} is not finite", remedy="measure it again")
     if not measurements:
         return
-    if isinstance(model, Markov):
+    if isinstance(model, ValueClasses):
+        inner, over_classes = model.over_classes(measurements)
+        if rule.anew:
+            inner.reset()
+        refit(inner, over_classes, rule)
+        model.take_over(inner)
+    elif isinstance(model, Markov):
         _refit_trees(model, measurements, rule)
     elif isinstance(model, Histogram) and (parts := model.parts([measured.target.scope for measured in measurements])):
         for part in parts:
@@ -205,7 +215,10 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Refit) -> Non
 
 
 def _run(model: Model, measurements: Sequence[Measurement], rule: Refit) -> None:
-    """Step by step, as every model can."""
+    """Step by step, as every model can; parities alone by Newton's method."""
+    if isinstance(rule, Proximal) and isinstance(model, Histogram) and solvable(measurements):
+        Newton(_PARITIES * rule.c).fit(model, measurements)
+        return
     if rule.anew:
         model.reset()
     if measurements:
@@ -272,10 +285,9 @@ def _fit_trees(model: Markov, batch: Sequence[tuple[Beliefs, list[Measurement]]]
     """Fit some parts in compiled sweeps, unless probabilities leave the range of floating point."""
     measurements = [measured for _, mine in batch for measured in mine]
     fit = TreeFit([part for part, _ in batch], measurements, ordered=not rule.anew)
-    if not all(fit.run(phase) for phase in rule.phases(measurements, model.total)):
+    if not (all(fit.run(phase) for phase in rule.phases(measurements, model.total)) and fit.settle()):
         return False
-    for index, measured in enumerate(measurements):
-        move(model, measured.target, fit.log_factors(index))
+    model.credit(fit.log_factors())
     return True
 
 

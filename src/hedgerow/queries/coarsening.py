@@ -1,0 +1,319 @@
+"""Classes of codes that some queries do not tell apart, and the smaller domain of these classes.
+
+The cost of everything here follows how often the queries cut the codes of an attribute, not how many codes it has: the
+codes are held as *pieces*, runs between neighbouring cuts, and pieces that lie in the same sets are one class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.attribute import IntegerRange
+from hedgerow.domain import Clique, Domain
+from hedgerow.queries.code_set import CodeSet
+from hedgerow.queries.query import Conjunction, Floats
+from hedgerow.randomness import generator
+
+Ints = NDArray[np.int64]
+
+_COMPARED = 1 << 22
+"""Pairs of a run and a piece that are compared at once."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The codes of one attribute in classes, numbered by their first codes.
+
+    Attributes:
+        size: Number of codes.
+        low: First code of each piece, ascending from 0.
+        label: The class of each piece.
+
+    Example:
+        >>> classes = Classes.whole(2**32).split([CodeSet((10, 2**31))])
+        >>> classes.low.tolist(), classes.label.tolist(), classes.sizes.tolist()
+        ([0, 10, 2147483648], [0, 1, 0], [2147483658, 2147483638])
+    """
+
+    size: int
+    low: Ints
+    label: Ints
+
+    @classmethod
+    def whole(cls, size: int) -> Classes:
+        """All codes in one class."""
+        return cls(size, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
+
+    @property
+    def count(self) -> int:
+        """Number of classes."""
+        return len(self.sizes)
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """Number of codes of each piece."""
+        return np.diff(self.low, append=self.size)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Number of codes of each class."""
+        found = np.zeros(int(self.label.max()) + 1, dtype=np.int64)
+        np.add.at(found, self.label, self.lengths)
+        return found
+
+    def split(self, sets: Iterable[CodeSet] = (), labels: Sequence[NDArray[Any]] = ()) -> Classes:
+        """Classes of codes that lie in the same sets as well.
+
+        Args:
+            sets: Of codes of the attribute.
+            labels: For each code a number, shape ``(size,)``; codes of different numbers are told apart.
+
+        Example:
+            >>> Classes.whole(6).split([CodeSet((0, 3))], [np.array([1, 2, 1, 1, 1, 2])]).label.tolist()
+            [0, 1, 0, 2, 3]
+        """
+        different = list(dict.fromkeys(sets))
+        cuts = {cut for each in different for cut in each.cuts}
+        changes = [np.flatnonzero(np.diff(each)) + 1 for each in labels]
+        low = np.unique(np.concatenate([self.low, np.array(sorted(cuts), dtype=np.int64), *changes]))
+        low = low[low < self.size]
+        columns = [self.holding(low)[:, None], *(np.asarray(each)[low][:, None] for each in labels)]
+        columns.append(_signatures(low, self.size, different))
+        label = np.zeros(len(low), dtype=np.int64)
+        for column in np.concatenate([each.astype(np.int64) for each in columns], axis=1).T:
+            _, column_label = np.unique(column, return_inverse=True)
+            _, label = np.unique(label * (int(column_label.max()) + 1) + column_label, return_inverse=True)
+        return Classes(self.size, low, _in_order(label))
+
+    def holding(self, codes: NDArray[np.integer[Any]]) -> Ints:
+        """The class of each code, of the shape of the codes.
+
+        Example:
+            >>> Classes.whole(9).split([CodeSet((2, 5))]).holding(np.array([1, 2, 8]))
+            array([0, 1, 0])
+        """
+        return np.asarray(self.label[np.searchsorted(self.low, codes.astype(np.int64), side="right") - 1])
+
+    def shares(self, sets: Sequence[CodeSet]) -> Floats:
+        """How much of each class lies in each set, exactly 0 or 1 where none or all of it does.
+
+        Returns:
+            Fractions, shape ``(len(sets), count)``.
+
+        Example:
+            >>> Classes.whole(9).split([CodeSet((2, 5))]).shares([CodeSet((0, 5))])
+            array([[0.33333333, 1.        ]])
+        """
+        found: Floats = np.zeros((len(sets), self.count), dtype=np.float64)
+        owner = np.repeat(np.arange(len(sets)), [len(each.cuts) // 2 for each in sets])
+        ends = np.array([cut for each in sets for cut in each.cuts], dtype=np.int64).reshape(-1, 2)
+        rows = max(1, _COMPARED // len(self.low))
+        order = np.argsort(self.label, kind="stable")
+        starts = np.searchsorted(self.label[order], np.arange(self.count))
+        for first in range(0, len(ends), rows):
+            low, stop = ends[first : first + rows].T[:, :, None]
+            inside = np.minimum(stop, self.low + self.lengths) - np.maximum(low, self.low)
+            np.maximum(inside, 0, out=inside)
+            np.add.at(found, owner[first : first + rows], np.add.reduceat(inside[:, order], starts, axis=1))
+        return found / self.sizes
+
+    def codes_of(self, classes: CodeSet) -> CodeSet:
+        """The codes of some classes together.
+
+        Example:
+            >>> Classes.whole(9).split([CodeSet((2, 5))]).codes_of(CodeSet((0, 1)))
+            CodeSet(0..1, 5..8)
+        """
+        changes = np.flatnonzero(np.diff(classes.holds(self.label), prepend=False, append=False))
+        return CodeSet(tuple(np.append(self.low, self.size)[changes].tolist()))
+
+    def first_codes(self) -> Ints:
+        """The first code of each class, shape ``(count,)``."""
+        return self.low[np.unique(self.label, return_index=True)[1]]
+
+    def labels(self) -> Ints:
+        """The class of every code, shape ``(size,)``: for attributes of few codes."""
+        return np.repeat(self.label, self.lengths)
+
+    def codes_at(self, classes: Ints, places: Ints) -> Ints:
+        """Codes by their class and their place in it, counted from 0.
+
+        Example:
+            >>> classes = Classes.whole(9).split([CodeSet((2, 5))])
+            >>> classes.codes_at(np.array([0, 0, 1]), np.array([1, 2, 0]))
+            array([1, 5, 2])
+        """
+        order = np.argsort(self.label, kind="stable")
+        before = np.cumsum(self.sizes) - self.sizes  # the codes of all classes, one class after the other
+        ends = np.cumsum(self.lengths[order])
+        at = before[classes] + places
+        piece = np.searchsorted(ends, at, side="right")
+        return np.asarray(self.low[order][piece] + at - (ends - self.lengths[order])[piece])
+
+
+def _signatures(low: Ints, size: int, sets: Sequence[CodeSet]) -> Ints:
+    """For each piece two numbers that say in which sets it lies, shape ``(pieces, 2)``.
+
+    Every set has a random key of 126 bits; a piece has the exclusive or of the keys of the sets that it lies in. This
+    is one pass over the cuts where a list of sets for every piece would take their product. That two pieces of
+    different sets agree has a chance of 2**-126.
+    """
+    keys = _keys(len(sets))
+    marks = np.zeros((len(low) + 1, 2), dtype=np.int64)
+    owner = np.repeat(np.arange(len(sets)), [len(each.cuts) for each in sets])
+    cuts = np.array([cut for each in sets for cut in each.cuts], dtype=np.int64)
+    np.bitwise_xor.at(marks, np.searchsorted(np.append(low, size), cuts), keys[owner])
+    return np.bitwise_xor.accumulate(marks[:-1], axis=0)
+
+
+@lru_cache(maxsize=4)
+def _keys(count: int) -> Ints:
+    return np.asarray(generator(2**32).integers(2**63, size=(count, 2)), dtype=np.int64)
+
+
+def _in_order(label: Ints) -> Ints:
+    """The same classes, numbered by their first pieces."""
+    _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Coarsening:
+    """The domain of the classes of some attributes; the others are left out: no query says anything about them.
+
+    Attributes:
+        fine: The domain.
+        classes: For each attribute that is told apart its classes, at least two.
+        coarse: The domain of these attributes, in the same order, with one code per class.
+        told: Whether a query tells codes apart. If none does, the first attribute is cut behind its first code: a
+            domain needs an attribute.
+
+    Example:
+        >>> fine = Domain((IntegerRange("ip", 0, 2**32 - 1), IntegerRange("port", 0, 2**16 - 1)))
+        >>> query = Conjunction.where(fine, {"ip": range(2**31)})
+        >>> coarsening = Coarsening.of(fine, [query])
+        >>> coarsening.coarse.shape, coarsening.conjunctions([query])[0].text
+        ((2,), 'ip = 0')
+    """
+
+    fine: Domain
+    classes: Mapping[str, Classes]
+    coarse: Domain
+    told: bool = True
+
+    @classmethod
+    def of(cls, domain: Domain, queries: Iterable[Conjunction] = ()) -> Coarsening:
+        """The classes of some conjunctions over a domain."""
+        first = domain.names[0]
+        least = {first: Classes.whole(domain[first].size).split([CodeSet((0, 1))])}
+        return cls(domain, least, _coarse(domain, least), told=False).split(queries)
+
+    def split(
+        self, queries: Iterable[Conjunction] = (), tables: Iterable[tuple[Clique, NDArray[Any]]] = ()
+    ) -> Coarsening:
+        """The classes of more queries as well; itself where these are known already.
+
+        Args:
+            queries: Conjunctions over the fine domain.
+            tables: Values on the cells of cliques, shape ``fine.shape_of(clique)``; where two codes have the same
+                values throughout they are not told apart.
+        """
+        known = self.classes if self.told else {}
+        found = _split(self.fine, known, queries, tables)
+        same = all(name in known and each.count == known[name].count for name, each in found.items())
+        return self if same else Coarsening(self.fine, found, _coarse(self.fine, found))
+
+    def apart(self, names: Iterable[str]) -> Coarsening:
+        """Every code of some attributes in a class of its own."""
+        each = {name: np.arange(self.fine[name].size) for name in names}
+        return self.split(tables=[((name,), codes) for name, codes in each.items()])
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> list[Conjunction]:
+        """The same conjunctions over classes.
+
+        Args:
+            queries: None of them impossible; their sets are classes put together. Sets of all codes are left out.
+        """
+        sets: dict[str, dict[CodeSet, None]] = {}
+        for query in queries:
+            for name, codes in zip(query.scope, query.codes, strict=True):
+                sets.setdefault(name, {})[codes] = None
+        found = {name: self._over_classes(name, list(each)) for name, each in sets.items()}
+        return [
+            Conjunction.where(
+                self.coarse,
+                {
+                    name: found[name][codes]
+                    for name, codes in zip(query.scope, query.codes, strict=True)
+                    if len(codes) < self.fine[name].size
+                },
+            )
+            for query in queries
+        ]
+
+    def _over_classes(self, name: str, sets: Sequence[CodeSet]) -> dict[CodeSet, CodeSet]:
+        if name not in self.classes:
+            return {}
+        return dict(zip(sets, map(CodeSet.where, self.classes[name].shares(sets) == 1.0), strict=True))
+
+    def fine_conjunction(self, query: Conjunction) -> Conjunction:
+        """A conjunction over classes as one over the fine domain."""
+        codes = (self.classes[name].codes_of(chosen) for name, chosen in zip(query.scope, query.codes, strict=True))
+        return Conjunction(self.fine, query.scope, tuple(codes))
+
+    def coarse_table(self, clique: Clique, table: NDArray[Any]) -> tuple[Clique, NDArray[Any]]:
+        """Values on the cells of a clique over classes, and the attributes that are told apart.
+
+        Args:
+            clique: In the order of the domain.
+            table: The same for all codes of a class, shape ``fine.shape_of(clique)``.
+        """
+        for axis, name in enumerate(clique):
+            chosen = self.classes[name].first_codes() if name in self.classes else np.zeros(1, dtype=np.int64)
+            table = table.take(chosen, axis=axis)
+        kept = tuple(name for name in clique if name in self.classes)
+        return kept, table.reshape(self.coarse.shape_of(kept))
+
+    def fine_table(self, clique: Clique, table: Floats) -> Floats:
+        """Values on the cells of a clique over classes, for every cell of the fine domain."""
+        for axis, name in enumerate(clique):
+            table = table.take(self.classes[name].labels(), axis=axis)
+        return table
+
+
+def _split(
+    domain: Domain,
+    classes: Mapping[str, Classes],
+    queries: Iterable[Conjunction],
+    tables: Iterable[tuple[Clique, NDArray[Any]]],
+) -> dict[str, Classes]:
+    sets: dict[str, dict[CodeSet, None]] = {}
+    labels: dict[str, list[NDArray[Any]]] = {}
+    for query in queries:
+        for name, codes in zip(query.scope, query.codes, strict=True):
+            sets.setdefault(name, {})[codes] = None
+    for clique, table in tables:
+        for axis, name in enumerate(clique):
+            rows = np.moveaxis(table, axis, 0).reshape(table.shape[axis], -1)
+            labels.setdefault(name, []).append(np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1))
+    found = dict(classes)
+    for name in {**sets, **labels}:
+        before = classes.get(name) or Classes.whole(domain[name].size)
+        after = before.split(sets.get(name, ()), labels.get(name, ()))
+        if after.count > 1:
+            found[name] = after
+    return found
+
+
+def _coarse(domain: Domain, classes: Mapping[str, Classes]) -> Domain:
+    return Domain(IntegerRange(name, 0, classes[name].count - 1) for name in domain.names if name in classes)
