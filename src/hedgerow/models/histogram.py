@@ -204,16 +204,20 @@ class Histogram:
         self._terms.add_table(clique, table)
         self._pending = (clique, table if self._pending is None else self._pending[1] + table)
 
-    def reweigh_all(self, factors: Potentials) -> None:
+    def reweigh_all(self, factors: Potentials, added: Floats | None = None) -> None:
         """Multiply by many tables and steps at once, in one pass, and scale back to the total.
 
         Args:
             factors: Log-factors over scopes that a small table together can hold; their base is not used.
+            added: Their sum over all their attributes together, where the caller has it.
         """
         scopes = [*factors.tables, *(query.scope for query in factors.steps)]
         clique = self.domain.clique(name for scope in scopes for name in scope)
         self._flush()
         self._terms.add(factors)
+        if added is not None:
+            self._pending = (clique, added.reshape(self.domain.shape_of(clique)))
+            return
         table = np.zeros(self.domain.shape_of(clique))
         for scope, part in factors.tables.items():
             table += _spread(part, scope, clique)
