@@ -93,6 +93,41 @@ def test_what_is_all_of_an_order_is_written_as_its_order(text: str) -> None:
     assert Workload.parse(text, domain).spec == text
 
 
+WIDE = Domain(IntegerRange(name, 1, size) for name, size in zip("abcdef", (2, 3, 4, 5, 6, 50), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("marginals:2<=299", "marginals:2<=250"),  # the bound is written as the largest marginal that is there
+        ("cells: 2 <= 100 @ 0.5; marginals:1", "cells:2<=100 @ 0.5; marginals:1"),
+        ("marginals:2<=300", "marginals:2"),  # all of them
+        ("marginals:2<=8", "marginals:a*b,a*c"),  # few are written by name
+    ],
+)
+def test_marginals_of_at_most_so_many_cells(text: str, spec: str) -> None:
+    workload = Workload.parse(text, WIDE)
+    assert workload.spec == spec
+    assert Workload.parse(spec, WIDE) == workload
+
+
+def test_only_small_marginals_of_an_order() -> None:
+    workload = Workload.marginals(WIDE, 3, largest=60)
+    shapes = [int(np.prod(WIDE.shape_of(scope))) for scope in workload.families[0].scopes]
+    assert shapes == [24, 30, 36, 40, 48, 60, 60]
+    assert workload == Workload.parse("marginals:3<=60", WIDE)
+    with pytest.raises(QueryError, match="needs an order"):
+        Workload.marginals(WIDE, cliques=[("a",)], largest=60)
+
+
+def test_a_name_that_reads_like_a_bound_stands_in_quotes() -> None:
+    domain = Domain((IntegerRange("2<=9", 0, 1), IntegerRange("b", 0, 1)))
+    workload = Workload.marginals(domain, cliques=[("2<=9",)])
+    assert workload.spec == 'marginals:"2<=9"'
+    assert Workload.parse(workload.spec, domain) == workload
+    assert Workload.parse("marginals:2<=9", domain) == Workload.marginals(domain, 2)
+
+
 @pytest.mark.parametrize(
     ("text", "message", "remedy"),
     [
@@ -105,6 +140,10 @@ def test_what_is_all_of_an_order_is_written_as_its_order(text: str) -> None:
         ("marginals", "at the end: ':' is missing", "'marginals:2'"),
         ("marginals:", "at the end: an attribute is expected", "'marginals:2'"),
         ("marginals:9", "character 11: there are no marginals of 9 attributes", "from 1 to 6"),
+        ("cells:1<=1", "character 7: every marginal of 1 attribute has more than 1 cells", "the smallest has 2"),
+        ("cells:9<=5", "character 7: there are no marginals of 9 attributes", "from 1 to 6"),
+        ("marginals:2<=", "character 11: there is no attribute '2<='", "there is"),
+        ("parities:2<=9", "character 10: there is no attribute '2<=9'", "there is"),
         ("marginals:0", "character 11: there are no marginals of 0 attributes", "from 1 to 6"),
         ("marginals:sex*", "at the end: an attribute is expected", "'marginals:2'"),
         ("marginals:sex*aeg", "character 15: there is no attribute 'aeg'", "did you mean 'age'?"),

@@ -85,7 +85,7 @@ WorkloadText = Annotated[
         "--workload",
         metavar="SPEC",
         help="What should come out right: marginals:2, cells:2, parities:3, prefixes:age, ranges:age,hours:2000:7, "
-        "marginals:age*sex,race*sex; several joined by ;",
+        "marginals:age*sex,race*sex, marginals:3<=10000 (those of at most 10,000 cells); several joined by ;",
         show_default="marginals:2; marginals:1 for one column",
         rich_help_panel=ALGORITHM,
     ),

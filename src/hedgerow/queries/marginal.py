@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -24,16 +24,22 @@ MAX_QUERIES = 2**28
 """A family with more answers than this is refused: the answers alone would need 2 GiB."""
 
 
-def cliques_of_order(domain: Domain, order: int) -> tuple[Clique, ...]:
+def cliques_of_order(domain: Domain, order: int, largest: int | None = None) -> tuple[Clique, ...]:
     """All sets of exactly ``order`` attributes.
 
+    Args:
+        domain: The domain.
+        order: Number of attributes.
+        largest: Leave out sets whose marginals have more cells than this.
+
     Raises:
-        QueryError: The order is not between 1 and the number of attributes.
+        QueryError: The order is not between 1 and the number of attributes, or every marginal has more cells.
 
     Example:
         >>> from hedgerow.attribute import IntegerRange
-        >>> len(cliques_of_order(Domain(IntegerRange(name, 0, 1) for name in "abcd"), 2))
-        6
+        >>> domain = Domain(IntegerRange(name, 1, size) for name, size in zip("abcd", (2, 2, 5, 9)))
+        >>> len(cliques_of_order(domain, 2)), cliques_of_order(domain, 2, largest=10)
+        (6, (('a', 'b'), ('a', 'c'), ('b', 'c')))
     """
     if not 1 <= order <= len(domain):
         raise QueryError(
@@ -42,9 +48,26 @@ def cliques_of_order(domain: Domain, order: int) -> tuple[Clique, ...]:
         )
     if math.comb(len(domain), order) > MAX_QUERIES:
         raise QueryError(f"there are {math.comb(len(domain), order):,} cliques of {order} attributes", remedy=_FEWER)
-    return tuple(combinations(domain.names, order))
+    if largest is None:
+        return tuple(combinations(domain.names, order))
+    found = tuple(_small_cliques(domain, order, largest))
+    if not found:
+        least = math.prod(sorted(domain.shape)[:order])
+        text = f"every marginal of {order} attribute{'s' if order > 1 else ''} has more than {largest:,} cells"
+        raise QueryError(text, remedy=f"the smallest has {least:,}; allow more, or ask for fewer attributes")
+    return found
 
 
+def _small_cliques(domain: Domain, order: int, largest: int) -> Iterator[Clique]:
+    cliques = combinations(domain.names, order)
+    shapes = combinations(domain.shape, order)
+    return (clique for clique, shape in zip(cliques, shapes, strict=True) if math.prod(shape) <= largest)
+
+
+_RECOGNISED = 100_000
+"""Sets of attributes that are gone through, at most, to write many marginals as all small ones of an order."""
+_LISTED = 8
+"""So many marginals are written by name."""
 _FEWER = "ask for marginals of fewer attributes, or name the ones that matter, as in 'marginals:sex*age'"
 
 
@@ -91,9 +114,13 @@ class _CliqueFamily(Family):
     @cached_property
     def _arguments(self) -> str:
         order = len(self.cells_of[0])
-        enough = len(self.cells_of) == math.comb(len(self.domain), order)
-        if enough and self.cells_of == cliques_of_order(self.domain, order):
+        of_order = math.comb(len(self.domain), order)
+        if len(self.cells_of) == of_order and self.cells_of == cliques_of_order(self.domain, order):
             return str(order)
+        if _LISTED < len(self.cells_of) <= of_order <= _RECOGNISED:
+            largest = max(math.prod(self.domain.shape_of(clique)) for clique in self.cells_of)
+            if self.cells_of == tuple(_small_cliques(self.domain, order, largest)):
+                return f"{order}<={largest}"
         return clique_list(self.cells_of)
 
     def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
@@ -134,7 +161,7 @@ class Marginals(_CliqueFamily):
 
     @property
     def spec(self) -> str:
-        """``marginals:2``, or the cliques by name."""
+        """``marginals:2``, ``marginals:3<=10000`` (of at most so many cells), or the cliques by name."""
         return f"marginals:{self._arguments}"
 
     def candidate(self, index: int) -> Measurable:
@@ -166,7 +193,7 @@ class Cells(_CliqueFamily):
 
     @property
     def spec(self) -> str:
-        """``cells:2``, or the cliques by name."""
+        """As of marginals: ``cells:2``, ``cells:3<=10000``, or the cliques by name."""
         return f"cells:{self._arguments}"
 
     @cached_property

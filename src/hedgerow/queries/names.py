@@ -11,6 +11,9 @@ from hedgerow.domain import Clique
 PLAIN_NAME = re.compile(r'[^\s"\'*,:;@+]+')
 """A name that a workload text may hold without quotes."""
 
+BOUNDED_ORDER = re.compile(r"([0-9]+)\s*<=\s*([0-9]+)")
+"""An order and a number of cells, which is no name."""
+
 SQL_WORDS = frozenset({"and", "between", "false", "in", "is", "like", "not", "null", "or", "true"})
 """Words that a condition uses itself; an attribute of that name needs quotes."""
 
@@ -32,7 +35,8 @@ def in_workload(name: str) -> str:
         >>> in_workload("marital-status"), in_workload("hours per week"), in_workload("3")
         ('marital-status', '"hours per week"', '"3"')
     """
-    return name if PLAIN_NAME.fullmatch(name) and not name.isdigit() else quoted(name)
+    is_number = name.isdigit() or BOUNDED_ORDER.fullmatch(name)
+    return name if PLAIN_NAME.fullmatch(name) and not is_number else quoted(name)
 
 
 def in_condition(name: str) -> str:

@@ -6,7 +6,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar, final
 
 import numpy as np
@@ -253,6 +253,7 @@ class Workload:
         order: int | None = None,
         *,
         cliques: Iterable[Iterable[str]] | None = None,
+        largest: int | None = None,
         whole: bool = True,
     ) -> Workload:
         """Marginals of all sets of ``order`` attributes, or of the cliques given.
@@ -261,13 +262,17 @@ class Workload:
             domain: The domain.
             order: Number of attributes of each marginal.
             cliques: Sets of attributes, instead of an order.
+            largest: Of an order, only the marginals of at most so many cells.
             whole: Whether a candidate is a whole marginal, else a single cell.
 
         Raises:
             QueryError: Neither or both of order and cliques are given, or they do not fit the domain.
         """
+        if largest is not None and order is None:
+            raise QueryError("a largest number of cells needs an order", remedy="leave large cliques out of the list")
         family = Marginals if whole else Cells
-        return cls((family(domain, _cliques(domain, order, cliques, cliques_of_order)),))
+        small = partial(cliques_of_order, largest=largest)
+        return cls((family(domain, _cliques(domain, order, cliques, small)),))
 
     @classmethod
     def parities(
@@ -318,6 +323,7 @@ class Workload:
         Families are joined by ``;`` (or ``+``); ``@ 0.5`` after a family is its weight::
 
             marginals:2                       all marginals of exactly 2 attributes, each a candidate
+            marginals:3<=10000                those of 3 attributes that have at most 10,000 cells
             marginals:sex*age,race            these marginals
             cells:2                           the same, each cell a candidate
             parities:3                        all parities of 1 to 3 binary attributes
@@ -326,7 +332,8 @@ class Workload:
             ranges:age,hours:2000:7           2000 random boxes in age and hours, drawn with seed 7
             where: sex = 'Male' and age < 30  a condition (several: joined by commas)
 
-        A name that holds blanks or one of ``" ' * , : ; @ +``, or digits only, stands in double quotes.
+        A name that holds blanks or one of ``" ' * , : ; @ +``, or that is a number or reads ``3<=100``, stands in
+        double quotes.
 
         Args:
             text: The text.

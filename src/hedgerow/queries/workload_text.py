@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar, final
 
@@ -13,14 +13,14 @@ from hedgerow.queries.box import Boxes
 from hedgerow.queries.conjunction import Conjunctions
 from hedgerow.queries.family import Family
 from hedgerow.queries.marginal import Cells, Marginals, cliques_of_order
-from hedgerow.queries.names import PLAIN_NAME, did_you_mean
+from hedgerow.queries.names import BOUNDED_ORDER, PLAIN_NAME, did_you_mean
 from hedgerow.queries.parity import Parities, parity_scopes
 from hedgerow.queries.predicate import parse_predicate
 from hedgerow.queries.query import Conjunction
 
 EXAMPLES = {
-    "marginals": "'marginals:2' or 'marginals:sex*age,race'",
-    "cells": "'cells:2' or 'cells:sex*age,race'",
+    "marginals": "'marginals:2', 'marginals:3<=10000' (of at most 10,000 cells) or 'marginals:sex*age,race'",
+    "cells": "'cells:2', 'cells:3<=10000' or 'cells:sex*age,race'",
     "parities": "'parities:3' or 'parities:a*b,c'",
     "prefixes": "'prefixes:age'",
     "ranges": "'ranges:age' or 'ranges:age,hours:2000:7' (2000 random boxes, seed 7)",
@@ -175,13 +175,21 @@ def _cliques(part: _Part, of_order: Callable[[Domain, int], Sets]) -> Callable[[
     return lambda: [tuple(clique) for clique in names]
 
 
+def _small_or_all(part: _Part) -> Callable[[], Iterable[Clique]]:
+    found = BOUNDED_ORDER.fullmatch(part.body.strip())
+    if found is None:
+        return _cliques(part, cliques_of_order)
+    order, largest = (int(number) for number in found.groups())
+    return lambda: cliques_of_order(part.domain, order, largest)
+
+
 def _marginals(part: _Part) -> _Builder:
-    cliques = _cliques(part, cliques_of_order)
+    cliques = _small_or_all(part)
     return lambda: Marginals(part.domain, cliques())
 
 
 def _cells(part: _Part) -> _Builder:
-    cliques = _cliques(part, cliques_of_order)
+    cliques = _small_or_all(part)
     return lambda: Cells(part.domain, cliques())
 
 
