@@ -48,6 +48,18 @@ class Domain:
             raise DomainError(f"attribute {repeated[0]!r} is declared twice", remedy="declare each column once")
         object.__setattr__(self, "_position", {name: i for i, name in enumerate(names)})
 
+    def __hash__(self) -> int:
+        """Computed once: queries over a thousand attributes are looked up by the thousand."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.attributes)
+
+    def __reduce__(self) -> tuple[type[Domain], tuple[tuple[Attribute, ...]]]:
+        """Made anew by other processes, in which the hash differs."""
+        return Domain, (self.attributes,)
+
     @cached_property
     def names(self) -> Clique:
         """Attribute names, in order."""
@@ -103,7 +115,12 @@ class Domain:
 
     def axes(self, clique: Sequence[str]) -> tuple[int, ...]:
         """Positions of the attributes of a clique."""
-        return tuple(self.index(name) for name in clique)
+        positions = self._positions
+        try:
+            return tuple([positions[name] for name in clique])
+        except KeyError as unknown:
+            self.index(unknown.args[0])
+            raise
 
     def clique(self, names: Iterable[str]) -> Clique:
         """The names in the order of the domain, each once.
@@ -115,7 +132,8 @@ class Domain:
 
     def shape_of(self, clique: Sequence[str]) -> tuple[int, ...]:
         """Number of codes of each attribute of a clique."""
-        return tuple(self.attributes[i].size for i in self.axes(clique))
+        shape = self.shape
+        return tuple([shape[i] for i in self.axes(clique)])
 
     def project(self, names: Iterable[str]) -> Domain:
         """The domain of some attributes, in the order in which they are named.
