@@ -9,7 +9,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hedgerow.errors import ConfigError
+from hedgerow.models import sampling
+from hedgerow.models.empirical import Empirical
 from hedgerow.models.histogram import Histogram
+from hedgerow.models.model import Model, SamplingMethod
+from hedgerow.models.sampling import batches, positions
 from tests.models.strategies import domain_of
 
 
@@ -73,6 +77,55 @@ def test_cells_of_weight_zero_are_never_drawn(method: str) -> None:
     codes = Histogram(domain, 1.0, base).sample(5000, 2, method)
     assert set(codes[:, 0]) == {1}
     assert set(codes[:, 1] % 7) == {0}
+
+
+@given(st.integers(1, 200), st.integers(1, 60), st.integers(0, 99))
+def test_positions_are_even_in_every_block_and_in_all(n: int, rows: int, seed: int) -> None:
+    blocks = list(positions(n, rows, SamplingMethod.SYSTEMATIC, np.random.default_rng(seed)))
+    assert max(block.size for block in blocks) <= rows
+    for block in blocks:
+        assert block[0] >= 0.0
+        assert block[-1] < 1.0
+        steps = np.diff(block) * n / len(blocks)
+        assert np.isclose(steps, 1.0).sum() >= len(steps) - 1  # the circle closes once
+        assert (steps < 1.0 + 1e-9).all()
+    assert np.allclose(np.diff(np.sort(np.concatenate(blocks))), 1 / n)
+
+
+def test_every_block_has_uniform_positions() -> None:
+    """4,000 seeded runs of 7 positions in 3 blocks; the share below 0.3 is within 6 standard errors in each block."""
+    runs = [list(positions(7, 3, SamplingMethod.SYSTEMATIC, np.random.default_rng(seed))) for seed in range(4000)]
+    for k in range(3):
+        shares = np.array([(run[k] < 0.3).mean() for run in runs])
+        assert abs(shares.mean() - 0.3) < 6 * shares.std() / 4000**0.5
+
+
+@pytest.mark.parametrize("method", ["systematic", "independent"])
+@pytest.mark.parametrize("kind", ["histogram", "records"])
+def test_blocks_together_are_the_sample(kind: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "_MOST_ROWS", 7)
+    domain = domain_of(3, 4)
+    base = np.exp(np.random.default_rng(0).normal(0, 1, domain.shape))
+    model: Model = Histogram(domain, 1.0, base)
+    if kind == "records":
+        model = Empirical(domain, 1.0, np.argwhere(base), np.log(base.reshape(-1)))
+    blocks = list(model.sample_blocks(100, 5, method))
+    assert sum(map(len, blocks)) == 100
+    assert max(map(len, blocks)) <= 7
+    codes = np.concatenate(blocks)
+    assert np.array_equal(codes, model.sample(100, 5, method))
+    counts = np.bincount(np.ravel_multi_index(tuple(codes.T.astype(int)), domain.shape), minlength=12)
+    if method == "systematic":
+        assert np.abs(counts - 100 * model.marginals([domain.names])[0].reshape(-1)).max() < 1.0 + 1e-9
+
+
+@given(st.lists(st.integers(0, 9), max_size=8), st.integers(1, 12))
+def test_batches_hold_the_same_records(sizes: list[int], rows: int) -> None:
+    codes = np.arange(2 * sum(sizes), dtype=np.uint8).reshape(-1, 2)
+    found = list(batches(np.split(codes, np.cumsum(sizes)[:-1]) if sizes else [], rows))
+    assert [len(batch) for batch in found[:-1]] == [rows] * (len(found) - 1)
+    assert np.array_equal(np.concatenate([*found, codes[:0]]), codes)
+    assert all(0 < len(batch) <= rows for batch in found)
 
 
 def test_codes_have_the_smallest_type() -> None:

@@ -138,8 +138,8 @@ def check_number(n: int) -> None:
 def positions(n: int, rows: int, method: SamplingMethod, draw: np.random.Generator) -> Iterator[Floats]:
     """Positions in [0, 1), at which records are read off a cumulative sum, in blocks.
 
-    Systematic: n equally spaced positions with one random offset; each block takes positions that are as equally
-    spaced as may be, so that it is a systematic sample of its own, and any one record's position is uniform.
+    Systematic: n equally spaced positions with one random offset. A block takes them at equal distances, around a
+    circle, so that it is nearly a systematic sample of its own; the position of any one record is uniform.
     Independent: uniform positions.
 
     Args:
@@ -181,7 +181,7 @@ def sample_cells(
 ) -> Iterator[Codes]:
     """Draw records from weights, block by block.
 
-    Systematic: each cell gets its expected number of records rounded up or down, in each block and in all.
+    Systematic: each cell gets its expected number of records rounded up or down; in each block it is less than two off.
 
     Args:
         weights: Non-negative, one per cell in the order of the layout, in any unit; not to be changed meanwhile.
