@@ -54,6 +54,9 @@ format: .venv/.tools  ## Format the code
 bench: .venv/.tools  ## Benchmarks, as ratios in one run
 	$(BIN)/python -m benchmarks
 
+bench-peers: .venv/.tools  ## Other software for make bench to run beside ours, into benchmarks/peers/.venv
+	$(BIN)/python -m benchmarks.peers.setup
+
 lock:  ## Renew the lock files (needs uv)
 	uv pip compile pyproject.toml --all-extras --group build --universal --python-version 3.11 \
 	    --generate-hashes --no-header --no-annotate --quiet --upgrade -o requirements.lock
@@ -61,6 +64,6 @@ lock:  ## Renew the lock files (needs uv)
 	    --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements-dev.lock
 
 clean:  ## Remove what make made
-	rm -rf .venv demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv benchmarks/peers/.venv demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test audit lint format bench lock clean
+.PHONY: help demo test audit lint format bench bench-peers lock clean

@@ -6,7 +6,6 @@ own total; a task's figures are the mean and the maximum over its workload.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow.data.table import Table, read_table
 from hedgerow.domain import Clique
+from hedgerow.queries.marginal import cliques_of_order
 from hedgerow.queries.query import Floats, Tables
 from hedgerow.queries.workload import Workload
 
@@ -85,9 +85,8 @@ def adult(columns: Sequence[str] | None = None) -> Table:
 
 def _w1() -> Task:
     table = adult()
-    triples = combinations(table.domain.names, 3)
-    cliques = tuple(clique for clique in triples if math.prod(table.domain.shape_of(clique)) <= LARGEST)
-    return Task("W1", "Adult, 14 attributes, 3-way marginals of at most 10,000 cells", table, cliques)
+    about = f"Adult, 14 attributes, 3-way marginals of at most {LARGEST:,} cells"
+    return Task("W1", about, table, cliques_of_order(table.domain, 3, LARGEST))
 
 
 def _pairs(name: str, columns: tuple[str, ...]) -> Task:
