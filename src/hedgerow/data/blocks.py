@@ -79,14 +79,13 @@ def _histograms(domain: Domain, records: Records, blocks: Sequence[Block]) -> li
     """The flat histogram of each block."""
     from hedgerow.data.kernels import count_blocks
 
-    axes = sorted({axis for block in blocks for axis in block.axes})
+    orders = [_order(domain, block) for block in blocks]
+    axes = sorted({axis for order in orders for axis in order})
     place = {axis: row for row, axis in enumerate(axes)}
-    narrow = blocks[0].cells < _NARROW_CELLS
-    members = np.array([place[axis] for block in blocks for axis in block.axes], dtype=np.int64)
-    strides = np.array(
-        [stride for block in blocks for stride in _strides(domain, block)], dtype=np.uint16 if narrow else np.int64
-    )
-    starts = starts_of([len(block.axes) for block in blocks])
+    position = np.uint16 if blocks[0].cells < _NARROW_CELLS else np.int64
+    members = np.array([place[axis] for order in orders for axis in order], dtype=np.int64)
+    strides = np.array([stride for order in orders for stride in _strides(domain, order)], dtype=position)
+    starts = starts_of([len(order) for order in orders])
     offsets = starts_of([block.cells for block in blocks])
     counter = np.int32 if not len(records.weights) and records.n_rows < 2**31 else np.int64
 
@@ -100,9 +99,16 @@ def _histograms(domain: Domain, records: Records, blocks: Sequence[Block]) -> li
     return [total[low:high] for low, high in pairwise(offsets)]
 
 
+def _order(domain: Domain, block: Block) -> tuple[int, ...]:
+    """The axes as a block's histogram has them: the largest last, which makes long rows to sum, if it is small."""
+    if block.cells > BLOCK_CELLS:
+        return block.axes
+    return tuple(sorted(block.axes, key=domain.shape.__getitem__))
+
+
 def _summed(domain: Domain, block: Block, histogram: NDArray[Any], cliques: Sequence[Clique]) -> Iterable[Floats]:
     """The marginals of a block; a plan of partial sums is worth its time for large ones only."""
-    names = tuple(domain.names[axis] for axis in block.axes)
+    names = tuple(domain.names[axis] for axis in _order(domain, block))
     if block.cells <= BLOCK_CELLS and block.axes:
         return [_marginal(domain, names, histogram, clique) for clique in cliques]
     return shared_marginals(histogram.astype(np.float64).reshape(domain.shape_of(names)), names, cliques)
@@ -112,16 +118,18 @@ def _marginal(domain: Domain, names: Clique, histogram: NDArray[Any], clique: Cl
     from hedgerow.data.kernels import add_marginal
 
     table = np.zeros(domain.shape_of(clique))
-    runs = [(kept, domain.shape_of(tuple(run))) for kept, run in groupby(names, set(clique).__contains__)]
+    steps = dict(zip(clique, np.array(table.strides) // table.itemsize, strict=True))
+    runs = [
+        (steps.get(key, 0), domain.shape_of([*run]))
+        for key, run in groupby(names, lambda name: name if name in steps else "")
+    ]
     shape = np.array([math.prod(sizes) for _, sizes in runs], dtype=np.int64)
-    kept = np.array([kept for kept, _ in runs])
-    steps = np.where(kept, shape, 1)[::-1].cumprod()[::-1] // np.where(kept, shape, 1)
-    add_marginal(histogram, shape, np.where(kept, steps, 0), table.reshape(-1))
+    add_marginal(histogram, shape, np.array([step for step, _ in runs], dtype=np.int64), table.reshape(-1))
     return table
 
 
-def _strides(domain: Domain, block: Block) -> list[int]:
+def _strides(domain: Domain, axes: Sequence[int]) -> list[int]:
     strides = [1]
-    for axis in reversed(block.axes[1:]):
+    for axis in reversed(axes[1:]):
         strides.append(strides[-1] * domain.shape[axis])
-    return strides[::-1] if block.axes else []
+    return strides[::-1] if axes else []

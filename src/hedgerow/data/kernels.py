@@ -56,10 +56,7 @@ def count_blocks(
 
 @njit(cache=True, nogil=True)
 def add_marginal(table: NDArray[Any], shape: Ints, strides: Ints, out: NDArray[np.float64]) -> None:
-    """Add the cells of a flat table of at least one axis to a marginal; axes that it does not keep have stride 0.
-
-    A last axis that it keeps has stride 1.
-    """
+    """Add the cells of a flat table of at least one axis to a marginal; axes that it does not keep have stride 0."""
     n_axes = len(shape)
     position = np.zeros(n_axes, np.int64)
     target = 0
@@ -69,7 +66,7 @@ def add_marginal(table: NDArray[Any], shape: Ints, strides: Ints, out: NDArray[n
             out[target] += row.sum()
         else:
             for j in range(row.size):
-                out[target + j] += row[j]
+                out[target + j * strides[-1]] += row[j]
         for k in range(n_axes - 2, -1, -1):
             position[k] += 1
             target += strides[k]
