@@ -31,7 +31,6 @@ from hedgerow.models.steps import (
     Step,
     explicit,
     implicit,
-    move,
     query_rate,
     runs,
     stable,
@@ -193,11 +192,14 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Refit) -> Non
         >>> model.marginals([("a",)])[0].round()
         array([80., 20.])
     """
-    for measured in measurements:
-        if not (np.isfinite(measured.values).all() and measured.scale >= 0.0):
-            raise ConfigError(f"the measurement of {measured.target.text} is not finite", remedy="measure it again")
     if not measurements:
         return
+    every_value = np.concatenate([measured.values for measured in measurements])
+    if not (np.isfinite(every_value).all() and all(measured.scale >= 0.0 for measured in measurements)):
+        text = next(
+            each.target.text for each in measurements if not (np.isfinite(each.values).all() and each.scale >= 0.0)
+        )
+        raise ConfigError(f"the measurement of {text} is not finite", remedy="measure it again")
     if isinstance(model, ValueClasses):
         inner, over_classes = model.over_classes(measurements)
         if rule.anew:
@@ -227,7 +229,7 @@ def _run(model: Model, measurements: Sequence[Measurement], rule: Refit) -> None
 
 def _take_steps(model: Model, measurements: Sequence[Measurement], rule: Refit) -> None:
     groups = grouped(model, measurements, ordered=not rule.anew)
-    ends = list(accumulate(measured.target.size for measured in measurements))
+    ends = list(accumulate(measured.values.size for measured in measurements))
     for phase in rule.phases(measurements, model.total):
         targets = np.split(phase.targets, ends[:-1])
         for share, equal in groupby(phase.shares.tolist()):
@@ -303,5 +305,5 @@ def _fractions(measurements: Sequence[Measurement], total: float) -> Floats:
 def _clipped(targets: Floats, measurements: Sequence[Measurement]) -> Floats:
     """In the range that they have without noise."""
     bounds = np.array([measured.target.bounds for measured in measurements])
-    low, high = np.repeat(bounds, [measured.target.size for measured in measurements], axis=0).T
+    low, high = np.repeat(bounds, [measured.values.size for measured in measurements], axis=0).T
     return np.clip(targets, low, high)

@@ -14,20 +14,21 @@ leaves the range of floating point, the fit says so, and the caller takes the st
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, islice, pairwise
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.domain import Clique
 from hedgerow.models.beliefs import Beliefs
+from hedgerow.models.forest import Forest
+from hedgerow.models.model import Potentials
 from hedgerow.models.steps import Phase
-from hedgerow.models.tree_layout import Layout, axis_order
-from hedgerow.models.tree_walk import Walk
+from hedgerow.models.terms import Terms
+from hedgerow.models.tree_layout import Layout, axis_order, laid_out, put_back
 from hedgerow.queries.measurement import Measurement
-from hedgerow.queries.query import Floats, Marginal
+from hedgerow.queries.query import Conjunction, Floats, LinearQuery, Marginal, Measurable, Parity
 
 Ints = NDArray[np.int64]
 
@@ -52,7 +53,7 @@ class TreeFit:
         >>> fit = TreeFit([Beliefs(tree)], [noisy], ordered=False)
         >>> fit.run(Phase("explicit", noisy.values / 100, np.ones(1), np.ones(1)))
         True
-        >>> fit.log_factors(0).round(6)
+        >>> fit.log_factors().tables["c",].round(6)
         array([ 0.1, -0.1])
     """
 
@@ -67,20 +68,28 @@ class TreeFit:
         Raises:
             QueryError: No clique holds the scope of a measurement.
         """
+        domain = parts[0].tree.domain
+        position = {name: place for place, name in enumerate(domain.names)}
+        self._parts = parts
         self._targets = [measured.target for measured in measurements]
-        self._places = list(accumulate((target.size for target in self._targets), initial=0))
+        self._places = list(accumulate((measured.values.size for measured in measurements), initial=0))
         self._theta = np.zeros(self._places[-1])
         self._sorting = self._sorted_places()
-        homes = {name: i for i, part in enumerate(parts) for clique in part.tree.cliques for name in clique}
-        layout = Layout()
-        scopes: list[dict[int, Clique]] = [{} for _ in parts]
-        for index, target in enumerate(self._targets):
-            if layout.place(index, target, self._places[index]):
-                scopes[homes[target.scope[0]]][index] = target.scope
-        for part, inside in zip(parts, scopes, strict=True):
-            if inside:
-                layout.add(part, Walk.in_order(part.tree, inside) if ordered else Walk.around(part.tree, inside))
-        self._arrays = layout.arrays()
+        forest = Forest.of(domain, [part.tree for part in parts])
+        scopes = [[position[name] for name in target.scope] for target in self._targets]
+        self._layout = Layout.of(forest, scopes, ordered=ordered)
+        classes = _Classes()
+        steps = [(place, *classes.of(target)) for target, place in zip(self._targets, self._places, strict=False)]
+        self._steps = np.column_stack([self._layout.members, np.array(steps, dtype=np.int64)[self._layout.members]])
+        self._steps[:, 3] += self._layout.pool.size
+        self._pool = np.concatenate([self._layout.pool, *classes.maps])
+        self._values = np.concatenate([np.zeros(1), *classes.values])
+        self._room = np.empty((4, max(self._layout.room, 2 * classes.most)))
+        nodes, tables = self._layout.nodes, self._layout.tables
+        self._cells = np.repeat(1.0 / (nodes[:, 1] * nodes[:, 2]), nodes[:, 1] * nodes[:, 2])
+        self._old = np.repeat(1.0 / tables[:, 1], tables[:, 1])
+        self._ratio = np.ones(self._old.size)
+        self._start()
 
     def run(self, phase: Phase) -> bool:
         """Take sweeps of steps.
@@ -91,25 +100,136 @@ class TreeFit:
         Returns:
             Whether all probabilities stayed in the range of floating point; if not, the fit is of no use.
         """
+        targets = phase.targets[self._sorting]
+        return self._swept(self._layout.visits, targets, _KINDS[phase.kind], phase.rates, phase.shares)
+
+    def settle(self) -> bool:
+        """Hand the distribution over to the parts; the fit is over.
+
+        Returns:
+            Whether no cell was lost; if some were, nothing was changed.
+        """
+        nothing = np.zeros(0)
+        if not self._swept(self._layout.outward, nothing, 0, nothing, np.ones(1)) or self._cells.min() < _SMALLEST:
+            return False
+        nodes = self._layout.nodes
+        tops = np.maximum.reduceat(self._cells, nodes[:, 0])
+        scaled = self._cells / np.repeat(tops, nodes[:, 1] * nodes[:, 2])
+        logs, messages = np.log(scaled), np.log(self._old)
+        for part, cliques, edges in self._pieces():
+            part.settle(
+                [put_back(scaled[where], shape) for where, shape in zip(cliques, part.tree.shapes, strict=True)],
+                [put_back(logs[where], shape) for where, shape in zip(cliques, part.tree.shapes, strict=True)],
+                {
+                    edge: put_back(messages[where], part.tree.domain.shape_of(part.tree.separator(*edge)))
+                    for edge, where in edges.items()
+                },
+            )
+        return True
+
+    def log_factors(self) -> Potentials:
+        """What the steps add up to."""
+        unsorted = np.empty_like(self._theta)
+        unsorted[self._sorting] = self._theta
+        sums = Terms()
+        for target, start, stop in zip(self._targets, self._places, self._places[1:], strict=False):
+            if isinstance(target, Conjunction):
+                sums.add_step(target, float(self._theta[start]))
+            else:
+                factors = (
+                    self._theta[start] * target.values() if isinstance(target, LinearQuery) else unsorted[start:stop]
+                )
+                sums.add_table(target.scope, factors.reshape(target.domain.shape_of(target.scope)))
+        return sums.potentials(None)
+
+    def _swept(self, visits: Ints, targets: Floats, kind: int, rates: Floats, shares: Floats) -> bool:
         from hedgerow.models.tree_kernels import sweep_trees
 
-        targets = phase.targets[self._sorting]
-        fine = sweep_trees(*self._arrays, targets, self._theta, _KINDS[phase.kind], phase.rates, phase.shares)
-        return bool(fine) and bool(self._arrays[0].min(initial=1.0) > _SMALLEST)
-
-    def log_factors(self, index: int) -> Floats:
-        """Of one measurement: of the cells of a marginal, flat, or the step of a query; shape ``(size,)``."""
-        start, stop = self._places[index], self._places[index + 1]
-        found = np.empty(stop - start)
-        found[self._sorting[start:stop] - start] = self._theta[start:stop]
-        return found
+        return bool(
+            sweep_trees(
+                self._cells,
+                self._layout.nodes,
+                self._layout.views,
+                self._pool,
+                self._layout.tables,
+                self._old,
+                self._ratio,
+                visits,
+                self._steps,
+                self._values,
+                self._room,
+                targets,
+                self._theta,
+                kind,
+                rates,
+                shares,
+            )
+        )
 
     def _sorted_places(self) -> Ints:
         """Which target stands where: the cells of marginals are in the order of the layout."""
         places = np.arange(self._places[-1])
         for target, start, stop in zip(self._targets, self._places, self._places[1:], strict=False):
-            shape = target.domain.shape_of(target.scope)
-            order = axis_order(shape)
-            if isinstance(target, Marginal) and any(a > b for a, b in pairwise(order)):
-                places[start:stop] = places[start:stop].reshape(shape).transpose(order).reshape(-1)
+            if isinstance(target, Marginal):
+                shape = target.domain.shape_of(target.scope)
+                order = axis_order(shape)
+                if any(a > b for a, b in pairwise(order)):
+                    places[start:stop] = places[start:stop].reshape(shape).transpose(order).reshape(-1)
         return places
+
+    def _start(self) -> None:
+        """From what the parts hold."""
+        for part, cliques, edges in self._pieces():
+            if part.uniform:
+                continue
+            for i, where in enumerate(cliques):
+                self._cells[where] = _probabilities(part.sums(i, part.tree.cliques[i]))
+            for (i, j), where in edges.items():
+                self._old[where] = _probabilities(part.sums(i, part.tree.separator(i, j)))
+
+    def _pieces(self) -> Iterator[tuple[Beliefs, list[slice], dict[tuple[int, int], slice]]]:
+        """Of each part where its cliques and its separators are."""
+        nodes, tables = self._layout.nodes, self._layout.tables
+        cliques = _slices(nodes[:, 0], nodes[:, 1] * nodes[:, 2])
+        separators = iter(zip(self._layout.edges.tolist(), _slices(*tables.T), strict=False))
+        first = 0
+        for part in self._parts:
+            count = len(part.tree.cliques)
+            edges = {(i - first, j - first): where for (i, j), where in islice(separators, count - 1)}
+            yield part, cliques[first : first + count], edges
+            first += count
+
+
+def _slices(starts: Ints, sizes: Ints) -> list[slice]:
+    return list(map(slice, starts.tolist(), (starts + sizes).tolist()))
+
+
+def _probabilities(sums: Floats) -> Floats:
+    return np.asarray(laid_out(sums) / sums.sum(), dtype=np.float64)
+
+
+class _Classes:
+    """Which cells of the scope of a query have the same value."""
+
+    def __init__(self) -> None:
+        self.maps: list[Ints] = []
+        self.values: list[Floats] = []
+        self.most = 1
+        self._size, self._count = 0, 1
+        self._known: dict[object, tuple[int, int, int]] = {}
+
+    def of(self, target: Measurable) -> tuple[int, int, int]:
+        """Number of its values, where the class of each cell stands, and the values; no value is a marginal."""
+        if not isinstance(target, LinearQuery):
+            return 0, 0, 0
+        shape = target.domain.shape_of(target.scope)
+        key = (Parity, shape) if isinstance(target, Parity) else (shape, getattr(target, "codes", target))
+        if key not in self._known:
+            values, classes = np.unique(laid_out(target.values()), return_inverse=True)
+            self._known[key] = len(values), self._size, self._count
+            self.maps.append(classes.reshape(-1))
+            self.values.append(values)
+            self._size += classes.size
+            self._count += values.size
+            self.most = max(self.most, values.size)
+        return self._known[key]

@@ -368,7 +368,9 @@ def sweep_trees(
             for t in range(op[5], op[6]):
                 step = steps[t]
                 rate, place = share * rates[step[0]], step[1]
-                if step[2] > 0:
+                if step[2] == 1:  # the answer is always the same
+                    continue
+                if step[2] > 1:
                     moved = _query(
                         found,
                         pool[step[3] : step[3] + size],
