@@ -16,6 +16,7 @@ from hedgerow.data import blocks, counting, rows
 from hedgerow.data.covering import covering_blocks
 from hedgerow.data.table import Table
 from hedgerow.domain import Clique, Domain
+from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.query import Conjunction, Floats
 
 
@@ -170,3 +171,42 @@ def test_blocks_are_few() -> None:
     blocks = covering_blocks(domain, triples, 2**10)
     assert len(blocks) <= 20
     assert max(block.cells for block in blocks) == 2**10
+
+
+# Conditions on attributes of very many values
+
+
+def huge_table(n_rows: int, *, weighted: bool, seed: int) -> Table:
+    rng = np.random.default_rng(seed)
+    sizes = [2**32, 2**33, 40, 3]
+    columns = [rng.integers(0, size, n_rows) for size in sizes]
+    columns[0][::3] //= 2**20  # many equal and small values
+    return Table(domain_of(sizes), columns, rng.integers(0, 9, n_rows) if weighted else None)
+
+
+def huge_conjunctions(table: Table, count: int, seed: int) -> list[Conjunction]:
+    """Ranges that begin and end at values of records, ranges with gaps, and sets of single values."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for number in range(count):
+        codes: dict[str, CodeSet] = {}
+        for axis, attribute in enumerate(table.domain):
+            if rng.random() < 0.6:
+                cuts = np.unique(rng.choice(table.columns[axis].astype(np.int64), 4)).tolist()
+                runs = [CodeSet.of(range(low, high + number % 2)) for low, high in zip(cuts[::2], cuts[1::2])]  # noqa: B905
+                codes[attribute.name] = CodeSet(()) if not runs else runs[0] | runs[-1]
+        found.append(Conjunction.where(table.domain, codes))
+    return found
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("cheap_cells", [counting.CHEAP_CELLS, 50])
+def test_conditions_on_huge_attributes(monkeypatch: pytest.MonkeyPatch, cheap_cells: int, *, weighted: bool) -> None:
+    monkeypatch.setattr(counting, "CHEAP_CELLS", cheap_cells)
+    monkeypatch.setattr(counting, "_QUERIES_PER_PASS", 7)
+    monkeypatch.setattr(counting, "_CLASSIFIED_ROWS", 37)
+    table = huge_table(200, weighted=weighted, seed=1)
+    queries = huge_conjunctions(table, 60, seed=2)
+    found = table.conjunctions(queries)
+    assert found.tolist() == [reference_conjunction(table, query) for query in queries]
+    assert table.conjunctions(queries[:1]).tolist() == found[:1].tolist()

@@ -7,17 +7,19 @@ attributes, from packed bits (``bits.py``).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from hedgerow.data.bits import LARGEST_TRANSFORMED, LONGEST, count_binary_marginals
 from hedgerow.data.blocks import count_blockwise
-from hedgerow.data.encoding import Codes
+from hedgerow.data.encoding import Codes, smallest_unsigned
 from hedgerow.data.rows import PASS_CELLS, Ints, Records, over_rows, starts_of
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import MarginalTooLargeError
 from hedgerow.memory import available_bytes
+from hedgerow.queries.coarsening import Classes, Coarsening
 from hedgerow.queries.query import Conjunction, Floats, filled_axes
 
 CHEAP_CELLS = 1 << 20
@@ -30,6 +32,9 @@ _UNCHECKED_BYTES = 1 << 28
 """What is surely there."""
 
 _QUERIES_PER_PASS = 1 << 10
+_CLASSIFIED_ROWS = 1 << 20
+
+_Numbered = Sequence[Conjunction] | Mapping[int, Conjunction]
 
 
 def count_marginals(
@@ -86,7 +91,8 @@ def count_conjunctions(
 ) -> Floats:
     """Exact sums over the records that satisfy each query.
 
-    Queries over few cells are sums of a marginal's cells, the others are counted record by record.
+    Queries over few cells are sums of a marginal's cells. For the others, values that none of them tells apart become
+    one code first; then the same is done, and what has many cells even so is counted record by record.
 
     Args:
         domain: The domain of the records.
@@ -105,19 +111,51 @@ def count_conjunctions(
         array([2.])
     """
     answers = np.zeros(len(queries))
-    by_scope: dict[Clique, list[int]] = {}
-    for i, query in enumerate(queries):
-        by_scope.setdefault(query.scope, []).append(i)
-    small = [scope for scope in by_scope if math.prod(domain.shape_of(scope)) <= CHEAP_CELLS]
-    for scope, table in zip(small, count_marginals(domain, columns, weights, small), strict=True):
-        for i in by_scope.pop(scope):
-            answers[i] = queries[i].of_table(table)[0]
-    rest = [i for group in by_scope.values() for i in group]
-    records = Records.of(columns, weights)
-    for first in range(0, len(rest), _QUERIES_PER_PASS):
-        part = rest[first : first + _QUERIES_PER_PASS]
-        answers[part] = _conditions(domain, records, [queries[i] for i in part])
+    small, large = _by_scope(domain, queries, range(len(queries)))
+    _sum_tables(partial(count_marginals, domain, columns, weights), queries, small, answers)
+    possible = [i for i in large if all(queries[i].codes)]
+    if not possible:
+        return answers
+    coarsening = Coarsening.of(domain, [queries[i] for i in possible])
+    over_classes = dict(zip(possible, coarsening.conjunctions([queries[i] for i in possible]), strict=True))
+    coarse = [_classified(classes, columns[domain.index(name)]) for name, classes in coarsening.classes_in_order()]
+    small, large = _by_scope(coarsening.coarse, over_classes, possible)
+    _sum_tables(partial(count_marginals, coarsening.coarse, coarse, weights), over_classes, small, answers)
+    records = Records.of(coarse, weights)
+    for first in range(0, len(large), _QUERIES_PER_PASS):
+        part = large[first : first + _QUERIES_PER_PASS]
+        answers[part] = _conditions(coarsening.coarse, records, [over_classes[i] for i in part])
     return answers
+
+
+def _by_scope(domain: Domain, queries: _Numbered, chosen: Iterable[int]) -> tuple[dict[Clique, list[int]], list[int]]:
+    """Queries whose attributes have few cells, by these; and the others."""
+    found: dict[Clique, list[int]] = {}
+    for i in chosen:
+        found.setdefault(queries[i].scope, []).append(i)
+    large = [scope for scope in found if math.prod(domain.shape_of(scope)) > CHEAP_CELLS]
+    return found, [i for scope in large for i in found.pop(scope)]
+
+
+def _sum_tables(
+    marginals: Callable[[Sequence[Clique]], list[Floats]],
+    queries: _Numbered,
+    by_scope: Mapping[Clique, list[int]],
+    answers: Floats,
+) -> None:
+    """Answer queries from the marginals of their attributes."""
+    scopes = list(by_scope)
+    for scope, table in zip(scopes, marginals(scopes), strict=True):
+        for i in by_scope[scope]:
+            answers[i] = queries[i].of_table(table)[0]
+
+
+def _classified(classes: Classes, column: Codes) -> Codes:
+    """The class of every record, as a column of small codes."""
+    found = np.empty(len(column), dtype=smallest_unsigned(classes.count))
+    for start in range(0, len(column), _CLASSIFIED_ROWS):
+        found[start : start + _CLASSIFIED_ROWS] = classes.holding(column[start : start + _CLASSIFIED_ROWS])
+    return found
 
 
 def _check_memory(domain: Domain, axes_of: Sequence[tuple[int, ...]]) -> None:

@@ -99,6 +99,8 @@ class Classes:
             >>> Classes.whole(9).split([CodeSet((2, 5))]).holding(np.array([1, 2, 8]))
             array([0, 1, 0])
         """
+        if self.size <= codes.size:
+            return np.asarray(self.labels()[codes])
         return np.asarray(self.label[np.searchsorted(self.low, codes.astype(np.int64), side="right") - 1])
 
     def shares(self, sets: Sequence[CodeSet]) -> Floats:
@@ -121,8 +123,27 @@ class Classes:
             low, stop = ends[first : first + rows].T[:, :, None]
             inside = np.minimum(stop, self.low + self.lengths) - np.maximum(low, self.low)
             np.maximum(inside, 0, out=inside)
-            np.add.at(found, owner[first : first + rows], np.add.reduceat(inside[:, order], starts, axis=1))
+            by_class = np.add.reduceat(inside[:, order], starts, axis=1)
+            owners, firsts = np.unique(owner[first : first + rows], return_index=True)
+            found[owners] += np.add.reduceat(by_class, firsts, axis=0)
         return found / self.sizes
+
+    def classes_of(self, sets: Sequence[CodeSet]) -> list[CodeSet]:
+        """The classes that lie in each set, of sets that are classes put together.
+
+        Example:
+            >>> Classes.whole(9).split([CodeSet((2, 5))]).classes_of([CodeSet((0, 2, 5, 9))])
+            [CodeSet(0)]
+        """
+        cuts = np.array([cut for each in sets for cut in each.cuts], dtype=np.int64)
+        runs = iter(np.searchsorted(self.low, cuts).reshape(-1, 2).tolist())
+        found = []
+        for each in sets:
+            inside = np.zeros(self.count, dtype=np.bool_)
+            for _ in each.runs:
+                inside[self.label[slice(*next(runs))]] = True
+            found.append(CodeSet.where(inside))
+        return found
 
     def codes_of(self, classes: CodeSet) -> CodeSet:
         """The codes of some classes together.
@@ -218,6 +239,10 @@ class Coarsening:
         least = {first: Classes.whole(domain[first].size).split([CodeSet((0, 1))])}
         return cls(domain, least, _coarse(domain, least), told=False).split(queries)
 
+    def classes_in_order(self) -> list[tuple[str, Classes]]:
+        """Attributes that are told apart and their classes, in the order of the coarse domain."""
+        return [(name, self.classes[name]) for name in self.coarse.names]
+
     def split(
         self, queries: Iterable[Conjunction] = (), tables: Iterable[tuple[Clique, NDArray[Any]]] = ()
     ) -> Coarsening:
@@ -264,7 +289,7 @@ class Coarsening:
     def _over_classes(self, name: str, sets: Sequence[CodeSet]) -> dict[CodeSet, CodeSet]:
         if name not in self.classes:
             return {}
-        return dict(zip(sets, map(CodeSet.where, self.classes[name].shares(sets) == 1.0), strict=True))
+        return dict(zip(sets, self.classes[name].classes_of(sets), strict=True))
 
     def fine_conjunction(self, query: Conjunction) -> Conjunction:
         """A conjunction over classes as one over the fine domain."""
