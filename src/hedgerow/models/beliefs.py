@@ -63,11 +63,10 @@ class Beliefs:
         self.uniform = True
         self.source: object = None
         self._logs = [np.zeros(shape) for shape in tree.shapes]
-        self._messages = {
-            edge: np.zeros(tree.domain.shape_of(tree.separator(*edge)))
-            for i, j in tree.edges
-            for edge in ((i, j), (j, i))
-        }
+        self._messages: dict[tuple[int, int], Floats] = {}
+        for i, j in tree.edges:  # messages are replaced, never changed
+            shape = tree.domain.shape_of(tree.separator(i, j))
+            self._messages[i, j] = self._messages[j, i] = np.zeros(shape)
         self._fresh = set(self._messages)
         self._sums: list[dict[Clique, Floats]] = [{} for _ in tree.cliques]
 
@@ -112,6 +111,29 @@ class Beliefs:
         allowed = dict(zip(scope, codes, strict=True))
         self._logs[i][where(self.tree.cliques[i], self.tree.shapes[i], allowed)] += step
         self._changed(i)
+
+    def settle(
+        self,
+        tables: Sequence[Floats],
+        logs: Sequence[Floats],
+        separators: Mapping[tuple[int, int], Floats],
+    ) -> None:
+        """Become a distribution whose marginals are known; no message is missing after that.
+
+        Args:
+            tables: Of each clique its marginal, the largest cell 1, all cells positive. Kept, not copied.
+            logs: Their logarithms, which may be changed. Kept, not copied.
+            separators: For each edge the logarithms of the marginal of what its cliques share, in any unit.
+        """
+        self._logs = list(logs)
+        self._sums = [{clique: table} for clique, table in zip(self.tree.cliques, tables, strict=True)]
+        # Only the sum of the messages in both directions says anything.
+        for (i, j), shared in separators.items():
+            self._messages[i, j], self._messages[j, i] = shared, np.zeros(shared.shape)
+        self._fresh = set(self._messages)
+        self.changes += 1
+        self.uniform = False
+        self.source = None
 
     def _holder(self, scope: Clique) -> int:
         i = self.tree.find(scope)

@@ -123,8 +123,11 @@ class JunctionTree:
 
     def separator(self, i: int, j: int) -> Clique:
         """The attributes that two cliques share, in domain order."""
-        shared = self._members[i] & self._members[j]
-        return tuple(name for name in self.cliques[i] if name in shared)
+        known = self._separators.get((i, j))
+        if known is None:
+            shared = self._members[i] & self._members[j]
+            known = self._separators[i, j] = tuple([name for name in self.cliques[i] if name in shared])
+        return known
 
     def find(self, scope: Sequence[str]) -> int | None:
         """The smallest clique that holds a scope of at least one attribute; None if there is none."""
@@ -160,6 +163,10 @@ class JunctionTree:
         return list(self._parents)
 
     # Inside
+
+    @cached_property
+    def _separators(self) -> dict[Edge, Clique]:
+        return {}
 
     @cached_property
     def _members(self) -> tuple[frozenset[str], ...]:

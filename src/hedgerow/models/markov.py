@@ -276,6 +276,15 @@ class Markov:
         if part is not None:
             part.add(clique, table)
 
+    def credit(self, factors: Potentials) -> None:
+        """Note updates that the parts hold already.
+
+        Args:
+            factors: Log-factors over scopes that lie in a clique; their base is not used.
+        """
+        self._terms.add(factors)
+        self._scopes.update(dict.fromkeys([*factors.tables, *(query.scope for query in factors.steps)]))
+
     # Answers
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
