@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.attribute import IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.privacy.scores import GRID, EqualUnits, grid_errors, public_answers, public_offsets
+from hedgerow.privacy.scores import GRID, EqualUnits, grid_differences, grid_errors, public_answers, public_offsets
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.privacy.tables import DenseCounts, binary, neighbours_of
@@ -113,3 +115,23 @@ def test_vanishing_weights_are_refused() -> None:
     workload = Workload(Workload.marginals(DOMAIN, 1).families, (1e-200,))
     with pytest.raises(ConfigError, match="too small"):
         EqualUnits.of(workload, Neighbours.REPLACE)
+
+
+def test_long_arrays_are_treated_a_piece_at_a_time_and_give_the_same() -> None:
+    """Of single queries and of whole marginals, longer than a piece and no multiple of it."""
+    domain = Domain(IntegerRange(f"x{i}", 0, 1) for i in range(300))
+    generator = np.random.default_rng(4)
+    for workload in (Workload.parities(domain, 2), Workload.marginals(domain, 2)):
+        exact = np.floor(generator.normal(size=workload.n_queries) * 1e4)
+        answers, offsets = (generator.normal(size=size) * 1e4 for size in (len(exact), workload.n_candidates))
+        rounded = np.rint(answers / GRID) * GRID
+        assert np.array_equal(public_answers(workload, answers), rounded)
+        assert np.array_equal(public_offsets(workload, offsets), np.rint(offsets / GRID) * GRID)
+        assert np.array_equal(grid_errors(workload, exact, rounded), workload.candidate_errors(exact - rounded))
+        assert np.array_equal(grid_differences(exact, answers), np.floor((exact - answers) / GRID) * GRID)
+        for damage in (np.nan, np.inf, -np.inf, 2.0**32, -(2.0**32)):
+            answers[40_000] = offsets[-1] = damage
+            with pytest.raises(QueryError):
+                public_answers(workload, answers)
+            with pytest.raises(QueryError):
+                public_offsets(workload, offsets)

@@ -27,6 +27,8 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.privacy.pieces import pieces
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 RandomBytes = Callable[[int], bytes]
@@ -36,6 +38,8 @@ SLACK = 2.0**-38
 
 _LOWEST = -700.0
 _MANTISSA = 53
+_RANGE = 1100
+"""Exponents of floating-point numbers lie between -1073 and 1024."""
 _FEW = 4
 """So many draws are made without sorting."""
 
@@ -57,20 +61,22 @@ def softmax_draws(scores: Floats, scale: float, size: int, random_bytes: RandomB
         >>> softmax_draws(np.array([0.0, 5000.0]), 1.0, 3, os.urandom).tolist()
         [1, 1, 1]
     """
-    logs = scores - scores.max()
-    logs /= scale
-    np.maximum(logs, _LOWEST, out=logs)
-    return _weighted_draws(np.exp(logs, out=logs), size, random_bytes)
+    weights, largest = np.empty(len(scores)), scores.max()
+    for piece in pieces(len(scores)):
+        logs = scores[piece] - largest
+        logs /= scale
+        np.maximum(logs, _LOWEST, out=logs)
+        np.exp(logs, out=weights[piece])
+    return _weighted_draws(weights, size, random_bytes)
 
 
 def _weighted_draws(weights: Floats, size: int, random_bytes: RandomBytes) -> Integers:
     """Indices with probability exactly proportional to positive weights."""
-    mantissas, exponents = np.frexp(weights)
-    exponents -= exponents.min()
-    counts = np.bincount(exponents)
+    exponents, counts = _exponents(weights)
     starts, groups = np.cumsum(counts) - counts, np.flatnonzero(counts)
-    order = np.argsort(exponents.astype(np.int16), kind="stable") if size > _FEW else None  # by radix
-    masses = [count << group for count, group in zip(counts[groups].tolist(), groups.tolist(), strict=True)]
+    order = np.argsort(exponents, kind="stable") if size > _FEW else None  # by radix
+    least = int(groups[0])
+    masses = [count << group - least for count, group in zip(counts[groups].tolist(), groups.tolist(), strict=True)]
     ends = list(accumulate(masses))
     found = np.empty(0, dtype=np.int64)
     while len(found) < size:
@@ -78,13 +84,23 @@ def _weighted_draws(weights: Floats, size: int, random_bytes: RandomBytes) -> In
         which = groups[[bisect_right(ends, draw) for draw in _below(ends[-1], wanted, random_bytes)]]
         ranks = uniform_below(counts[which], random_bytes)
         members = _scanned(exponents, which, ranks) if order is None else order[starts[which] + ranks]
-        thresholds = (mantissas[members] * 2.0**_MANTISSA).astype(np.int64)
+        thresholds = (np.frexp(weights[members])[0] * 2.0**_MANTISSA).astype(np.int64)
         accepted = _bits(wanted, _MANTISSA, random_bytes) < thresholds
         found = np.concatenate([found, members[accepted]])
     return found
 
 
-def _scanned(exponents: NDArray[np.int32], groups: Integers, ranks: Integers) -> Integers:
+def _exponents(weights: Floats) -> tuple[NDArray[np.int16], NDArray[np.intp]]:
+    """Binary exponents from 0 on, and how many weights have each."""
+    exponents, counts = np.empty(len(weights), dtype=np.int16), np.zeros(2 * _RANGE, dtype=np.intp)
+    for piece in pieces(len(weights)):
+        shifted = np.frexp(weights[piece])[1] + _RANGE
+        counts += np.bincount(shifted, minlength=len(counts))
+        exponents[piece] = shifted
+    return exponents, counts
+
+
+def _scanned(exponents: NDArray[np.int16], groups: Integers, ranks: Integers) -> Integers:
     """The members of groups that stand at some ranks in them, in order of index, without sorting all members."""
     found = [np.flatnonzero(exponents == group)[rank] for group, rank in zip(groups, ranks, strict=True)]
     return np.array(found, dtype=np.int64)

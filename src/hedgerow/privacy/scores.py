@@ -20,6 +20,7 @@ In floating point each of these operations could round differently on neighbouri
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy.lattice import LARGEST_MASS
+from hedgerow.privacy.pieces import pieces
 from hedgerow.queries.query import Floats
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
@@ -155,9 +157,9 @@ def public_answers(workload: Workload, answers: Floats) -> Floats:
     given = np.asarray(answers, dtype=np.float64)
     if given.shape != (workload.n_queries,):
         raise QueryError(f"{workload.n_queries} answers are needed, not an array of shape {given.shape}")
-    if not workload.candidate_errors(given).max() <= LARGEST_MASS:  # nor if one of them is not a number
+    if not _largest_error(workload, given) <= LARGEST_MASS:  # nor if one of them is not a number
         raise QueryError("the answers of the hypothesis are not finite, or their sum passes 2^31")
-    return _on_grid(given, np.rint)
+    return _in_pieces(len(given), lambda at: np.rint(given[at] / GRID) * GRID)
 
 
 def public_offsets(workload: Workload, offsets: Floats | None) -> Floats | float:
@@ -175,9 +177,9 @@ def public_offsets(workload: Workload, offsets: Floats | None) -> Floats | float
     given = np.asarray(offsets, dtype=np.float64)
     if given.shape != (workload.n_candidates,):
         raise QueryError(f"{workload.n_candidates} offsets are needed, not an array of shape {given.shape}")
-    if not np.abs(given).max() <= LARGEST_MASS:
+    if not max(given.max(), -given.min()) <= LARGEST_MASS:
         raise QueryError("the offsets are not finite, or beyond 2^31")
-    return _on_grid(given, np.rint)
+    return _in_pieces(len(given), lambda at: np.rint(given[at] / GRID) * GRID)
 
 
 def grid_errors(workload: Workload, exact: Floats, answers: Floats) -> Floats:
@@ -188,7 +190,9 @@ def grid_errors(workload: Workload, exact: Floats, answers: Floats) -> Floats:
         exact: Exact answers, shape ``(n_queries,)``.
         answers: What `public_answers` returned.
     """
-    return _on_grid(workload.candidate_errors(exact - answers), np.floor)
+    if workload.n_candidates < workload.n_queries:
+        return np.asarray(np.floor(workload.candidate_errors(exact - answers) / GRID) * GRID)
+    return _in_pieces(len(exact), lambda at: np.floor(np.abs(exact[at] - answers[at]) / GRID) * GRID)
 
 
 def grid_differences(exact: Floats, answers: Floats) -> Floats:
@@ -198,12 +202,18 @@ def grid_differences(exact: Floats, answers: Floats) -> Floats:
         exact: Exact answers, shape ``(n_queries,)``.
         answers: What `public_answers` returned.
     """
-    return _on_grid(exact - answers, np.floor)
+    return _in_pieces(len(exact), lambda at: np.floor((exact[at] - answers[at]) / GRID) * GRID)
 
 
-def _on_grid(values: Floats, rounded: np.ufunc) -> Floats:
-    """Values rounded to whole multiples of the grid, one array for all steps: there may be a million of them."""
-    units = values / GRID
-    rounded(units, out=units)
-    units *= GRID
-    return units
+def _largest_error(workload: Workload, answers: Floats) -> float:
+    """Of a candidate, if all exact answers were 0."""
+    if workload.n_candidates < workload.n_queries:
+        return float(workload.candidate_errors(answers).max())
+    return float(max(answers.max(), -answers.min()))
+
+
+def _in_pieces(length: int, values: Callable[[slice], Floats]) -> Floats:
+    found = np.empty(length)
+    for piece in pieces(length):
+        found[piece] = values(piece)
+    return found
