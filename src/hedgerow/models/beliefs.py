@@ -68,6 +68,7 @@ class Beliefs:
             shape = tree.domain.shape_of(tree.separator(i, j))
             self._messages[i, j] = self._messages[j, i] = np.zeros(shape)
         self._fresh = set(self._messages)
+        self._behind: dict[tuple[int, int], dict[str, Floats]] = {}
         self._sums: list[dict[Clique, Floats]] = [{} for _ in tree.cliques]
 
     def copy(self) -> Beliefs:
@@ -77,6 +78,7 @@ class Beliefs:
         twin._logs = [logs.copy() for logs in self._logs]
         twin._messages = dict(self._messages)  # messages and sums are replaced, never changed
         twin._fresh = set(self._fresh)
+        twin._behind = {}
         twin._sums = [dict(sums) for sums in self._sums]
         return twin
 
@@ -131,6 +133,7 @@ class Beliefs:
         for (i, j), shared in separators.items():
             self._messages[i, j], self._messages[j, i] = shared, np.zeros(shared.shape)
         self._fresh = set(self._messages)
+        self._behind.clear()
         self.changes += 1
         self.uniform = False
         self.source = None
@@ -152,6 +155,7 @@ class Beliefs:
             edge = stack.pop()
             if edge in self._fresh:
                 self._fresh.discard(edge)
+                self._behind.pop(edge, None)
                 stack += [(edge[1], k) for k in self.tree.neighbours[edge[1]] if k != edge[0]]
 
     # Messages
@@ -201,6 +205,26 @@ class Beliefs:
         return kept[names]
 
     # Sums
+
+    def behind(self, edge: tuple[int, int]) -> dict[str, Floats]:
+        """Room for what depends on nothing but the factors behind an edge; emptied when one of them changes.
+
+        Args:
+            edge: Two cliques, the one behind first.
+        """
+        if edge not in self._fresh:
+            self._calibrate(edge[1])
+        return self._behind.setdefault(edge, {})
+
+    def forget(self, more_than: int) -> None:
+        """Empty the rooms of all edges if they hold more cells than that."""
+        if sum(table.size for kept in self._behind.values() for table in kept.values()) > more_than:
+            self._behind.clear()
+
+    def many(self, i: int, wanted: Sequence[Clique]) -> list[Floats]:
+        """Marginals of several sets of attributes of a clique, by shared partial sums; not to be changed."""
+        clique = self.tree.cliques[i]
+        return shared_marginals(self.sums(i, clique), clique, wanted)
 
     def sums(self, i: int, names: Clique) -> Floats:
         """The marginal of some attributes of a clique, in a unit of the clique's own; not to be changed."""

@@ -102,6 +102,17 @@ class Forest:
 
         return rooted(self.slots, self.other, self.flat[4], -1)
 
+    @cached_property
+    def routes(self) -> tuple[Places, Places]:
+        """For each attribute and clique of one tree the neighbour towards the attribute, and how far away it is.
+
+        Returns:
+            Cliques, -1 inside; numbers of edges; shape ``(attributes, cliques)`` each.
+        """
+        from hedgerow.models.structure_kernels import routes
+
+        return routes(self.homes, self.cliques, self.slots, self.other)
+
     @property
     def too_wide(self) -> bool:
         """Whether a clique has more attributes than passes over separators can tell apart."""

@@ -14,13 +14,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
+
+if TYPE_CHECKING:
+    from hedgerow.models.forest import Forest  # it is made of trees
 
 Edge = tuple[int, int]
 Ints = NDArray[np.int64]
@@ -156,6 +159,13 @@ class JunctionTree:
         """The attributes of all cliques, one after the other, by their positions in the domain."""
         places = chain.from_iterable(self.domain.axes(clique) for clique in self.cliques)
         return np.fromiter(places, dtype=np.int32)
+
+    @cached_property
+    def forest(self) -> Forest:
+        """The same as arrays."""
+        from hedgerow.models.forest import Forest
+
+        return Forest.of(self.domain, [self])
 
     @property
     def ordered(self) -> list[int]:

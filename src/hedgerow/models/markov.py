@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -21,10 +22,11 @@ from hedgerow.models.beliefs import Beliefs
 from hedgerow.models.elimination import plan, spread, width
 from hedgerow.models.growth import grown_tree
 from hedgerow.models.junction_tree import JunctionTree
-from hedgerow.models.memory import has_room, usable_bytes
+from hedgerow.models.memory import Room, has_room, usable_bytes
 from hedgerow.models.model import Codes, Potentials, SamplingMethod
 from hedgerow.models.parts import components
 from hedgerow.models.sampling import collected
+from hedgerow.models.shared_elimination import SharedElimination
 from hedgerow.models.terms import Terms
 from hedgerow.queries.query import Conjunction, Floats, LinearQuery
 from hedgerow.randomness import Seed
@@ -32,8 +34,8 @@ from hedgerow.randomness import Seed
 CHEAP_CELLS = 1 << 16
 """A table of so many cells is still made quickly."""
 
-_CELL_BYTES = 32
-"""Logarithms, exponentials, and kept sums of these that have twice as many cells at most."""
+_CELL_BYTES = 40
+"""Logarithms, exponentials, kept sums of these that have twice as many cells at most, and conditionals with as many."""
 _TABLES = 3
 """Arrays of the size of a table that are held while it is made."""
 _CHANGES = 1 << 14
@@ -50,7 +52,7 @@ def markov_bytes(trees: Iterable[JunctionTree]) -> int:
         >>> from hedgerow.attribute import IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abc")
         >>> markov_bytes([JunctionTree.of(domain, [("a", "b"), ("b", "c")])])
-        8000
+        9600
     """
     sizes = [size for tree in trees for size in tree.sizes]
     return _CELL_BYTES * sum(sizes) + 16 * max(sizes, default=0)
@@ -302,7 +304,16 @@ class Markov:
         """
         for clique in cliques:
             self._check_clique(clique)
-        return [self._total * self._table(clique, {}) for clique in cliques]
+        shared: dict[int, dict[Clique, None]] = {}
+        for clique in cliques:
+            for place, names in self._cut(clique).items():
+                shared.setdefault(place, {})[names] = None
+        room = Room()
+        found: dict[Clique, Floats] = {}
+        for part in self.forest:
+            elimination = SharedElimination(part, partial(self._check_room, room))
+            found.update(elimination.tables(list(shared.get(id(part), ()))))
+        return [self._together(clique, found, room) for clique in cliques]
 
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
         """Sums over the cells that satisfy each conjunction, shape ``(len(queries),)``, in counts.
@@ -384,6 +395,28 @@ class Markov:
         part.changes = 0
         self._take(part)
 
+    def _cut(self, clique: Clique) -> dict[int, Clique]:
+        """What each part has of a set of attributes."""
+        found: dict[int, Clique] = {}
+        for name in clique:
+            if name in self._parts:
+                part = id(self._parts[name])
+                found[part] = (*found.get(part, ()), name)
+        return found
+
+    def _together(self, clique: Clique, found: Mapping[Clique, Floats], room: Room) -> Floats:
+        """The table of a clique, in counts, from those of the parts."""
+        shape = self._domain.shape_of(clique)
+        inside = list(self._cut(clique).values())
+        if inside == [clique]:
+            return found[clique] * self._total
+        self._check_room(room, clique, math.prod(shape))
+        free = (self._domain[name].size for name in clique if name not in self._parts)
+        table = np.full(shape, self._total / math.prod(free))
+        for names in inside:
+            table *= spread(found[names], names, clique)
+        return table
+
     def _table(self, wanted: Clique, evidence: Mapping[str, Sequence[int]]) -> Floats:
         """Probabilities of the codes of some attributes, together with evidence about others."""
         self._check_width(wanted, evidence, math.prod(self._domain.shape_of(wanted)))
@@ -414,14 +447,16 @@ class Markov:
     def _check_fits(self, trees: Sequence[JunctionTree]) -> None:
         _check_cells(sum(tree.cells for tree in trees), markov_bytes(trees))
 
-    def _check_width(self, wanted: Clique, evidence: Mapping[str, Sequence[int]], cells: int) -> None:
+    def _check_width(self, wanted: Clique, evidence: Iterable[str], cells: int) -> None:
+        self._check_room(Room(), wanted or tuple(evidence), cells)
+
+    @staticmethod
+    def _check_room(room: Room, names: Clique, cells: int) -> None:
         required = _TABLES * 8 * cells
-        if not has_room(required):
+        if not room.has(required):
+            available = usable_bytes()
             raise MarginalTooLargeError(
-                attributes=wanted or tuple(evidence),
-                cells=cells,
-                required_bytes=required,
-                available_bytes=usable_bytes(),
+                attributes=names, cells=cells, required_bytes=required, available_bytes=available
             )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import final
+
 from hedgerow.domain import Domain
 from hedgerow.errors import ModelTooLargeError
 from hedgerow.memory import available_bytes
@@ -72,3 +74,24 @@ def has_room(required: int) -> bool:
         (True, False)
     """
     return required <= _ALWAYS_FITS or required <= usable_bytes()
+
+
+@final
+class Room:
+    """What may be used, as of when that is first in question: for very many checks one after the other.
+
+    Example:
+        >>> room = Room()
+        >>> room.has(2**20), room.has(2**80)
+        (True, False)
+    """
+
+    def __init__(self) -> None:
+        """Nothing was asked yet."""
+        self._bytes: int | None = None
+
+    def has(self, required: int) -> bool:
+        """Whether so many bytes may be used."""
+        if required > _ALWAYS_FITS and self._bytes is None:
+            self._bytes = usable_bytes()
+        return required <= _ALWAYS_FITS or (self._bytes is not None and required <= self._bytes)

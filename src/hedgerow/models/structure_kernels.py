@@ -527,3 +527,37 @@ def scope_growth(tree: Tree, up: Ints, depths: Ints, tops: Ints, sizes: Floats, 
         if several:
             growth[s] += cells
     return growth
+
+
+@njit(nogil=True, cache=True)
+def routes(homes: Ints, cliques: Places, slots: Ints, other: Places) -> tuple[Places, Places]:
+    """For each attribute and clique the neighbour towards the attribute, -1 inside, and how many edges it is away.
+
+    Args:
+        homes: See ``held``.
+        cliques: See there.
+        slots: Of one tree.
+        other: Of the tree.
+
+    Returns:
+        Both of shape ``(attributes, cliques)``; rows of attributes that are in no clique say nothing.
+    """
+    n = slots.size - 1
+    toward = np.full((homes.size - 1, n), -1, dtype=np.int32)
+    away = np.full((homes.size - 1, n), -1, dtype=np.int32)
+    queue = np.empty(n, dtype=np.int32)
+    for a in range(homes.size - 1):
+        end = 0
+        for h in range(homes[a], homes[a + 1]):
+            away[a, cliques[h]], queue[end] = 0, cliques[h]
+            end += 1
+        done = 0
+        while done < end:
+            i = queue[done]
+            done += 1
+            for e in range(slots[i], slots[i + 1]):
+                j = other[e]
+                if away[a, j] < 0:
+                    away[a, j], toward[a, j], queue[end] = away[a, i] + 1, i, j
+                    end += 1
+    return toward, away

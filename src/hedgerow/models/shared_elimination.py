@@ -1,0 +1,334 @@
+"""Very many marginals of a junction tree at once: what they have in common is computed once.
+
+A marginal of a few attributes is put together at one clique in the middle of them: every attribute either lies in that
+clique or behind an edge of its own. All that it needs from behind an edge is the conditional distribution of one
+attribute given the separator there. These conditionals are passed on from edge to edge, all attributes behind an edge
+together as the columns of one matrix, and serve all marginals. They depend on nothing but what is behind their edge
+(Koller and Friedman, section 10.3.3), so they last until a factor there changes.
+
+Only sets of attributes two of which lie behind the same edge, wherever one looks from (which needs four attributes),
+are left to an elimination of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, permutations
+from typing import final
+
+import numpy as np
+
+from hedgerow.domain import Clique
+from hedgerow.models.beliefs import Beliefs
+from hedgerow.models.elimination import plan, width
+from hedgerow.queries.query import Floats
+
+Check = Callable[[Clique, int], None]
+"""Refuses arrays of too many cells that are made for some attributes."""
+Labelled = tuple[Clique, Floats]
+
+_ROOM = 1 << 22
+"""Cells of the tables that are made together beside those asked for."""
+KEPT_CELLS = 1 << 15
+"""Cells of conditionals that every part may keep, however small it is."""
+_LONG = 1e6
+"""Multiplications from which on all ways to put a marginal together are compared."""
+_WRITTEN = 4.0
+"""Multiplications that take as long as one cell takes to be written."""
+
+
+@final
+@dataclass(frozen=True)
+class _Group:
+    """Marginals that are put together at one clique from attributes inside it and from behind the same edges.
+
+    Attributes:
+        node: The clique.
+        inside: What they all have inside it.
+        edges: Cliques behind the edges, in the order of the products, each with what its attribute depends on there.
+    """
+
+    node: int
+    inside: Clique
+    edges: tuple[tuple[int, Clique], ...]
+
+
+@final
+class SharedElimination:
+    """Marginals of one part.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
+        >>> from hedgerow.models.junction_tree import JunctionTree
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
+        >>> beliefs = Beliefs(JunctionTree.of(domain, [("a", "b"), ("b", "c")]))
+        >>> beliefs.add(("a", "b"), np.log([[3.0, 1.0], [1.0, 3.0]]))
+        >>> beliefs.add(("b", "c"), np.log([[3.0, 1.0], [1.0, 3.0]]))
+        >>> dict(SharedElimination(beliefs).tables([("a", "c")]))["a", "c"].round(12)
+        array([[0.3125, 0.1875], [0.1875, 0.3125]])
+    """
+
+    def __init__(self, part: Beliefs, check: Check = lambda names, cells: None) -> None:
+        """Note where from answers come.
+
+        Args:
+            part: The factors.
+            check: Is told of arrays before they are made.
+        """
+        self._part = part
+        self._tree = part.tree
+        self._domain = part.tree.domain
+        self._check = check
+        self._sizes = dict(zip(self._domain.names, self._domain.shape, strict=True))
+        self._toward_places = self._tree.forest.routes[0]
+        self._dependences: dict[tuple[int, int, str], Clique] = {}
+
+    def tables(self, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
+        """Probabilities of the codes of each set of attributes, in any order of the sets.
+
+        Args:
+            cliques: Different sets of at least one attribute of the part, in domain order.
+
+        Returns:
+            Sets with their tables, which are new.
+        """
+        groups: dict[_Group, list[Clique]] = {}
+        for clique, group in zip(cliques, self._places(cliques), strict=True):
+            if group is None:
+                yield clique, self._alone(clique)
+            else:
+                groups.setdefault(group, []).append(clique)
+        by_node: dict[int, list[_Group]] = {}
+        for group in groups:
+            by_node.setdefault(group.node, []).append(group)
+        for node, members in by_node.items():
+            yield from self._at(node, {group: groups[group] for group in members})
+        self._part.forget(more_than=max(self._tree.cells, KEPT_CELLS))
+
+    # Where
+
+    def _places(self, cliques: Sequence[Clique]) -> Iterator[_Group | None]:
+        """Where each marginal is put together: a clique nearest to all its attributes.
+
+        The smallest of those, with the products in any order; where that takes long, the best of all.
+        """
+        _, away = self._tree.forest.routes
+        count = len(self._tree.cliques)
+        order = np.empty(count, dtype=np.int64)
+        order[np.argsort(self._tree.forest.cells, kind="stable")] = np.arange(count)
+        for clique in cliques:
+            distance = away[list(self._domain.axes(clique))].sum(axis=0)
+            node = int(np.argmin(distance * count + order))
+            group = self._group(clique, node)
+            if group is not None and self._cost(group, clique) > _LONG:
+                nearest = np.flatnonzero(distance == distance[node]).tolist()
+                groups = (self._group(clique, each) for each in nearest)
+                orders = (each for found in groups if found is not None for each in _orders(found))
+                group = min(orders, key=lambda each: self._cost(each, clique))
+            yield group
+
+    def _group(self, clique: Clique, node: int) -> _Group | None:
+        """None if two attributes are behind the same edge."""
+        edges = [self._toward(name, node) for name in clique]
+        outside = [(edge, self._given(edge, node, name)) for edge, name in zip(edges, clique, strict=True) if edge >= 0]
+        inside = tuple(name for edge, name in zip(edges, clique, strict=True) if edge < 0)
+        alone = len({edge for edge, _ in outside}) == len(outside)
+        return _Group(node, inside, tuple(sorted(outside))) if alone else None
+
+    def _toward(self, name: str, node: int) -> int:
+        """The neighbour of a clique towards an attribute, -1 if it is inside."""
+        return int(self._toward_places[self._domain.index(name), node])
+
+    def _given(self, i: int, j: int, name: str) -> Clique:
+        """What an attribute behind an edge depends on of the separator: less, where a later one is in it."""
+        key = (i, j, name)
+        if key not in self._dependences:
+            shared, further = self._tree.separator(i, j), self._toward(name, i)
+            inside = further >= 0 and set(self._tree.separator(further, i)) <= set(shared)
+            self._dependences[key] = self._given(further, i, name) if inside else shared
+        return self._dependences[key]
+
+    def _cost(self, group: _Group, clique: Clique) -> float:
+        """Multiplications, and cells on the way."""
+        behind = {self._toward(name, group.node): name for name in clique}
+        names = {*group.inside, *chain.from_iterable(given for _, given in group.edges)}
+        cost, done = 0.0, set(group.inside)
+        for place, (edge, given) in enumerate(group.edges):
+            kept = done.union(*(later for _, later in group.edges[place + 1 :]))
+            cost += math.prod(self._sizes[name] for name in (*names, behind[edge]))
+            names -= set(given) - kept
+            names.add(behind[edge])
+            done.add(behind[edge])
+            cost += _WRITTEN * math.prod(self._sizes[name] for name in names)
+        return cost
+
+    # Together
+
+    def _at(self, node: int, groups: Mapping[_Group, list[Clique]]) -> Iterator[tuple[Clique, Floats]]:
+        """All marginals that are put together at one clique."""
+        scopes = {group: self._scope(node, (group.inside, *(given for _, given in group.edges))) for group in groups}
+        for batch in self._batches(list(dict.fromkeys(scopes.values()))):
+            found = self._sums(node, batch)
+            for group, scope in scopes.items():
+                if scope in found:
+                    yield from self._joined(group, (scope, found[scope]), groups[group])
+
+    def _joined(self, group: _Group, table: Labelled, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
+        chosen = {}
+        for clique in cliques:
+            behind = {self._toward(name, group.node): name for name in clique}
+            chosen[tuple(behind[edge] for edge, _ in group.edges)] = clique
+        for names, found in self._products(group, table, 0, list(chosen)):
+            clique = chosen[names]
+            yield clique, np.array(_ordered(found, clique), order="C")
+
+    def _products(
+        self, group: _Group, table: Labelled, place: int, chosen: Sequence[Clique]
+    ) -> Iterator[tuple[Clique, Labelled]]:
+        """Multiply a table by the conditionals of one attribute from behind each edge; all choices asked for."""
+        if place == len(group.edges):
+            yield (), table
+            return
+        rest: dict[str, list[Clique]] = {}
+        for names in chosen:
+            rest.setdefault(names[0], []).append(names[1:])
+        edge, given = group.edges[place]
+        kept = {*group.inside, *chain.from_iterable(later for _, later in group.edges[place + 1 :])}
+        conditionals = self._behind(edge, group.node, list(rest))
+        for name, product in _multiplied(table, given, conditionals, kept, self._check):
+            for names, found in self._products(group, product, place + 1, rest[name]):
+                yield (name, *names), found
+
+    # Behind edges
+
+    def _behind(self, i: int, j: int, names: Sequence[str]) -> dict[str, Floats]:
+        """Conditionals of attributes behind an edge; shape of what each is given (see ``_given``) and of itself."""
+        kept = self._part.behind((i, j))
+        missing = [name for name in names if name not in kept]
+        if missing:
+            kept.update(self._conditionals(i, j, missing))
+        return {name: kept[name] for name in names}
+
+    def _conditionals(self, i: int, j: int, names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
+        shared = self._tree.separator(i, j)
+        further: dict[tuple[int, Clique], list[str]] = {}
+        inside: dict[Clique, str] = {}
+        for name in names:
+            edge = self._toward(name, i)
+            if edge < 0:
+                inside[self._scope(i, (shared, (name,)))] = name
+            elif self._given(i, j, name) == self._given(edge, i, name):
+                yield name, self._behind(edge, i, [name])[name]
+            else:
+                further.setdefault((edge, self._given(edge, i, name)), []).append(name)
+        across = {(edge, given): self._scope(i, (shared, given)) for edge, given in further}
+        for batch in self._batches(list(dict.fromkeys([*inside, *across.values()]))):
+            tables = self._sums(i, batch).items()
+            found = {scope: (scope, _conditional(table, scope, shared)) for scope, table in tables}
+            for scope, table in found.items():
+                if scope in inside:
+                    yield inside[scope], _ordered(table, (*shared, inside[scope]))
+            for (edge, given), scope in across.items():
+                if scope in found:
+                    conditionals = self._behind(edge, i, further[edge, given])
+                    for name, product in _multiplied(found[scope], given, conditionals, shared, self._check):
+                        yield name, _ordered(product, (*shared, name))
+
+    # Inside cliques
+
+    def _scope(self, node: int, names: Iterable[Clique]) -> Clique:
+        """All of them, in domain order."""
+        wanted = set(chain.from_iterable(names))
+        return tuple(name for name in self._tree.cliques[node] if name in wanted)
+
+    def _batches(self, scopes: Sequence[Clique]) -> Iterator[list[Clique]]:
+        """Few enough tables at once."""
+        batch: list[Clique] = []
+        cells = 0
+        for scope in scopes:
+            size = math.prod(self._domain.shape_of(scope))
+            self._check(scope, size)
+            if batch and cells + size > _ROOM:
+                yield batch
+                batch, cells = [], 0
+            batch.append(scope)
+            cells += size
+        if batch:
+            yield batch
+
+    def _sums(self, node: int, scopes: Sequence[Clique]) -> dict[Clique, Floats]:
+        """Probabilities of sets of attributes inside a clique."""
+        total = float(self._part.sums(node, ()))
+        return {scope: table / total for scope, table in zip(scopes, self._part.many(node, scopes), strict=True)}
+
+    def _alone(self, clique: Clique) -> Floats:
+        steps = plan(self._tree, clique, {})
+        sizes = {name: self._domain[name].size for step in steps for name in step.keep}
+        self._check(clique, width(steps, sizes, clique))
+        return self._part.table(steps, clique, {})
+
+
+def _orders(group: _Group) -> Iterator[_Group]:
+    return (replace(group, edges=edges) for edges in permutations(group.edges))
+
+
+def _conditional(table: Floats, names: Clique, shared: Clique) -> Floats:
+    """Given what is shared; codes that never occur give 0."""
+    sums = table.sum(axis=tuple(axis for axis, name in enumerate(names) if name not in shared), keepdims=True)
+    return np.asarray(np.divide(table, sums, out=np.zeros_like(table), where=sums > 0.0), dtype=np.float64)
+
+
+def _multiplied(
+    table: Labelled, shared: Clique, conditionals: Mapping[str, Floats], kept: Collection[str], check: Check
+) -> Iterator[tuple[str, Labelled]]:
+    """The products of a table with each conditional, summed over what is shared and not kept.
+
+    Args:
+        table: Holds all that is shared.
+        shared: What the conditionals are given.
+        conditionals: For each attribute; the last axis is its own.
+        kept: Names that are still needed.
+        check: Is told of arrays before they are made.
+    """
+    names, values = table
+    size = dict(zip(names, values.shape, strict=True))
+    stack = [name for name in names if name in shared and name in kept]
+    inner = [name for name in names if name in shared and name not in kept]
+    rows = [name for name in names if name not in shared]
+    lengths = [math.prod(size[name] for name in axes) for axes in (stack, rows, inner)]
+    left = _ordered(table, [*stack, *rows, *inner]).reshape(lengths)
+    shape = [size[name] for name in (*stack, *rows)]
+    for columns in _chunks(conditionals, lengths[0] * lengths[1]):
+        for name in columns:
+            check((*stack, *rows, name), lengths[0] * lengths[1] * conditionals[name].shape[-1])
+        ends = np.cumsum([0, *(conditionals[name].shape[-1] for name in columns)]).tolist()
+        right = np.empty([*(size[name] for name in (*stack, *inner)), ends[-1]])
+        for name, start, end in zip(columns, ends, ends[1:], strict=False):
+            right[..., start:end] = _ordered(((*shared, name), conditionals[name]), [*stack, *inner, name])
+        flat = right.reshape(lengths[0], lengths[2], ends[-1])
+        product = (left @ flat if inner else left * flat).reshape([*shape, ends[-1]])
+        for name, start, end in zip(columns, ends, ends[1:], strict=False):
+            yield name, ((*stack, *rows, name), product[..., start:end])
+
+
+def _chunks(conditionals: Mapping[str, Floats], rows: int) -> Iterator[list[str]]:
+    """Few enough columns at once."""
+    chunk: list[str] = []
+    cells = 0
+    for name, table in conditionals.items():
+        size = rows * table.shape[-1]
+        if chunk and cells + size > _ROOM:
+            yield chunk
+            chunk, cells = [], 0
+        chunk.append(name)
+        cells += size
+    if chunk:
+        yield chunk
+
+
+def _ordered(table: Labelled, order: Sequence[str]) -> Floats:
+    names, values = table
+    return values.transpose([names.index(name) for name in order])
