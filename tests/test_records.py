@@ -185,6 +185,23 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(list(tmp_path.iterdir())) == 2
 
 
+def test_texts_are_dictionaries_in_parquet_and_texts_to_readers(tmp_path: Path) -> None:
+    (batch,) = Records(CODES, DOMAIN, seed=1).encoded()
+    assert pa.types.is_dictionary(batch.schema.field("city").type)
+    assert batch.column("city").null_count == 1
+    Records(CODES, DOMAIN, seed=1).write(tmp_path / "r.parquet")
+    assert pq.read_table(tmp_path / "r.parquet").equals(Records(CODES, DOMAIN, seed=1).to_arrow())
+    assert b"ARROW:schema" not in (pq.read_metadata(tmp_path / "r.parquet").metadata or {})
+
+
+def test_many_attributes_are_decoded_few_records_at_a_time() -> None:
+    domain = Domain(IntegerRange(f"x{i}", 0, 1) for i in range(1 << 10))
+    rows = module.chunk_rows(domain)
+    assert rows * len(domain) <= 1 << 21
+    batches = list(Records(np.zeros((rows + 1, len(domain)), dtype=np.uint8), domain).batches())
+    assert [batch.num_rows for batch in batches] == [rows, 1]
+
+
 def test_an_unknown_ending(tmp_path: Path) -> None:
     for write in (writer_for, Records(CODES, DOMAIN).write):
         with pytest.raises(ConfigError, match=r"r\.xlsx.*'\.xlsx'") as caught:

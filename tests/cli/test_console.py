@@ -14,7 +14,7 @@ from rich.console import Console
 from hedgerow.algorithms.progress import RoundReport
 from hedgerow.cli.console import Output
 from hedgerow.cli.interrupts import quiet_interrupts
-from hedgerow.cli.progress import showing_progress
+from hedgerow.cli.progress import showing_progress, showing_records
 from hedgerow.cli.spending import spent_sentence
 from tests.cli.conftest import Place
 
@@ -52,6 +52,17 @@ def test_progress_is_a_plain_line_elsewhere_and_nothing_if_quiet(capsys: pytest.
         with output.busy("reading"):
             pass
         assert capsys.readouterr().err == expected
+
+
+def test_progress_of_records(capsys: pytest.CaptureFixture[str]) -> None:
+    output, stream = terminal()
+    with showing_records(output) as advance:
+        assert advance is not None
+        advance(131_072, 20_000_000)
+    assert "131072/20000000" in stream.getvalue()
+    with showing_records(Output()) as advance:
+        assert advance is None
+    assert capsys.readouterr().err == "drawing records\n"
 
 
 def test_a_terminal_breaks_sentences_between_words() -> None:

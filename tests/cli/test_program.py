@@ -83,6 +83,23 @@ def test_an_interrupt_in_the_middle(start: Start, tmp_path: Path, sent: signal.S
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_an_interrupt_while_records_are_drawn(start: Start, place: Place, ending: str) -> None:
+    assert place.synth("--quiet", output="first.csv").exit_code == 0
+    before = place.names()
+    # far more than any disk holds, so that the signal comes in the middle
+    program = start("sample", "first.release", "-n", 10**12, "-o", f"large.{ending}")
+    while not any(name.startswith(".large") and (place / name).stat().st_size > 10_000 for name in place.names()):
+        assert program.poll() is None
+        time.sleep(0.05)
+    program.send_signal(signal.SIGINT)
+    error = program.communicate(timeout=60)[1]
+    assert program.returncode == 130, error
+    assert "interrupted" in error
+    assert "Traceback" not in error
+    assert place.names() == before
+
+
 def test_an_interrupted_comparison_loses_no_run_that_was_over(start: Start, place: Place) -> None:
     common = ("--domain", "people.yaml", "--epsilon", "1", "--mechanisms", "laplace", "-o", "c.csv")
     program = start("compare", "people.csv", *common, "--repeats", "1000000")

@@ -10,6 +10,7 @@ import pytest
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import sampling, tree_sampling
+from hedgerow.models.histogram import Histogram
 from hedgerow.models.markov import Markov
 from hedgerow.models.model import SamplingMethod
 from hedgerow.queries.query import Floats
@@ -205,8 +206,16 @@ def test_codes_of_a_wide_attribute_are_exact_on_average_over_all_offsets() -> No
 def test_more_records_than_memory_holds_are_refused_at_once() -> None:
     for method in METHODS:
         with pytest.raises(ConfigError, match="GiB") as caught:
-            skewed(domain_of(2, 2, 2)).sample(10**15, method=method)
+            skewed(domain_of(2, 2, 2)).sample(2**40, method=method)
         assert "write_records" in caught.value.remedy
+    with pytest.raises(ConfigError, match="cannot be drawn"):
+        skewed(domain_of(2, 2, 2)).sample_blocks(2**40 + 1)
+
+
+def test_the_first_blocks_of_a_great_many_records_come_at_once() -> None:
+    for model in (skewed(domain_of(2, 3, 2)), Histogram(domain_of(2, 3), 1.0)):
+        blocks = model.sample_blocks(2**40, seed=1)
+        assert len({next(blocks).tobytes() for _ in range(3)}) == 3
 
 
 def test_a_separator_of_several_attributes() -> None:

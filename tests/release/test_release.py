@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from hedgerow import records as records_module
 from hedgerow.errors import ConfigError, DomainError, QueryError
+from hedgerow.models import sampling
+from hedgerow.models.markov import Markov
 from hedgerow.privacy.budget import PureDP
-from hedgerow.release import Provenance
+from hedgerow.release import Provenance, Release
 from hedgerow.release.words import error_sentence, summary_of
 from tests.release.made import DOMAIN, make_release
 from tests.release.test_file import with_histogram
@@ -38,6 +46,88 @@ def test_both_methods_follow_the_model() -> None:
 def test_bad_samples_are_named(n: int, method: str) -> None:
     with pytest.raises(ConfigError, match="cannot draw"):
         make_release(PureDP(1.0), 0).sample(n, method=method)  # type: ignore[arg-type]
+
+
+@pytest.fixture(params=["histogram", "tree"])
+def many(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Release:
+    """A release that draws and decodes a few records at a time."""
+    monkeypatch.setattr(sampling, "_MOST_ROWS", 30)
+    monkeypatch.setattr(records_module, "CHUNK_ROWS", 25)
+    made = with_histogram(make_release(PureDP(1.0), 0))
+    if request.param == "histogram":
+        return made
+    model = Markov(DOMAIN, made.total)
+    model.reweigh(("sex", "age"), np.linspace(-1, 1, 10).reshape(2, 5))
+    model.reweigh(("age", "job"), np.linspace(2, -1, 20).reshape(5, 4))
+    return dataclasses.replace(made, model=model)
+
+
+@pytest.mark.parametrize("method", ["systematic", "independent"])
+@pytest.mark.parametrize("batch", [None, 50, 75, 1000])
+def test_batches_are_the_sample(many: Release, batch: int | None, method: str) -> None:
+    whole = many.sample(333, seed=4, method=method)  # type: ignore[arg-type]
+    parts = list(many.sample_batches(333, batch=batch, seed=4, method=method))  # type: ignore[arg-type]
+    assert [len(part) for part in parts[:-1]] == [batch or 100] * (len(parts) - 1)
+    assert pa.concat_tables([part.to_arrow() for part in parts]).equals(whole.to_arrow().combine_chunks())
+
+
+def test_small_batches_have_the_same_codes(many: Release) -> None:
+    whole = many.sample(333, seed=4)
+    assert np.array_equal(
+        np.concatenate([part.codes for part in many.sample_batches(333, batch=7, seed=4)]), whole.codes
+    )
+    assert list(many.sample_batches(0)) == []
+    assert sum(map(len, many.sample_batches())) == round(many.total)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_records_are_written_as_they_are_drawn(many: Release, ending: str, tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    path = tmp_path / f"a.{ending}"
+    assert many.write_records(path, 333, seed=4, progress=lambda *numbers: told.append(numbers)) == 333
+    assert told[-1] == (333, 333)
+    assert len(told) >= 4
+    many.sample(333, seed=4).write(tmp_path / f"b.{ending}")
+    if ending == "csv":
+        assert path.read_bytes() == (tmp_path / "b.csv").read_bytes()
+    else:
+        assert pq.read_table(path).equals(pq.read_table(tmp_path / "b.parquet"))
+        assert pq.ParquetFile(path).num_row_groups == 4
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_an_interrupt_leaves_what_was_there(many: Release, ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{ending}"
+    path.write_text("old")
+
+    def interrupt(done: int, wanted: int) -> None:
+        if done > wanted / 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        many.write_records(path, 333, progress=interrupt)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_no_more_than_a_few_batches_are_held(many: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many records are drawn, no array of codes is longer than a batch."""
+    lengths: list[int] = []
+    init = records_module.Records.__init__
+
+    def noted(self: records_module.Records, codes: np.ndarray, *rest: object, **options: object) -> None:
+        lengths.append(len(codes))
+        init(self, codes, *rest, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(records_module.Records, "__init__", noted)
+    assert sum(len(part) for part in many.sample_batches(2000)) == 2000
+    assert max(lengths) <= 100
+
+
+@pytest.mark.parametrize(("n", "batch"), [(-1, None), (5, 0)])
+def test_bad_batches_are_refused_at_once(n: int, batch: int | None) -> None:
+    with pytest.raises(ConfigError):
+        make_release(PureDP(1.0), 0).sample_batches(n, batch=batch)
 
 
 def test_marginal_tables_have_labels_and_counts() -> None:

@@ -6,6 +6,7 @@ for them: all records at once are these blocks put together.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -26,6 +27,10 @@ _BLOCK_CODES = 1 << 21
 _MOST_ROWS = 1 << 17
 _CELLS_PER_ROW = 16
 """A block has at least one record for so many cells of the model: all of them are passed over for each block."""
+_LARGEST_ROWS = 1 << 22
+_MOST = 1 << 40
+"""Records in all; with as many in a block as there may be, products stay below 2^63."""
+_GOLDEN = (5.0**0.5 - 1.0) / 2.0
 _SUMMED = 1024
 
 
@@ -41,7 +46,7 @@ def block_rows(domain: Domain, cells: int) -> int:
         >>> block_rows(Domain((IntegerRange("a", 0, 1),)), cells=100)
         131072
     """
-    return max(1, min(_MOST_ROWS, _BLOCK_CODES // len(domain)), cells // _CELLS_PER_ROW)
+    return max(1, min(_MOST_ROWS, _BLOCK_CODES // len(domain)), min(_LARGEST_ROWS, cells // _CELLS_PER_ROW))
 
 
 def collected(blocks: Iterable[Codes], domain: Domain, n: int) -> Codes:
@@ -123,7 +128,7 @@ def code_type(domain: Domain) -> np.dtype[Any]:
 
 
 def check_number(n: int) -> None:
-    """Refuse a number of records below 0.
+    """Refuse a number of records that is negative, or too large to count in.
 
     Raises:
         ConfigError: It is.
@@ -131,15 +136,16 @@ def check_number(n: int) -> None:
     Example:
         >>> check_number(0)
     """
-    if n < 0:
-        raise ConfigError(f"{n} records cannot be drawn", remedy="ask for 0 or more")
+    if not 0 <= n <= _MOST:
+        raise ConfigError(f"{n:,} records cannot be drawn", remedy=f"ask for at least 0, and for {_MOST:,} at most")
 
 
 def positions(n: int, rows: int, method: SamplingMethod, draw: np.random.Generator) -> Iterator[Floats]:
     """Positions in [0, 1), at which records are read off a cumulative sum, in blocks.
 
     Systematic: n equally spaced positions with one random offset. A block takes them at equal distances, around a
-    circle, so that it is nearly a systematic sample of its own; the position of any one record is uniform.
+    circle, so that it is nearly a systematic sample of its own, and so are the first few blocks together; the position
+    of any one record is uniform.
     Independent: uniform positions.
 
     Args:
@@ -159,10 +165,14 @@ def positions(n: int, rows: int, method: SamplingMethod, draw: np.random.Generat
     """
     blocks = -(-n // rows)
     offset = draw.random() * n
-    for first in draw.permutation(blocks):
-        size = (n - int(first) + blocks - 1) // blocks
+    step = round(_GOLDEN * blocks)
+    while math.gcd(step, blocks) > 1:
+        step += 1
+    for number in range(blocks):
+        first = number * step % blocks
+        size = (n - first + blocks - 1) // blocks
         if method is SamplingMethod.SYSTEMATIC:
-            yield _spaced(n, int(first), blocks, size, offset)
+            yield _spaced(n, first, blocks, size, offset)
         else:  # Ordered uniform numbers are normalised sums of exponentials.
             gaps = np.cumsum(draw.standard_exponential(size + 1))
             yield np.asarray(gaps[:size] / gaps[size])
