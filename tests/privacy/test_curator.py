@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from hedgerow.attribute import IntegerRange
+from hedgerow.data.table import Table
 from hedgerow.domain import Domain
 from hedgerow.errors import BudgetError, BudgetExceededError, ConfigError, DataError, QueryError
 from hedgerow.privacy.additive_noise import GaussianNoise, LaplaceNoise
@@ -22,7 +23,7 @@ from hedgerow.privacy.ledger import Ledger
 from hedgerow.privacy.noise import Floats, Integers, NoiseSource, OpenDPNoise, SeededNoise
 from hedgerow.privacy.workload_error import WorkloadError
 from hedgerow.queries.measurement import NoiseKind
-from hedgerow.queries.query import Conjunction, Explicit, Marginal, Parity
+from hedgerow.queries.query import AnswersParities, Conjunction, Explicit, Marginal, Parity
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.privacy.replay import ExplodingNoise
@@ -354,6 +355,17 @@ def test_explicit_answers_are_exact_where_floating_point_is_not() -> None:
     exact = sum(int(v * 2**20) * int(c) for v, c in zip(values.vector, counts, strict=True))
     assert abs(exact) > 2**53
     assert int(exact_units(values, DenseCounts(domain, counts))[0]) == max(-(2**62), min(2**62, exact))
+
+
+def test_a_parity_is_the_same_whether_records_or_their_table_answer_it() -> None:
+    codes = np.random.default_rng(3).integers(0, 2, size=(500, 3), dtype=np.uint8)
+    weights = np.arange(500) % 4
+    table, dense = Table(DOMAIN, list(codes.T), weights), np.zeros(DOMAIN.shape)
+    np.add.at(dense, tuple(codes.T.astype(np.intp)), weights)
+    assert isinstance(table, AnswersParities)
+    for scope in (("a",), ("a", "c"), ("a", "b", "c")):
+        parity = Parity(DOMAIN, scope)
+        assert exact_units(parity, table).tolist() == exact_units(parity, DenseCounts(DOMAIN, dense)).tolist()
 
 
 def test_queries_off_the_lattice_or_out_of_bounds_are_refused() -> None:

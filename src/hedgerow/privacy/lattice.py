@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import DataError, QueryError
 from hedgerow.queries.explicit import ExplicitMatrix
-from hedgerow.queries.query import LATTICE_BITS, Conjunction, Floats, LinearQuery, Marginal, Measurable, Parity, Tables
+from hedgerow.queries.query import (
+    LATTICE_BITS,
+    AnswersParities,
+    Conjunction,
+    Floats,
+    LinearQuery,
+    Marginal,
+    Measurable,
+    Parity,
+    Tables,
+)
 from hedgerow.queries.workload import Workload
 
 Integers = NDArray[np.int64]
@@ -67,6 +77,8 @@ def exact_units(target: Measurable, tables: Tables) -> Integers:
     """
     if isinstance(target, Conjunction):
         return np.rint(tables.conjunctions([target])).astype(np.int64)
+    if isinstance(target, Parity) and isinstance(tables, AnswersParities):
+        return np.rint(tables.parities([target.scope])).astype(np.int64)
     (table,) = tables.marginals([target.scope])
     if isinstance(target, Marginal | Parity):
         return np.rint(target.of_table(table)).astype(np.int64)
