@@ -54,8 +54,8 @@ def test_scores_are_exact_and_move_by_at_most_their_sensitivity(
 ) -> None:
     workload = Workload(WORKLOAD.families, weights)
     units = EqualUnits.of(workload, relation)
-    public, offset = public_answers(workload, np.array(answers)), public_offsets(workload, np.array(offsets))
-    assert isinstance(offset, np.ndarray)
+    public = public_answers(workload, np.array(answers))
+    offset = np.broadcast_to(public_offsets(workload, np.array(offsets)), len(offsets))
     source = DenseCounts(DOMAIN, histogram)
 
     def scores_of(counts: DenseCounts) -> np.ndarray:
@@ -97,6 +97,8 @@ def test_rounding_of_public_numbers() -> None:
     assert (rounded / GRID == np.rint(rounded / GRID)).all()
     assert np.abs(rounded - [0.1, 1 / 3, 2.0**-12, 7.0]).max() <= GRID / 2
     assert public_offsets(workload, None) == 0.0
+    for offset in (0.1, -7.0, 2.5 * GRID, 3.5 * GRID):
+        assert public_offsets(workload, np.full(2, offset)) == np.rint(offset / GRID) * GRID
 
 
 @pytest.mark.parametrize("answers", [np.zeros(3), np.full(4, np.nan), np.full(4, np.inf), np.full(4, 2.0**31)])

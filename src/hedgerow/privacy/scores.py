@@ -163,7 +163,7 @@ def public_answers(workload: Workload, answers: Floats) -> Floats:
 
 
 def public_offsets(workload: Workload, offsets: Floats | None) -> Floats | float:
-    """Offsets on the grid; 0 where none are given.
+    """Offsets on the grid; one number where they are all equal, 0 where none are given.
 
     Args:
         workload: The workload.
@@ -177,8 +177,11 @@ def public_offsets(workload: Workload, offsets: Floats | None) -> Floats | float
     given = np.asarray(offsets, dtype=np.float64)
     if given.shape != (workload.n_candidates,):
         raise QueryError(f"{workload.n_candidates} offsets are needed, not an array of shape {given.shape}")
-    if not max(given.max(), -given.min()) <= LARGEST_MASS:
+    least, largest = float(given.min()), float(given.max())
+    if not max(largest, -least) <= LARGEST_MASS:
         raise QueryError("the offsets are not finite, or beyond 2^31")
+    if least == largest:
+        return round(least / GRID) * GRID
     return _in_pieces(len(given), lambda at: np.rint(given[at] / GRID) * GRID)
 
 
