@@ -18,7 +18,7 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import ArrayLike
 
-from hedgerow.attribute import Attribute, Categorical
+from hedgerow.attribute import Attribute, Binned, Categorical
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, MissingExtraError
 from hedgerow.files import replacing
@@ -248,8 +248,12 @@ def _write_parquet(batches: Iterable[Records], domain: Domain, path: Path) -> Ge
     schema = pa.schema(
         [field.with_type(text) if field.type == pa.string() else field for field in arrow_schema(domain)]
     )
-    # Without Arrow's own schema in the file, whoever reads it gets texts and no dictionaries.
-    with pa.parquet.ParquetWriter(path, schema, store_schema=False) as writer:
+    # Without Arrow's own schema in the file whoever reads it gets texts and no dictionaries; numbers drawn inside bins
+    # hardly repeat; and in random order every row group has nearly every value, so statistics would skip none.
+    repeated = [attribute.name for attribute in domain if not isinstance(attribute, Binned) or attribute.whole]
+    with pa.parquet.ParquetWriter(
+        path, schema, store_schema=False, use_dictionary=repeated, write_statistics=False
+    ) as writer:
         for batch in batches:
             chunks = batch.encoded()
             while rows := _write_group(writer, list(islice(chunks, _GROUP_CHUNKS))):
