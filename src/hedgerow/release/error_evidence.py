@@ -83,15 +83,17 @@ def _reaches(
     shift = 0.5 * abs(low + high) * total_slack if low + high else 0.0
     for family in workload.families:
         unit = (float(family.sensitivities(neighbours).max()) + GRID) * _UNIT_ROUNDING
+        if not isinstance(family, Marginals | Cells):
+            if _is_candidate(query, family):
+                yield unit, 1.5 * GRID
+            continue
         containing = [scope for scope in family.scopes if set(query.scope) <= set(scope)]
         sizes = [workload.domain.project(scope).size for scope in containing]
         if isinstance(family, Marginals) and containing:
             yield 0.5 * (high - low) * unit, shift + 0.5 * (high - low) * GRID * min(sizes)
-        elif isinstance(family, Cells) and containing:
+        elif containing:
             cells = _weight_of_cells(query) * min(sizes) / query.domain.project(query.scope).size
             yield cells * unit, 1.5 * cells * GRID  # the answers are rounded to the nearest, the error down
-        elif query.scope in family.scopes and _is_candidate(query, family):
-            yield unit, 1.5 * GRID
 
 
 def _weight_of_cells(query: LinearQuery) -> float:
@@ -99,7 +101,8 @@ def _weight_of_cells(query: LinearQuery) -> float:
 
 
 def _is_candidate(query: LinearQuery, family: Family) -> bool:
-    if family.n_candidates > _LARGEST_SEARCH:
+    if query.scope not in family.scopes:
         return False
-    candidates = (family.candidate(index) for index in range(family.n_candidates))
+    alike = np.flatnonzero(family.scope_of == family.scopes.index(query.scope))
+    candidates = (family.candidate(index) for index in alike[:_LARGEST_SEARCH].tolist())
     return any(isinstance(each, LinearQuery) and same_query(query, each) for each in candidates)
