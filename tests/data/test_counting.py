@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 from collections import Counter
 from collections.abc import Sequence
 
@@ -131,6 +132,39 @@ def test_wide_codes_of_every_type() -> None:
     wide = Conjunction.where(table.domain, {"a1": range(0, 300, 2), "a2": range(35_000)})
     expected = np.count_nonzero((table.columns[1] % 2 == 0) & (table.columns[2] < 35_000))
     assert table.conjunctions([wide]).tolist() == [expected]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_records_agree_with_bincount(weighted: bool) -> None:
+    """Several chunks and threads at the real limits; frequent values, so that neighbours fall into one cell."""
+    sizes, n = (9, 300, 2, 42, 70, 5), 200_001
+    rng = np.random.default_rng(0)
+    columns = [(rng.random(n) ** 3 * size).astype(np.int64) for size in sizes]
+    weights = rng.integers(0, 2**30, n) if weighted else None
+    table = Table(domain_of(sizes), columns, weights)
+    cliques = [clique for k in (1, 2, 3) for clique in itertools.combinations(table.domain.names, k)]
+    for clique, marginal in zip(cliques, table.marginals(cliques), strict=True):
+        axes, shape = table.domain.axes(clique), table.domain.shape_of(clique)
+        flat = np.ravel_multi_index([columns[axis] for axis in axes], shape)
+        expected = np.bincount(flat, weights, minlength=marginal.size)
+        np.testing.assert_array_equal(marginal, expected.reshape(shape))
+
+
+def test_memory_does_not_grow_with_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows.os, "sched_getaffinity", lambda _: {0})
+
+    def peak(n: int) -> int:
+        rng = np.random.default_rng(0)
+        table = Table(domain_of([7] * 8), [rng.integers(0, 7, n, dtype=np.uint8) for _ in range(8)])
+        cliques = list(itertools.combinations(table.domain.names, 3))
+        tracemalloc.start()
+        table.marginals(cliques)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    few = peak(300_000)
+    assert peak(1_200_000) < 1.1 * few
 
 
 def test_nothing_asked_nothing_counted() -> None:
