@@ -250,7 +250,7 @@ def _write_parquet(batches: Iterable[Records], domain: Domain, path: Path) -> Ge
     )
     # Without Arrow's own schema in the file whoever reads it gets texts and no dictionaries; numbers drawn inside bins
     # hardly repeat; and in random order every row group has nearly every value, so statistics would skip none.
-    repeated = [attribute.name for attribute in domain if not isinstance(attribute, Binned) or attribute.whole]
+    repeated: Any = [attribute.name for attribute in domain if not isinstance(attribute, Binned) or attribute.whole]
     with pa.parquet.ParquetWriter(
         path, schema, store_schema=False, use_dictionary=repeated, write_statistics=False
     ) as writer:
