@@ -231,7 +231,7 @@ class Histogram:
 
     def sweep(
         self, queries: Sequence[Conjunction], targets: Floats, rates: Floats, sweeps: int, *, implicit: bool
-    ) -> None:
+    ) -> Floats:
         """Take rounds of steps over many conjunctions (see ``SweepsConjunctions``).
 
         Args:
@@ -241,16 +241,22 @@ class Histogram:
                 after the step.
             sweeps: How often to go through all queries.
             implicit: Which of the two.
+
+        Returns:
+            The sum of the steps of each query.
         """
         self._flush()
         places = [self._slice(query) for query in queries]
+        taken = np.zeros(len(queries))
         at, last = 0, sweeps * len(queries)
         while at < last:
             at, steps = self._cells.sweep(places, targets, rates, implicit=implicit, at=at, last=last)
             for query, step in zip(queries, steps, strict=True):
                 self._terms.add_step(query, float(step))
+            taken += steps
             if self._cells.moved > LOG_RANGE:
                 self._rebuild()
+        return taken
 
     # Answers
 

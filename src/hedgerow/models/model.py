@@ -122,7 +122,7 @@ class SweepsConjunctions(Protocol):
 
     def sweep(
         self, queries: Sequence[Conjunction], targets: Floats, rates: Floats, sweeps: int, *, implicit: bool
-    ) -> None:
+    ) -> Floats:
         """Take ``sweeps`` rounds of steps, each recomputing the answer of its query first.
 
         Args:
@@ -131,5 +131,8 @@ class SweepsConjunctions(Protocol):
             rates: Explicit: ``step = rate * (target - answer)``. Implicit: the same with the answer after the step.
             sweeps: How often to go through all queries.
             implicit: Which of the two.
+
+        Returns:
+            The sum of the steps of each query.
         """
         ...

@@ -18,6 +18,7 @@ import numpy as np
 
 from hedgerow.errors import ConfigError
 from hedgerow.models.beliefs import Beliefs
+from hedgerow.models.consistency import consistent
 from hedgerow.models.grouping import Group, grouped
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.markov import Markov
@@ -31,9 +32,9 @@ from hedgerow.models.steps import (
     Step,
     explicit,
     implicit,
+    joint,
     query_rate,
     runs,
-    stable,
 )
 from hedgerow.models.tree_fit import TreeFit
 from hedgerow.models.value_classes import ValueClasses
@@ -42,7 +43,6 @@ from hedgerow.queries.query import Floats, LinearQuery
 
 _FIRST_STEP = 4.0
 _LONGEST = 1e12
-_POLISH_STEP = 4.0
 _PARITIES = 2.0
 """Parities are fitted best with longer steps (docs/design.md)."""
 
@@ -100,13 +100,14 @@ class Proximal:
     """Implicit steps of growing length, stopped early: faster and more accurate than sweeps of small steps.
 
     Starts from the initial hypothesis. The steps of a measurement add up to ``t = c / sigma``, where sigma is the
-    standard deviation of its noise as a fraction: precise measurements are fitted closely, noisy ones loosely. A few
-    small explicit sweeps at the end remove the bias towards the measurement visited last.
+    standard deviation of its noise as a fraction: precise measurements are fitted closely, noisy ones loosely. The last
+    step is repeated until the measurements agree on it, which removes the bias towards the one visited last. Marginals
+    that overlap are averaged first (`consistency.py`).
 
     Attributes:
         c: Length of the fit relative to the noise; 0.3 to 0.8 all work well.
         growth: Ratio of the steps of two consecutive sweeps.
-        polish: Number of explicit sweeps at the end.
+        polish: How often the last step is repeated.
 
     Example:
         >>> Proximal().quick()
@@ -115,7 +116,7 @@ class Proximal:
 
     c: float = 0.5
     growth: float = 2.0
-    polish: int = 8
+    polish: int = 16
 
     anew: ClassVar[bool] = True
     """Starts from the initial hypothesis; measurements of the same attributes are stepped one after the other."""
@@ -131,14 +132,12 @@ class Proximal:
 
     def phases(self, measurements: Sequence[Measurement], total: float) -> list[Phase]:
         """The steps, in fractions of the total."""
-        targets = _fractions(measurements, total)
+        targets = np.concatenate(consistent(measurements, total))
         lengths = np.array([self._length(measured, total) for measured in measurements])
-        widths = np.array([max(high - low, 1e-6) for low, high in (each.target.bounds for each in measurements)])
-        # A polishing step is small, and never longer than what the noise allows in all.
-        rates = np.minimum(_POLISH_STEP / widths**2, lengths)
+        *shares, last = self._shares(lengths.max())
         return [
-            Phase("implicit", targets, lengths, self._shares(lengths.max())),
-            Phase("stable", _clipped(targets, measurements), rates, np.ones(self.polish)),
+            Phase("implicit", targets, lengths, np.array(shares)),
+            Phase("joint", targets, last * lengths, np.ones(1 + self.polish)),
         ]
 
     def longest(self, measurements: Sequence[Measurement], total: float) -> float:
@@ -243,10 +242,9 @@ def _sweep(model: Model, plan: Sequence[tuple[Group, list[Run]]], kind: Kind, sw
     if kind == "explicit" and len(plan) == len(steps) == 1:
         group.run(model, lambda marginal: explicit(marginal, steps[0], sweeps))
         return
-    step = {"explicit": explicit, "stable": stable, "implicit": implicit}[kind]
     for _ in range(sweeps):
         for each, several in plan:
-            each.run(model, partial(_each, step, several))
+            each.run(model, partial(_each, _STEPS[kind], several))
 
 
 def _refit_trees(model: Markov, measurements: Sequence[Measurement], rule: Refit) -> None:
@@ -293,7 +291,10 @@ def _fit_trees(model: Markov, batch: Sequence[tuple[Beliefs, list[Measurement]]]
     return True
 
 
-def _each(step: Callable[[Model, Run], None], steps: Sequence[Run], model: Model) -> None:
+_STEPS: dict[Kind, Callable[[Model, Run], object]] = {"explicit": explicit, "implicit": implicit, "joint": joint}
+
+
+def _each(step: Callable[[Model, Run], object], steps: Sequence[Run], model: Model) -> None:
     for run in steps:
         step(model, run)
 

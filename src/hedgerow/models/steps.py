@@ -20,7 +20,7 @@ from hedgerow.queries.query import Conjunction, Floats, LinearQuery, Measurable
 Step = Literal["source", "sharp"]
 """Size of a multiplicative-weights step: the papers', or the one that is optimal for Hoeffding's lemma."""
 
-Kind = Literal["explicit", "stable", "implicit"]
+Kind = Literal["explicit", "implicit", "joint"]
 """Of steps: functions of this module."""
 
 CELL_RATES: dict[Step, float] = {"source": 0.5, "sharp": 2.0}
@@ -75,9 +75,9 @@ class Phase:
     """Sweeps over all measurements with steps of one kind.
 
     Attributes:
-        kind: "explicit", "stable" or "implicit".
+        kind: "explicit", "implicit" or "joint".
         targets: What the answers should move to, as fractions, those of all measurements one after the other.
-        rates: ``eta / r`` of explicit steps, the length dt of implicit ones, shape ``(measurements,)``.
+        rates: ``eta / r`` of explicit steps, the length dt of the others, shape ``(measurements,)``.
         shares: What the rates are multiplied by in each sweep.
     """
 
@@ -104,43 +104,48 @@ def runs(
 
 def explicit(model: Model, run: Run, sweeps: int = 1) -> None:
     """Take steps ``rate * (value - answer)``."""
-    if _swept(model, run, sweeps, implicit=False):
+    if _swept(model, run, sweeps, implicit=False) is not None:
         return
     for _ in range(sweeps):
         for target, value, rate in zip(run.targets, run.values, run.rates, strict=True):
             move(model, target, rate * (value - _answer(model, target)))
 
 
-def stable(model: Model, run: Run) -> None:
-    """Explicit steps; those of marginals no longer than is stable however the cells are correlated."""
-    if _swept(model, run, 1, implicit=False):
-        return
-    for target, value, rate in zip(run.targets, run.values, run.rates, strict=True):
-        answer = _answer(model, target)
-        if not isinstance(target, LinearQuery):
-            rate = min(rate, 1.0 / max(float(answer.max()), float(value.max())))  # noqa: PLW2901
-        move(model, target, rate * (value - answer))
-
-
-def implicit(model: Model, run: Run) -> None:
-    """Take steps ``rate * (value - answer after the step)``."""
-    if _swept(model, run, 1, implicit=True):
-        return
+def implicit(model: Model, run: Run) -> list[Floats]:
+    """Take steps ``rate * (value - answer after the step)``; returns the answers after each step."""
+    steps = _swept(model, run, 1, implicit=True)
+    if steps is not None:
+        return list((np.concatenate(run.values) - steps / run.rates)[:, None])
+    answers = []
     for target, value, dt in zip(run.targets, run.values, run.rates, strict=True):
         mu = model.marginals([target.scope])[0].reshape(-1) / model.total
         if isinstance(target, LinearQuery):
-            move(model, target, np.array([_query_step(target, mu, float(value[0]), dt)]))
+            step = np.array([_query_step(target, mu, float(value[0]), dt)])
+            answers.append(value - step / dt)
         else:
-            move(model, target, marginal_step(mu, value, dt))
+            step = marginal_step(mu, value, dt)
+            after = mu * np.exp(step)
+            answers.append(after / after.sum())
+        move(model, target, step)
+    return answers
 
 
-def _swept(model: Model, run: Run, sweeps: int, *, implicit: bool) -> bool:
-    """Step conjunctions in one go, if the model can."""
+def joint(model: Model, run: Run) -> None:
+    """One sweep towards implicit steps ``rate * (value - answer after all steps)`` of many measurements at once.
+
+    Each time the step of a measurement is taken anew, given the others: its part of the whole step so far is
+    ``rate * (value - answer after it)``, so that from there it moves with the last answer in the place of the value,
+    which is what ``run.values`` holds afterwards. Repeated sweeps converge (block ascent of a concave dual).
+    """
+    run.values[:] = implicit(model, run)
+
+
+def _swept(model: Model, run: Run, sweeps: int, *, implicit: bool) -> Floats | None:
+    """Step conjunctions in one go, if the model can; returns the sum of the steps of each."""
     queries = run.conjunctions
     if not queries or not isinstance(model, SweepsConjunctions):
-        return False
-    model.sweep(queries, np.concatenate(run.values), np.array(run.rates), sweeps, implicit=implicit)
-    return True
+        return None
+    return model.sweep(queries, np.concatenate(run.values), np.array(run.rates), sweeps, implicit=implicit)
 
 
 def _answer(model: Model, target: Measurable) -> Floats:

@@ -34,7 +34,7 @@ Ints = NDArray[np.int64]
 
 _SMALLEST = 1e-290
 """A smaller probability of a cell may have lost its digits to underflow, or itself."""
-_KINDS = {"explicit": 0, "stable": 1, "implicit": 2}
+_KINDS = {"explicit": 0, "implicit": 1, "joint": 2}
 
 
 @final

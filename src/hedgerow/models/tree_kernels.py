@@ -19,7 +19,7 @@ from hedgerow.models.kernels import implicit_step, multiply_and_sum
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-EXPLICIT, STABLE, IMPLICIT = 0, 1, 2
+EXPLICIT, IMPLICIT, JOINT = 0, 1, 2
 """Kinds of steps."""
 WIDE, NARROW, PATTERN = 0, 1, 2
 """Kinds of views."""
@@ -33,7 +33,7 @@ _LOST = 1e-250
 _ITERATIONS = 100
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def omega(x: float) -> float:
     """The Wright omega function of a real number: the w with ``w + ln(w) = x``.
 
@@ -59,7 +59,7 @@ def omega(x: float) -> float:
     return w
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _scale_of(table: Floats) -> float:
     """The sum; 0 where a cell is lost."""
     total = 0.0
@@ -70,7 +70,7 @@ def _scale_of(table: Floats) -> float:
     return total if least > _LOST else 0.0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def implicit_marginal(p: Floats, target: Floats, dt: float, theta: Floats, start: Floats, w: Floats) -> bool:
     """Take the implicit step of a marginal (see ``implicit.marginal_step``).
 
@@ -122,16 +122,11 @@ def implicit_marginal(p: Floats, target: Floats, dt: float, theta: Floats, start
     return True
 
 
-@njit(nogil=True, cache=True)
-def _explicit_marginal(p: Floats, target: Floats, rate: float, stable: bool, theta: Floats) -> bool:
+@njit(nogil=True, cache=True, error_model="numpy")
+def _explicit_marginal(p: Floats, target: Floats, rate: float, theta: Floats) -> bool:
     mass = _scale_of(p)
     if mass == 0.0:
         return False
-    if stable:
-        largest = 0.0
-        for i in range(p.size):
-            largest = max(largest, p[i] / mass, target[i])
-        rate = min(rate, 1.0 / largest)
     top = -np.inf
     for i in range(p.size):
         top = max(top, rate * (target[i] - p[i] / mass))
@@ -146,7 +141,19 @@ def _explicit_marginal(p: Floats, target: Floats, rate: float, stable: bool, the
     return True
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
+def _marginal(p: Floats, target: Floats, rate: float, kind: int, theta: Floats, room: Floats, more: Floats) -> bool:
+    """Take the step of a marginal; whether no cell was lost."""
+    if kind == EXPLICIT:
+        return bool(_explicit_marginal(p, target, rate, theta))
+    if not implicit_marginal(p, target, rate, theta, room, more):
+        return False
+    if kind == JOINT:
+        target[:] = p
+    return True
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
 def _implicit_values(values: Floats, masses: Floats, target: float, dt: float, p: Floats) -> float:
     """The implicit step of a query with several values (see ``implicit.query_step``); values increase."""
     last = values.size - 1
@@ -179,7 +186,7 @@ def _implicit_values(values: Floats, masses: Floats, target: float, dt: float, p
     return max(-limit, min(step, limit))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _query(p: Floats, classes: Ints, values: Floats, target: float, rate: float, kind: int, room: Floats) -> float:
     """Take the step of a query, whose values increase, and return it; NaN where cells are lost."""
     count = values.size
@@ -196,7 +203,7 @@ def _query(p: Floats, classes: Ints, values: Floats, target: float, rate: float,
     for k in range(count):
         masses[k] /= mass
         answer += masses[k] * values[k]
-    if kind != IMPLICIT:
+    if kind == EXPLICIT:
         step = rate * (target - answer)
     elif count == 2:
         width = values[1] - values[0]
@@ -216,7 +223,7 @@ def _query(p: Floats, classes: Ints, values: Floats, target: float, rate: float,
     return step
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _spread(table: Floats, view: Ints, pool: Ints, width: int, room: Floats) -> Floats:
     """A small table as its rows meet those of a node."""
     if view[0] != PATTERN:
@@ -230,7 +237,7 @@ def _spread(table: Floats, view: Ints, pool: Ints, width: int, room: Floats) -> 
     return room[: view[3] * width]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _folded(wide: Floats, view: Ints, pool: Ints, width: int, table: Floats) -> None:
     pattern = pool[view[2] : view[2] + width]
     table[:] = 0.0
@@ -241,7 +248,7 @@ def _folded(wide: Floats, view: Ints, pool: Ints, width: int, table: Floats) -> 
             values[pattern[j]] += row[j]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def visit(
     cells: Floats,
     rows: int,
@@ -283,7 +290,7 @@ def visit(
         _folded(wide, view_out, pool, width, sums)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _pass_on(sums: Floats, old: Floats, ratio: Floats) -> bool:
     """The factors that bring a neighbour up to date; whether no cell was lost."""
     least = 1.0
@@ -294,7 +301,7 @@ def _pass_on(sums: Floats, old: Floats, ratio: Floats) -> bool:
     return least > _LOST
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def sweep_trees(
     cells: Floats,
     nodes: Ints,
@@ -330,7 +337,7 @@ def sweep_trees(
             their classes in the pool, and of the values.
         values: Of queries, increasing.
         room: Shape ``(4, largest table)``.
-        targets: What the answers should move to.
+        targets: What the answers should move to; after joint steps the answers after them.
         theta: Log-factors so far, one per target.
         kind: Of the steps.
         rates: Of each measurement.
@@ -383,13 +390,10 @@ def sweep_trees(
                     if not math.isfinite(moved):
                         return False
                     theta[place] += moved
-                elif kind == IMPLICIT:
-                    if not implicit_marginal(
-                        found, targets[place : place + size], rate, theta[place : place + size], room_in, room_out
-                    ):
-                        return False
-                elif not _explicit_marginal(
-                    found, targets[place : place + size], rate, kind == STABLE, theta[place : place + size]
+                    if kind == JOINT:
+                        targets[place] -= moved / rate
+                elif not _marginal(
+                    found, targets[place : place + size], rate, kind, theta[place : place + size], room_in, room_out
                 ):
                     return False
             if not _pass_on(found, before, after):
