@@ -293,25 +293,30 @@ def _multiplied(
         kept: Names that are still needed.
         check: Is told of arrays before they are made.
     """
+    from hedgerow.models.elimination_kernels import products  # compiling takes a second
+
     names, values = table
     size = dict(zip(names, values.shape, strict=True))
     stack = [name for name in names if name in shared and name in kept]
     inner = [name for name in names if name in shared and name not in kept]
     rows = [name for name in names if name not in shared]
-    lengths = [math.prod(size[name] for name in axes) for axes in (stack, rows, inner)]
-    left = _ordered(table, [*stack, *rows, *inner]).reshape(lengths)
-    shape = [size[name] for name in (*stack, *rows)]
-    for columns in _chunks(conditionals, lengths[0] * lengths[1]):
+    lengths = [math.prod(size[name] for name in axes) for axes in (stack, inner, rows)]
+    for columns in _chunks(conditionals, lengths[0] * lengths[2]):
         for name in columns:
-            check((*stack, *rows, name), lengths[0] * lengths[1] * conditionals[name].shape[-1])
+            check((*stack, *rows, name), lengths[0] * lengths[2] * conditionals[name].shape[-1])
         ends = np.cumsum([0, *(conditionals[name].shape[-1] for name in columns)]).tolist()
         right = np.empty([*(size[name] for name in (*stack, *inner)), ends[-1]])
         for name, start, end in zip(columns, ends, ends[1:], strict=False):
             right[..., start:end] = _ordered(((*shared, name), conditionals[name]), [*stack, *inner, name])
-        flat = right.reshape(lengths[0], lengths[2], ends[-1])
-        product = (left @ flat if inner else left * flat).reshape([*shape, ends[-1]])
+        flat = right.reshape(lengths[0], lengths[1], ends[-1])
+        if ends[-1] >= lengths[2]:
+            product = products(_ordered(table, [*stack, *rows, *inner]).reshape(lengths[0], lengths[2], -1), flat)
+        else:  # passes run along the longer side
+            left = _ordered(table, [*stack, *inner, *rows]).reshape(lengths)
+            product = products(np.ascontiguousarray(flat.transpose(0, 2, 1)), left).transpose(0, 2, 1)
         for name, start, end in zip(columns, ends, ends[1:], strict=False):
-            yield name, ((*stack, *rows, name), product[..., start:end])
+            found = product[:, :, start:end].reshape([size[name] for name in (*stack, *rows)] + [end - start])
+            yield name, ((*stack, *rows, name), found)
 
 
 def _chunks(conditionals: Mapping[str, Floats], rows: int) -> Iterator[list[str]]:
