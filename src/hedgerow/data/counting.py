@@ -78,9 +78,9 @@ def count_marginals(
 
 def _packed(domain: Domain, weights: Ints | None, axes_of: Sequence[tuple[int, ...]]) -> list[int]:
     """Which cliques are counted from packed bits: those of few binary attributes, where there are many of them."""
-    binary = {axis for axis, size in enumerate(domain.shape) if size == 2}
-    if not binary or (weights is not None and weights.sum() > LARGEST_TRANSFORMED):
+    if len(axes_of) < _CLIQUES_PER_PACKED or (weights is not None and weights.sum() > LARGEST_TRANSFORMED):
         return []
+    binary = {axis for axis, size in enumerate(domain.shape) if size == 2}
     small = [i for i, axes in enumerate(axes_of) if len(axes) <= LONGEST and binary.issuperset(axes)]
     used = len({axis for i in small for axis in axes_of[i]})
     return small if len(small) >= _CLIQUES_PER_PACKED * used else []

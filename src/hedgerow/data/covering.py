@@ -76,8 +76,9 @@ class _Cover:
         self._lengths = np.array([len(axes) for axes in axes_of], dtype=np.int64)
         self._axes = np.full((n, longest), len(domain), dtype=np.int64)  # a short clique ends in an attribute too many
         self._axes[np.arange(longest) < self._lengths[:, None]] = [axis for axes in axes_of for axis in axes]
-        owners = np.repeat(np.arange(n), longest)[np.argsort(self._axes.reshape(-1), kind="stable")]
-        self._holders = np.split(owners, np.cumsum(np.bincount(self._axes.reshape(-1), minlength=len(domain) + 1)))
+        self._holders = np.repeat(np.arange(n), longest)[np.argsort(self._axes.reshape(-1), kind="stable")]
+        ends = np.cumsum(np.bincount(self._axes.reshape(-1), minlength=len(domain) + 1))
+        self._starts = np.concatenate([[0], ends])
         self._nearness = np.concatenate([[0.0], 8.0 ** -np.arange(1.0, longest + 1)])
         self._gain = self._sums(np.arange(n), self._nearness[self._lengths])
 
@@ -103,7 +104,7 @@ class _Cover:
 
     def _add(self, axis: int, block: NDArray[np.bool_], lacking: NDArray[np.int64], gain: NDArray[np.float64]) -> None:
         block[axis] = True
-        touched = self._holders[axis]
+        touched = self._holders[self._starts[axis] : self._starts[axis + 1]]
         touched = touched[self.left[touched]]
         before = self._nearness[lacking[touched]]
         lacking[touched] -= 1
