@@ -40,7 +40,7 @@ def _scale_sum_narrow(row: Floats, factors: Floats) -> float:
     return total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _scale_by_one_sum_wide(row: Floats, factor: float, sums: Floats) -> None:
     for j in range(row.size):
         value = row[j] * factor
