@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.attribute import Binned, Categorical, IntegerRange
+from hedgerow.data.table import Table
 from hedgerow.domain import Domain
 from hedgerow.errors import DomainError, QueryError
 from hedgerow.queries.box import Boxes
@@ -233,3 +234,30 @@ def test_too_many_ranges_say_how_to_draw_some() -> None:
     domain = Domain((IntegerRange("a", 1, 99), Binned("b", range(100))))
     with pytest.raises(QueryError, match="'ranges:a,b:2000:0'"):
         Workload.ranges(domain, ["a", "b"])
+
+
+# Boxes over too many cells for a table
+
+
+HUGE = Domain((IntegerRange("ip", 0, 2**32 - 1), IntegerRange("hour", 0, 23, missing="?")))
+
+
+def test_boxes_over_huge_attributes_are_answered_as_conditions() -> None:
+    for names in (["ip"], ["hour", "ip"]):
+        workload = Workload.ranges(HUGE, names, 40, seed=3)
+        family = workload.families[0]
+        conditions = Workload.conjunctions(HUGE, [family.candidate(i) for i in range(40)])  # type: ignore[misc]
+        rng = np.random.default_rng(4)
+        table = Table(HUGE, [rng.integers(0, 2**32, 300), rng.integers(0, 25, 300)], None)
+        found = workload.answers(table)
+        assert found.tolist() == conditions.answers(table).tolist()
+        assert 0 < found.sum() < 40 * 300
+        assert Workload.parse(workload.spec, HUGE) == workload
+
+
+def test_all_prefixes_of_a_huge_attribute_are_refused_with_a_way_out() -> None:
+    with pytest.raises(QueryError, match="list those that matter as conditions") as refusal:
+        Workload.prefixes(HUGE, "ip")
+    assert "ranges:ip:2000:0" in str(refusal.value)
+    with pytest.raises(QueryError, match="list those that matter as conditions"):
+        Workload.ranges(HUGE, ["ip"])

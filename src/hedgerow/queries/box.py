@@ -17,11 +17,14 @@ from hedgerow.errors import QueryError
 from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.family import Family, Ints, distinct_cliques
 from hedgerow.queries.names import in_workload
-from hedgerow.queries.query import Conjunction, Floats, Measurable
+from hedgerow.queries.query import Conjunction, Floats, Measurable, Tables
 from hedgerow.randomness import generator
 
 MAX_RANGES = 10**6
 """All ranges of an attribute are asked only if there are at most so many."""
+
+MAX_CELLS = 1 << 24
+"""Boxes over more cells are answered one by one, not from a table."""
 
 
 @final
@@ -93,13 +96,19 @@ class Boxes(Family):
     def prefixes(cls, domain: Domain, name: str) -> Boxes:
         """All ranges of one attribute that start at its first value.
 
+        Raises:
+            QueryError: There are more than ``MAX_RANGES``.
+
         Example:
             >>> from hedgerow.attribute import IntegerRange
             >>> Boxes.prefixes(Domain((IntegerRange("age", 17, 90),)), "age").n_queries
             74
         """
-        highs = np.arange(domain[name].ordinary, dtype=np.int64)[:, None]
-        return cls(domain, (name,), np.zeros_like(highs), highs, origin=f"prefixes:{in_workload(name)}")
+        count, text = domain[name].ordinary, f"prefixes:{in_workload(name)}"
+        if count > MAX_RANGES:
+            raise _too_many(text, count, f"ranges:{in_workload(name)}:2000:0")
+        highs = np.arange(count, dtype=np.int64)[:, None]
+        return cls(domain, (name,), np.zeros_like(highs), highs, origin=text)
 
     @classmethod
     def ranges(cls, domain: Domain, names: Iterable[str], count: int | None = None, seed: int = 0) -> Boxes:
@@ -175,8 +184,17 @@ class Boxes(Family):
         return Conjunction(self.domain, self.clique, tuple(CodeSet((low, high + 1)) for low, high in bounds))
 
     def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
-        """The one clique."""
-        return (self.clique,)
+        """The one clique; none where its table would be too large, and boxes are answered one by one."""
+        return (self.clique,) if math.prod(self.domain.shape_of(self.clique)) <= MAX_CELLS else ()
+
+    def answers(self, tables: Tables) -> Floats:
+        """All of them from one table, or as conditions where that would be too large."""
+        return super().answers(tables) if self.cliques(tables.cheap_cells) else tables.conjunctions(self._conditions)
+
+    @cached_property
+    def _conditions(self) -> list[Conjunction]:
+        sides = np.stack([self.lows, self.highs + 1], axis=2).tolist()
+        return [Conjunction(self.domain, self.clique, tuple(CodeSet((a, b)) for a, b in box)) for box in sides]
 
     def evaluate(self, cliques: Sequence[Clique], tables: Sequence[Floats]) -> Floats:
         """Look up the corners of each box in the summed-area table."""
@@ -220,15 +238,19 @@ def _summed_area(table: Floats) -> Floats:
 def _all_ranges(sizes: Sequence[int], text: str) -> tuple[Ints, Ints]:
     total = math.prod(size * (size + 1) // 2 for size in sizes)
     if total > MAX_RANGES:
-        raise QueryError(
-            f"{text!r} asks for all {total:,} ranges; at most {MAX_RANGES:,} are asked at once",
-            remedy=f"draw some of them, as in {text + ':2000:0'!r}",
-        )
+        raise _too_many(text, total, f"{text}:2000:0")
     ends = [np.triu_indices(size) for size in sizes]
     grid = np.indices([len(low) for low, _ in ends], dtype=np.int64).reshape(len(sizes), -1)
     lows = np.stack([low[index] for (low, _), index in zip(ends, grid, strict=True)], axis=1)
     highs = np.stack([high[index] for (_, high), index in zip(ends, grid, strict=True)], axis=1)
     return lows, highs
+
+
+def _too_many(text: str, count: int, fewer: str) -> QueryError:
+    return QueryError(
+        f"{text!r} asks for all {count:,} ranges; at most {MAX_RANGES:,} are asked at once",
+        remedy=f"draw some of them, as in {fewer!r}, or list those that matter as conditions, as in 'where: ...'",
+    )
 
 
 def _drawn_ranges(sizes: Sequence[int], count: int, seed: int) -> tuple[Ints, Ints]:

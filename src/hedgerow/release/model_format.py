@@ -26,6 +26,9 @@ from hedgerow.randomness import Seed
 if TYPE_CHECKING:
     from hedgerow.models.histogram import Histogram
     from hedgerow.models.markov import Markov
+    from hedgerow.models.value_classes import ValueClasses
+
+    Product = Histogram | Markov | ValueClasses
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -59,7 +62,8 @@ def model_to_dict(model: Model) -> tuple[dict[str, Any], Arrays]:
     if isinstance(state, HasPotentials):
         return _potentials_to_dict(state.potentials())
     raise ReleaseError(
-        f"a {type(model).__name__} cannot be saved", remedy="release a Histogram, a Markov or an Empirical hypothesis"
+        f"a {type(model).__name__} cannot be saved",
+        remedy="release a Histogram, a Markov, a ValueClasses or an Empirical hypothesis",
     )
 
 
@@ -120,11 +124,18 @@ def _array(arrays: Mapping[str, NDArray[Any]], name: str, size: int) -> Floats:
     return array
 
 
-def _product(domain: Domain, total: float, state: Potentials) -> Histogram | Markov:
-    """Every cell, if they fit into memory or a base names them; else a product over a junction tree."""
+def _product(domain: Domain, total: float, state: Potentials) -> Product:
+    """Every cell, if they fit into memory or a base names them; else a product over a junction tree.
+
+    That is over classes of values where conditions speak of attributes of very many.
+    """
     from hedgerow.models.histogram import Histogram
     from hedgerow.models.markov import Markov
+    from hedgerow.models.value_classes import LARGE_ATTRIBUTE, ValueClasses
 
+    named = {name for query in state.steps for name in query.scope}
+    if state.base is None and any(domain[name].size > LARGE_ATTRIBUTE for name in named):
+        return ValueClasses.from_potentials(domain, total, state)
     if state.base is None and not fits(domain, copies=1):
         return Markov.from_potentials(domain, total, state)
     return Histogram.from_potentials(domain, total, state)
@@ -149,7 +160,7 @@ class StoredModel:
         total: float,
         entry: Mapping[str, Any],
         arrays: Mapping[str, NDArray[Any]],
-        built: Histogram | Markov | Empirical | None = None,
+        built: Product | Empirical | None = None,
     ) -> None:
         """Remember where the state is.
 
@@ -172,7 +183,7 @@ class StoredModel:
         return self._built is not None
 
     @property
-    def model(self) -> Histogram | Markov | Empirical:
+    def model(self) -> Product | Empirical:
         """The model.
 
         Raises:

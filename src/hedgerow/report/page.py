@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 
+MOST_LISTED = 1 << 20
+"""The counts of an attribute of more values are asked for range by range."""
+
 
 def require_extra() -> None:
     """Check that what the report needs is installed.
@@ -166,8 +169,10 @@ def _marginals(release: Release) -> Iterator[tuple[str, Any]]:
 
     from hedgerow.report.plots import marginal_plot
 
-    tables = release.model.marginals([(name,) for name in release.domain.names])
-    for attribute, counts in zip(release.domain, tables, strict=True):
+    listed = [(attribute.name,) for attribute in release.domain if attribute.size <= MOST_LISTED]
+    tables = dict(zip(listed, release.model.marginals(listed), strict=True))
+    for attribute in release.domain:
+        counts = tables.get((attribute.name,))
         yield attribute.name, Markup(marginal_plot(release, attribute, counts, CONFIDENCE))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,29 +75,38 @@ def fit_plot(ratios: Sequence[float]) -> str:
         return svg_of(axes, "distance of the model from each measurement in standard deviations of its noise")
 
 
-def marginal_plot(release: Release, attribute: Attribute, counts: Floats, confidence: float) -> str:
+def marginal_plot(release: Release, attribute: Attribute, counts: Floats | None, confidence: float) -> str:
     """Synthetic counts of one attribute with the intervals for the true counts, as SVG.
 
     Args:
         release: The release.
         attribute: One of its attributes.
-        counts: The model's counts, shape ``(attribute.size,)``.
+        counts: The model's counts, shape ``(attribute.size,)``; None where there are too many values to hold them, and
+            the model is asked about ranges.
         confidence: Of each interval.
     """
 
-    def answer(codes: range) -> Answer:
-        query = Conjunction.where(release.domain, {attribute.name: codes})
-        return release.bound(query, float(counts[codes.start : codes.stop].sum()), confidence)
+    def query(codes: range) -> Conjunction:
+        return Conjunction.where(release.domain, {attribute.name: codes})
+
+    def sums(steps: Sequence[range]) -> Floats:
+        if counts is None:
+            return release.model.conjunctions([query(codes) for codes in steps])
+        return np.array([counts[codes.start : codes.stop].sum() for codes in steps])
+
+    def answer(codes: range, count: float) -> Answer:
+        return release.bound(query(codes), count, confidence)
 
     with drawing_style(f"marginal {attribute.name}"):
         if attribute.size > MOST_BARS and isinstance(attribute, Binned | IntegerRange):
-            axes = _ordered(attribute, counts, answer)
+            axes = _ordered(attribute, sums, answer)
         else:
-            axes = _bars(attribute, counts, answer)
+            table = release.model.marginals([(attribute.name,)])[0] if counts is None else counts
+            axes = _bars(attribute, table, answer)
         return svg_of(axes, f"synthetic counts of {attribute.name}")
 
 
-def _bars(attribute: Attribute, counts: Floats, answer: Callable[[range], Answer]) -> Axes:
+def _bars(attribute: Attribute, counts: Floats, answer: Callable[[range, float], Answer]) -> Axes:
     kept = np.arange(len(counts))
     if len(counts) > MOST_BARS:
         kept = np.sort(np.argsort(-counts, kind="stable")[:MOST_BARS])
@@ -105,7 +114,7 @@ def _bars(attribute: Attribute, counts: Floats, answer: Callable[[range], Answer
     places = np.arange(len(kept))[::-1]
     axes.barh(places, counts[kept], height=0.72, color=BAR)
     for place, code in zip(places, kept.tolist(), strict=True):
-        found = answer(range(code, code + 1))
+        found = answer(range(code, code + 1), float(counts[code]))
         if found.low is not None and found.high is not None:
             axes.plot([found.low, found.high], [place, place], color=PAPER, linewidth=3.4, solid_capstyle="butt")
             axes.plot([found.low, found.high], [place, place], color=NOISE, linewidth=1.6, marker="|", markersize=7)
@@ -120,23 +129,27 @@ def _bars(attribute: Attribute, counts: Floats, answer: Callable[[range], Answer
     return axes
 
 
-def _ordered(attribute: Binned | IntegerRange, counts: Floats, answer: Callable[[range], Answer]) -> Axes:
+def _ordered(
+    attribute: Binned | IntegerRange,
+    sums: Callable[[Sequence[range]], Floats],
+    answer: Callable[[range, float], Answer],
+) -> Axes:
     """Ordinary codes as steps over their values, several to a step where there are many; the others told beside."""
     size = -(-attribute.ordinary // MOST_STEPS)
-    starts = np.arange(0, attribute.ordinary, size)
-    bounds = np.append(starts, attribute.ordinary)
+    bounds = np.append(np.arange(0, attribute.ordinary, size), attribute.ordinary)
     edges = (
         bounds + attribute.minimum - 0.5 if isinstance(attribute, IntegerRange) else np.array(attribute.edges)[bounds]
     )
+    steps = [range(start, stop) for start, stop in pairwise(bounds.tolist())]
+    extra = [range(code, code + 1) for code in range(attribute.ordinary, attribute.size)]
+    heights, others = np.split(sums([*steps, *extra]), [len(steps)])
     axes = _axes(_WIDTH, 2.3)
-    axes.stairs(np.add.reduceat(counts[: attribute.ordinary], starts), edges, fill=True, color=BAR, alpha=0.85)
-    for start, stop, middle in zip(
-        bounds[:-1].tolist(), bounds[1:].tolist(), (edges[:-1] + edges[1:]) / 2, strict=True
-    ):
-        found = answer(range(start, stop))
+    axes.stairs(heights, edges, fill=True, color=BAR, alpha=0.85)
+    for codes, height, middle in zip(steps, heights.tolist(), (edges[:-1] + edges[1:]) / 2, strict=True):
+        found = answer(codes, height)
         if found.low is not None and found.high is not None:
             axes.plot([middle, middle], [found.low, found.high], color=NOISE, linewidth=1.0)
-    beside = [f"{attribute.label(code)}: {counts[code]:,.0f}" for code in range(attribute.ordinary, attribute.size)]
+    beside = [f"{attribute.label(codes.start)}: {count:,.0f}" for codes, count in zip(extra, others, strict=True)]
     each = "value" if isinstance(attribute, IntegerRange) else "bin"
     axes.set(
         xlabel=shortened("; ".join([attribute.name, *beside]), 60),
