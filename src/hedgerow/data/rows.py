@@ -18,8 +18,8 @@ Ints = NDArray[np.int64]
 PASS_CELLS = 1 << 22
 """Cells that are counted in one pass over the records; bounds the memory."""
 
-_CHUNK_ROWS = 1 << 16
-"""Records that go through all blocks together: 1 MB of codes if there are 15 attributes."""
+_CHUNK_ROWS = (1 << 16) - 64
+"""Records that go through all blocks together: 1 MB of codes if there are 15 attributes, and counters of two bytes."""
 
 _TILE_ROWS = 1 << 13
 _ROWS_PER_THREAD = 1 << 16
