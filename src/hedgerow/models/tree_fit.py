@@ -84,7 +84,7 @@ class TreeFit:
         self._steps[:, 3] += self._layout.pool.size
         self._pool = np.concatenate([self._layout.pool, *classes.maps])
         self._values = np.concatenate([np.zeros(1), *classes.values])
-        self._room = np.empty((4, max(self._layout.room, 2 * classes.most)))
+        self._room = np.empty((7, max(self._layout.room, 2 * classes.most)))
         nodes, tables = self._layout.nodes, self._layout.tables
         self._cells = np.repeat(1.0 / (nodes[:, 1] * nodes[:, 2]), nodes[:, 1] * nodes[:, 2])
         self._old = np.repeat(1.0 / tables[:, 1], tables[:, 1])

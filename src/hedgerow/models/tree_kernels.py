@@ -15,6 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from hedgerow.models.kernels import implicit_step, multiply_and_sum
+from hedgerow.models.omega_kernels import exps, improve, logs, mass_and_slope, omegas, shift
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -31,32 +32,8 @@ _LIMIT = 138.16
 _LOST = 1e-250
 """A marginal probability so small may have lost cells to underflow."""
 _ITERATIONS = 100
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def omega(x: float) -> float:
-    """The Wright omega function of a real number: the w with ``w + ln(w) = x``.
-
-    From a start with two digits, by two iterations of Fritsch, Shafer and Crowley (1973), each of which makes about
-    four times as many.
-    """
-    if x < -36.0:
-        return math.exp(x)
-    if x < -1.0:
-        w = math.exp(x)
-        w /= 1.0 + w
-    elif x < 3.0:
-        t = x - 1.0
-        w = 1.0 + t * (0.5 + t * (0.0625 - t * 0.0052))
-    else:
-        log = math.log(x)
-        w = x - log + log / x
-    for _ in range(2):
-        residual = x - w - math.log(w)
-        after = 1.0 + w
-        twice = 2.0 * after * (after + residual * (2.0 / 3.0))
-        w *= 1.0 + residual / after * (twice - residual) / (twice - 2.0 * residual)
-    return w
+_NEAR, _CLOSE = 0.3, 1e-3
+"""How far omega is followed by its series, with an iteration after it and without."""
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -71,7 +48,7 @@ def _scale_of(table: Floats) -> float:
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def implicit_marginal(p: Floats, target: Floats, dt: float, theta: Floats, start: Floats, w: Floats) -> bool:
+def implicit_marginal(p: Floats, target: Floats, dt: float, theta: Floats, room: Floats) -> bool:
     """Take the implicit step of a marginal (see ``implicit.marginal_step``).
 
     Args:
@@ -79,8 +56,7 @@ def implicit_marginal(p: Floats, target: Floats, dt: float, theta: Floats, start
         target: y.
         dt: Length.
         theta: Where the log-factors are added.
-        start: Room for as many numbers.
-        w: The same.
+        room: Six rows of at least as many numbers.
 
     Returns:
         Whether no cell was lost.
@@ -88,65 +64,87 @@ def implicit_marginal(p: Floats, target: Floats, dt: float, theta: Floats, start
     mass = _scale_of(p)
     if mass == 0.0:
         return False
-    inverse, log_dt = 1.0 / dt, math.log(dt)
-    low = -np.inf
-    pull, weight = 0.0, 0.0
+    log_mu, x, w, h = room[0, : p.size], room[1, : p.size], room[2, : p.size], room[3, : p.size]
+    p /= mass
+    logs(p, log_mu)
+    low, nu = _first_guess(p, log_mu, target, dt)
+    log_dt, far = math.log(dt), 0.0
     for i in range(p.size):
-        mu = p[i] / mass
-        log_mu = math.log(mu)
-        low = max(low, target[i] + log_mu * inverse)
-        start[i] = dt * target[i] + log_mu + log_dt
-        share = mu / (1.0 + dt * mu)
-        pull += share * (target[i] - mu)
-        weight += share
-    low -= 1.0
-    # The first guess is exact where nothing has to move. The sum is convex and falls with nu: one step of Newton's
-    # method from the right leads to the left of the root, and from there on it never passes it.
-    nu = max(low, pull / weight)
+        w[i] = dt * p[i]
+        pull = dt * (target[i] - nu)
+        x[i] = log_mu[i] + log_dt + pull
+        h[i] = pull - w[i]
+        far = max(far, abs(h[i]))
     total = 1.0
     for k in range(_ITERATIONS):
-        total, slope = 0.0, 0.0
-        for i in range(p.size):
-            w[i] = omega(start[i] - dt * nu)
-            total += w[i]
-            slope += w[i] / (1.0 + w[i])
-        excess = total * inverse - 1.0
+        _follow(x, w, h, far, room[4, : p.size], room[5, : p.size])
+        total, slope = mass_and_slope(w)
+        excess = total / dt - 1.0
         following = max(low, nu + excess / slope)
-        if abs(excess) <= 1e-14 or (k > 0 and following <= nu):
+        if abs(excess) <= 1e-13 or (k > 0 and following <= nu):
             break
-        nu = following
+        step = dt * (nu - following)
+        nu, far = following, abs(step)
+        for i in range(p.size):
+            x[i] += step
+            h[i] = step
     for i in range(p.size):
-        after = max(w[i] / total, _FLOOR)
-        theta[i] += math.log(after * mass / p[i])
-        p[i] = after
+        p[i] = max(w[i] / total, _FLOOR)
+    logs(p, h)
+    for i in range(p.size):
+        theta[i] += h[i] - log_mu[i]
     return True
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _explicit_marginal(p: Floats, target: Floats, rate: float, theta: Floats) -> bool:
+def _follow(x: Floats, w: Floats, h: Floats, far: float, room: Floats, more: Floats) -> None:
+    """Make w omega(x), where it was omega(x - h), and no h is larger than ``far``."""
+    if far > _NEAR:
+        omegas(x, w, room, more)
+        return
+    shift(w, h)
+    if far > _CLOSE:
+        improve(x, w, room)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _first_guess(mu: Floats, log_mu: Floats, target: Floats, dt: float) -> tuple[float, float]:
+    """A lower bound of nu, and a guess that is exact where nothing has to move.
+
+    The sum of the cells is convex in nu and falls: one step of Newton's method from the right of the root leads to its
+    left, and from there on it never passes it. At the bound one cell alone has p = 1.
+    """
+    low, pull, weight = -np.inf, 0.0, 0.0
+    for i in range(mu.size):
+        low = max(low, target[i] + log_mu[i] / dt)
+        share = mu[i] / (1.0 + dt * mu[i])
+        pull += share * (target[i] - mu[i])
+        weight += share
+    return low - 1.0, max(low - 1.0, pull / weight)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _explicit_marginal(p: Floats, target: Floats, rate: float, theta: Floats, room: Floats) -> bool:
     mass = _scale_of(p)
     if mass == 0.0:
         return False
-    top = -np.inf
+    steps, factors = room[0, : p.size], room[1, : p.size]
     for i in range(p.size):
-        top = max(top, rate * (target[i] - p[i] / mass))
-    total = 0.0
-    for i in range(p.size):
-        step = rate * (target[i] - p[i] / mass)
-        theta[i] += step
-        p[i] *= math.exp(step - top)
-        total += p[i]
-    for i in range(p.size):
-        p[i] /= total
+        steps[i] = rate * (target[i] - p[i] / mass)
+    theta += steps
+    steps -= steps.max()
+    exps(steps, factors, room[2, : p.size])
+    p *= factors
+    p /= p.sum()
     return True
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _marginal(p: Floats, target: Floats, rate: float, kind: int, theta: Floats, room: Floats, more: Floats) -> bool:
+def _marginal(p: Floats, target: Floats, rate: float, kind: int, theta: Floats, room: Floats) -> bool:
     """Take the step of a marginal; whether no cell was lost."""
     if kind == EXPLICIT:
-        return bool(_explicit_marginal(p, target, rate, theta))
-    if not implicit_marginal(p, target, rate, theta, room, more):
+        return bool(_explicit_marginal(p, target, rate, theta, room))
+    if not implicit_marginal(p, target, rate, theta, room):
         return False
     if kind == JOINT:
         target[:] = p
@@ -336,7 +334,7 @@ def sweep_trees(
         steps: For each its measurement, place of its targets, number of values of a query (0: a marginal), place of
             their classes in the pool, and of the values.
         values: Of queries, increasing.
-        room: Shape ``(4, largest table)``.
+        room: Shape ``(7, largest table)``.
         targets: What the answers should move to; after joint steps the answers after them.
         theta: Log-factors so far, one per target.
         kind: Of the steps.
@@ -346,7 +344,7 @@ def sweep_trees(
     Returns:
         Whether it went well; False as soon as a marginal lost a cell to underflow.
     """
-    room_in, room_out, sums, more = room[0], room[1], room[2], room[3]
+    sums = room[6]
     for share in shares:
         for o in range(ops.shape[0]):
             op = ops[o]
@@ -364,8 +362,8 @@ def sweep_trees(
                 factors,
                 views[op[3]],
                 found,
-                room_in,
-                room_out,
+                room[0],
+                room[1],
             )
             if op[5] == op[6]:
                 if not _pass_on(found, before, after):
@@ -385,16 +383,14 @@ def sweep_trees(
                         targets[place],
                         rate,
                         kind,
-                        more,
+                        room[0],
                     )
                     if not math.isfinite(moved):
                         return False
                     theta[place] += moved
                     if kind == JOINT:
                         targets[place] -= moved / rate
-                elif not _marginal(
-                    found, targets[place : place + size], rate, kind, theta[place : place + size], room_in, room_out
-                ):
+                elif not _marginal(found, targets[place : place + size], rate, kind, theta[place : place + size], room):
                     return False
             if not _pass_on(found, before, after):
                 return False
