@@ -174,23 +174,29 @@ def _check_memory(domain: Domain, axes_of: Sequence[tuple[int, ...]]) -> None:
 
 
 def _conditions(domain: Domain, records: Records, queries: Sequence[Conjunction]) -> Ints:
-    """One compiled pass: for each attribute of a query, a table that says which codes count."""
+    """One compiled pass: for each attribute of a query a run of codes, or a table that says which codes count."""
     from hedgerow.data.kernels import count_conditions
 
     axes = sorted({axis for query in queries for axis in domain.axes(query.scope)})
     place = {axis: row for row, axis in enumerate(axes)}
     members = np.array([place[axis] for query in queries for axis in domain.axes(query.scope)], dtype=np.int64)
     starts = starts_of([len(query.scope) for query in queries])
-    tables = starts_of([size for query in queries for size in domain.shape_of(query.scope)])
-    allowed = np.zeros(tables[-1], dtype=np.uint8)
     chosen = [codes for query in queries for codes in query.codes]
-    for table, codes in zip(tables[:-1], chosen, strict=True):
-        allowed[table + np.asarray(codes, dtype=np.int64)] = 1
+    sizes = [size for query in queries for size in domain.shape_of(query.scope)]
+    is_run = [len(codes.cuts) == 2 for codes in chosen]
+    runs = np.array(
+        [codes.cuts if run else (-1, -1) for codes, run in zip(chosen, is_run, strict=True)], dtype=np.int32
+    )
+    tables = starts_of([0 if run else size for size, run in zip(sizes, is_run, strict=True)])
+    allowed = np.zeros(tables[-1], dtype=np.uint8)
+    for table, codes, run in zip(tables[:-1], chosen, is_run, strict=True):
+        if not run:
+            allowed[table + np.asarray(codes, dtype=np.int64)] = 1
 
     def count(start: int, stop: int) -> Ints:
         out = np.zeros(len(queries), dtype=np.int64)
         for tile, weights in records.tiles(start, stop, axes, np.int32):
-            count_conditions(tile, weights, starts, members, tables[:-1], allowed, out)
+            count_conditions(tile, weights, starts, members, runs, tables[:-1], allowed, out)
         return out
 
     return over_rows(count, records.n_rows, len(queries))

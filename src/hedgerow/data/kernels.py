@@ -103,13 +103,15 @@ def count_conditions(
     weights: Ints,
     starts: Ints,
     members: Ints,
+    runs: NDArray[np.int32],
     tables: Ints,
     allowed: NDArray[np.uint8],
     out: Ints,
 ) -> None:
     """Add the records of a tile that satisfy each query.
 
-    Query q asks of attribute ``members[k]``, for k from ``starts[q]``, that its code c has ``allowed[tables[k] + c]``.
+    Query q asks of attribute ``members[k]``, for k from ``starts[q]``, that its code c lies in
+    ``runs[k, 0] <= c < runs[k, 1]``; or, where ``runs[k, 0]`` is negative, that it has ``allowed[tables[k] + c]``.
     """
     rows = tile.shape[1]
     holds = np.empty(rows, np.uint8)
@@ -117,9 +119,14 @@ def count_conditions(
         holds[:] = 1
         for k in range(starts[q], starts[q + 1]):
             codes = tile[members[k]]
-            table = allowed[tables[k] :]
-            for r in range(rows):
-                holds[r] &= table[codes[r]]
+            low, stop = runs[k, 0], runs[k, 1]
+            if low >= 0:
+                for r in range(rows):
+                    holds[r] &= np.uint8(low <= codes[r]) & np.uint8(codes[r] < stop)
+            else:
+                table = allowed[tables[k] :]
+                for r in range(rows):
+                    holds[r] &= table[codes[r]]
         found = 0
         if len(weights) == 0:
             for r in range(rows):

@@ -6,6 +6,7 @@ codes are held as *pieces*, runs between neighbouring cuts, and pieces that lie 
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -136,14 +137,23 @@ class Classes:
             [CodeSet(0)]
         """
         cuts = np.array([cut for each in sets for cut in each.cuts], dtype=np.int64)
-        runs = iter(np.searchsorted(self.low, cuts).reshape(-1, 2).tolist())
-        found = []
-        for each in sets:
-            inside = np.zeros(self.count, dtype=np.bool_)
-            for _ in each.runs:
-                inside[self.label[slice(*next(runs))]] = True
-            found.append(CodeSet.where(inside))
-        return found
+        pieces = iter(np.searchsorted(self.low, cuts).reshape(-1, 2).tolist())
+        return [self._of_pieces([next(pieces) for _ in each.runs]) for each in sets]
+
+    def _of_pieces(self, runs: Sequence[Sequence[int]]) -> CodeSet:
+        """The classes of runs of pieces; quickly where they are consecutive numbers."""
+        if len(runs) == 1 and bisect_right(self._breaks, runs[0][0]) == bisect_left(self._breaks, runs[0][1]):
+            first = int(self.label[runs[0][0]])
+            return CodeSet((first, first + runs[0][1] - runs[0][0]))
+        inside = np.zeros(self.count, dtype=np.bool_)
+        for start, stop in runs:
+            inside[self.label[start:stop]] = True
+        return CodeSet.where(inside)
+
+    @cached_property
+    def _breaks(self) -> list[int]:
+        """Pieces whose class does not follow that of the piece before."""
+        return (np.flatnonzero(np.diff(self.label) != 1) + 1).tolist()
 
     def codes_of(self, classes: CodeSet) -> CodeSet:
         """The codes of some classes together.
