@@ -167,6 +167,33 @@ class ModelTooLargeError(HedgerowError, MemoryError):
         )
 
 
+class CandidatesTooLargeError(ModelTooLargeError):
+    """Nothing of a workload may be measured, because the hypothesis would become larger than it may.
+
+    Attributes:
+        cells: Number of cells of the smallest hypothesis that would do (exact).
+        largest_cells: How many it may have.
+        attributes: What would have to be measured for that.
+    """
+
+    def __init__(
+        self, *, attributes: tuple[str, ...], cells: int, largest_cells: int, required_bytes: int, available_bytes: int
+    ) -> None:
+        """State the estimate and the ways out."""
+        self.cells = cells
+        self.required_bytes = required_bytes
+        self.available_bytes = available_bytes
+        self.largest_cells = largest_cells
+        self.attributes = attributes
+        HedgerowError.__init__(
+            self,
+            f"nothing of the workload can be measured: the least, {' * '.join(attributes)}, has {human(cells)} cells "
+            f"(about {human_bytes(required_bytes)}), and a hypothesis may have {human(largest_cells)}",
+            remedy="ask for marginals of fewer attributes, give these attributes fewer bins in the domain file, or "
+            "allow a larger hypothesis (in Python: MWEM(largest_tree=...))",
+        )
+
+
 class MarginalTooLargeError(HedgerowError, MemoryError):
     """Marginals of the records would not fit into memory; nothing was allocated.
 

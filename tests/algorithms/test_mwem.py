@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.mwem import LARGEST_HISTOGRAM, MWEM
+from hedgerow.algorithms.mwem import LARGEST_HISTOGRAM, LARGEST_TREE, MWEM
 from hedgerow.algorithms.mwem_plan import caveats
 from hedgerow.algorithms.mwem_rounds import automatic_rounds, planned_rounds
 from hedgerow.algorithms.mwem_session import Session
@@ -18,7 +18,7 @@ from hedgerow.algorithms.progress import RoundReport
 from hedgerow.algorithms.schedule import RoundCharge, expected_noise, noise_of, round_charge
 from hedgerow.attribute import IntegerRange
 from hedgerow.domain import Domain
-from hedgerow.errors import ConfigError, ModelTooLargeError
+from hedgerow.errors import CandidatesTooLargeError, ConfigError, ModelTooLargeError
 from hedgerow.models.refit import Proximal, Sweeps
 from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
@@ -174,7 +174,8 @@ def test_the_potential_falls_by_error_minus_noise(workload: Workload, step: Any,
         session.start()
         for _ in range(6):
             before, start = workload.answers(session.model), divergence(DATA, session)
-            session._round(RoundCharge.split(0.3, 0.5))
+            charge = RoundCharge.split(0.3, 0.5)
+            session._round(charge, session._eligible(charge))
             target, noisy = session.measurements[-1].target, session.measurements[-1].values
             exact = target.of_table(DATA.marginals([target.scope])[0])
             noise = (np.clip(noisy, 0, 2000) - exact) / 2000
@@ -305,11 +306,16 @@ def test_a_workload_over_another_domain_is_refused() -> None:
 
 
 def test_a_domain_too_large_for_memory_is_refused_before_anything_is_spent() -> None:
-    domain = Domain(IntegerRange(f"x{i}", 0, 99) for i in range(8))
+    domain = Domain(IntegerRange(f"x{i}", 0, 59) for i in range(8))
     keeper = Curator(DenseTables(domain, np.zeros(1)), PureDP(1.0), noise=SeededNoise(0))
     with pytest.raises(ModelTooLargeError):
-        MWEM().run_with(keeper, Workload.marginals(domain, 1))
+        MWEM(output="average").run_with(keeper, Workload.marginals(domain, 1))
+    with pytest.raises(
+        CandidatesTooLargeError, match="nothing of the workload can be measured: the least, x0 "
+    ) as found:
+        MWEM().run_with(keeper, Workload.marginals(domain, cliques=[domain.names[:4]]))
     assert keeper.ledger.events == ()
+    assert (found.value.cells, found.value.largest_cells) == (60**4, LARGEST_TREE)
     assert domain.size > LARGEST_HISTOGRAM
 
 

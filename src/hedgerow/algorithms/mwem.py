@@ -28,6 +28,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.models.refit import Proximal, Refit
 from hedgerow.models.steps import Step
 from hedgerow.privacy.budget import Budget, Regime
+from hedgerow.quantities import human
 from hedgerow.queries.measurement import NoiseKind
 from hedgerow.queries.workload import Workload
 
@@ -37,13 +38,18 @@ if TYPE_CHECKING:
     from hedgerow.privacy.selection import Law
     from hedgerow.release import Release
 
-Rounds = int | Literal["auto", "bound", "adaptive"]
+Rounds = int | Literal["auto", "bound", "adaptive", "annealed"]
 Initial = Literal["uniform", "histogram", "one-way"]
 
 _REFIT = Proximal()
 
 LARGEST_HISTOGRAM = 1 << 20
 """Cells of the largest domain that may start from a noisy histogram."""
+
+LARGEST_TREE = 1 << 22
+"""Cells of the largest junction trees that a run may fill unless told otherwise."""
+
+_NAMED_ROUNDS = ("auto", "annealed", "bound", "adaptive")
 
 _CHOICES = {
     "step": ("source", "sharp"),
@@ -59,9 +65,12 @@ class MWEM(Algorithm):
     """Configuration of MWEM; holds no data and can be used for any number of runs.
 
     Attributes:
-        rounds: A number; ``"auto"`` (from public quantities), ``"bound"`` (the theorem's bound is smallest) or
-            ``"adaptive"`` (the charge of a round doubles when a noisy answer shows no progress, until all is spent).
-        selection_share: Share of a round's charge that goes to selection.
+        rounds: A number; ``"bound"`` (the theorem's bound is smallest); ``"adaptive"`` (the charge of a round doubles
+            when a noisy answer shows no progress, until all is spent); ``"annealed"`` (the same after noisy marginals
+            of single attributes, and the marginals of those of the workload may be measured as well); or ``"auto"``,
+            from public quantities: a number, or annealed where the domain is too large for a histogram.
+        selection_share: Share of a round's charge that goes to selection; None means a tenth in annealed rounds, else
+            half.
         step: ``"source"`` (eta = r / 2n) or ``"sharp"`` (eta = 4 r / w**2 n); used where ``refit`` is None.
         output: The last hypothesis, or the average of A_0 ... A_(T-1).
         refit: How the hypothesis is fitted to all measurements after each round; None takes one step to the newest.
@@ -78,6 +87,9 @@ class MWEM(Algorithm):
         offsets: Whether the expected noise of a measurement is taken off a candidate's score.
         total_share: Share of the budget for the noisy number of records, spent under "add-remove" only.
         error_share: Share of the budget for the noisy error of the workload at the end; 0 leaves it out.
+        largest_tree: Where the domain is too large for a histogram: cells that the cliques of the junction trees may
+            have. Candidates beyond that are left out; while the budget is being spent the limit grows with the share
+            that is spent.
 
     Example:
         >>> MWEM(rounds=10, refit=None, output="average").step
@@ -86,11 +98,11 @@ class MWEM(Algorithm):
         Traceback (most recent call last):
             ...
         hedgerow.errors.ConfigError: MWEM needs at least one round, not 0
-          Remedy: give a number from 1, 'auto', 'bound' or 'adaptive'
+          Remedy: give a number from 1, 'auto', 'annealed', 'bound' or 'adaptive'
     """
 
     rounds: Rounds = "auto"
-    selection_share: float = 0.5
+    selection_share: float | None = None
     step: Step = "source"
     output: Output = "last"
     refit: Refit | None = _REFIT
@@ -105,6 +117,7 @@ class MWEM(Algorithm):
     offsets: bool = True
     total_share: float = 0.02
     error_share: float = 0.03
+    largest_tree: int = LARGEST_TREE
 
     def __post_init__(self) -> None:
         """Check every number.
@@ -112,11 +125,13 @@ class MWEM(Algorithm):
         Raises:
             ConfigError: One is out of its range, or a name is unknown.
         """
-        if self.rounds not in ("auto", "bound", "adaptive") and not is_count(self.rounds):
+        if self.rounds not in _NAMED_ROUNDS and not is_count(self.rounds):
             raise ConfigError(
                 f"MWEM needs at least one round, not {self.rounds!r}",
-                remedy="give a number from 1, 'auto', 'bound' or 'adaptive'",
+                remedy="give a number from 1, 'auto', 'annealed', 'bound' or 'adaptive'",
             )
+        if not is_count(self.largest_tree):
+            raise ConfigError(f"largest_tree must be a whole number of cells, not {self.largest_tree!r}")
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ConfigError(f"{name} = {getattr(self, name)!r} is unknown", remedy=f"give {' or '.join(choices)}")
@@ -124,8 +139,9 @@ class MWEM(Algorithm):
 
     def _check_shares(self) -> None:
         for name in ("selection_share", "initial_share", "uniform_share"):
-            if not 0.0 < getattr(self, name) < 1.0:
-                raise ConfigError(f"{name} must lie between 0 and 1, not {getattr(self, name)!r}")
+            share = getattr(self, name)
+            if share is not None and not 0.0 < share < 1.0:
+                raise ConfigError(f"{name} must lie between 0 and 1, not {share!r}")
         check_shares(self.total_share, self.error_share, self.spent_initially)
 
     @property
@@ -138,6 +154,24 @@ class MWEM(Algorithm):
         """``initial_share`` where something is measured before the first round, else 0."""
         return 0.0 if self.initial == "uniform" else self.initial_share
 
+    def selecting(self, *, annealed: bool = False) -> float:
+        """``selection_share``, or what it is by default.
+
+        Args:
+            annealed: Whether rounds are annealed: these are many, and most see what is worth measuring.
+        """
+        return (0.1 if annealed else 0.5) if self.selection_share is None else self.selection_share
+
+    @property
+    def needs_histogram(self) -> bool:
+        """Whether every cell is held, however large the domain: averages of hypotheses are no products."""
+        return self.output == "average" or self.initial == "histogram"
+
+    @property
+    def copies(self) -> int:
+        """Arrays over all cells that a run with a histogram holds at once: that, and its base, an average or tables."""
+        return 2 + (self.output == "average") + 2 * (self.initial == "histogram")
+
     def check(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent.
 
@@ -147,13 +181,16 @@ class MWEM(Algorithm):
 
         Raises:
             ConfigError: See `check_options`.
-            ModelTooLargeError: The hypothesis does not fit into memory.
+            ModelTooLargeError: The hypothesis does not fit into memory, or into ``largest_tree``.
         """
-        from hedgerow.algorithms.mwem_session import copies_of
+        from hedgerow.algorithms.mwem_candidates import Limit
         from hedgerow.models.memory import check_fits
 
         self.check_options(workload, regime)
-        check_fits(workload.domain, copies_of(self))
+        if self.needs_histogram:
+            check_fits(workload.domain, self.copies)
+        else:
+            Limit(workload, self.largest_tree).check()
 
     def check_options(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the workload or the regime does not allow, however much memory there is.
@@ -169,7 +206,7 @@ class MWEM(Algorithm):
         check_rounds(self, workload)
         if self.initial == "histogram" and workload.domain.size > LARGEST_HISTOGRAM:
             raise ConfigError(
-                f"a noisy histogram of {workload.domain.size:,} cells would be noise alone",
+                f"a noisy histogram of {human(workload.domain.size)} cells would be noise alone",
                 remedy=f"start uniform or one-way; a histogram is for up to {LARGEST_HISTOGRAM:,} cells",
             )
         if self.law == "permute-and-flip" and regime is not Regime.PURE:

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.algorithms.bounds import BETA, Bound
-from hedgerow.algorithms.mwem_rounds import first_rounds, planned_rounds
-from hedgerow.algorithms.mwem_session import copies_of
+from hedgerow.algorithms.mwem_candidates import Limit
+from hedgerow.algorithms.mwem_rounds import annealed_rounds, first_rounds, is_annealed, planned_rounds
 from hedgerow.algorithms.outline import charges_line, memory_line
 from hedgerow.algorithms.schedule import (
     Charges,
@@ -19,9 +19,11 @@ from hedgerow.algorithms.schedule import (
     task_of,
     total_error,
 )
+from hedgerow.models.markov import cells_bytes
 from hedgerow.models.memory import required_bytes, usable_bytes
 from hedgerow.models.refit import Refit, Sweeps
 from hedgerow.privacy.budget import Budget
+from hedgerow.quantities import human
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 
@@ -33,6 +35,10 @@ _BETA_TOTAL = 0.1 * BETA
 
 _PASS_SECONDS = 1.2e-9
 """One pass over the hypothesis, per cell: measured on one core, between a multiply and a sum (memory-bound)."""
+
+_TOUR_SECONDS = 5e-9
+"""One sweep over junction trees, per cell of their cliques, with the answers that follow; half of what trees that fill
+up to the end need, for they are smaller before."""
 
 _CALL_SECONDS = 60e-6
 """What a pass costs besides, however small the hypothesis."""
@@ -52,6 +58,7 @@ class Plan:
         limit: The budget.
         noise: For every family of the workload its text and the expected absolute noise of one value, in counts.
         cells: Cells of the domain.
+        tree_cells: Cells that the cliques of junction trees may have, or None where a histogram holds the domain.
         required_bytes: Memory of the hypothesis and the work on it.
         available_bytes: Memory that may be used.
         seconds: Rough time of the rounds on one core.
@@ -76,6 +83,7 @@ class Plan:
     limit: float
     noise: tuple[tuple[str, float], ...]
     cells: int
+    tree_cells: int | None
     required_bytes: int
     available_bytes: int
     seconds: float
@@ -104,13 +112,18 @@ class Plan:
             "error estimate": charges.error,
         }
         return [
-            memory_line(self.required_bytes, self.available_bytes, f"{self.cells:,} cells"),
+            memory_line(self.required_bytes, self.available_bytes, self._held()),
             ("time", f"about {self.seconds:,.1f} s for the rounds, on one core"),
             ("rounds", self._rounds_sentence()),
             charges_line(self.limit, self.unit, shares),
             *(("noise", f"about {noise:,.1f} counts on each measured value of {text}") for text, noise in self.noise),
             *self._bound_lines(total),
         ]
+
+    def _held(self) -> str:
+        if self.tree_cells is None:
+            return f"{human(self.cells)} cells"
+        return f"junction trees of up to {human(self.tree_cells)} cells; the domain has {human(self.cells)}"
 
     def _rounds_sentence(self) -> str:
         each, most = self.round, "at most " if self.adaptive else ""
@@ -153,8 +166,15 @@ def make_plan(config: MWEM, workload: Workload, budget: Budget, total: float) ->
         error=config.error_share,
     )
     planned = planned_rounds(config, workload, budget, charges.rounds, total)
-    rounds = first_rounds(workload) if planned is None else planned
+    annealed = is_annealed(config, workload)
+    first = annealed_rounds(workload) if annealed else first_rounds(workload)
+    rounds = first if planned is None else planned
     each = round_charge(config, workload, charges.rounds, rounds)
+    if annealed:
+        each = RoundCharge.split(charges.rounds / rounds, config.selecting(annealed=True))
+    limit = Limit(workload, config.largest_tree)
+    tree_cells = limit.largest_cells if limit.binds and not config.needs_histogram else None
+    required = required_bytes(workload.domain, config.copies) if tree_cells is None else cells_bytes(tree_cells)
     beta_total = _BETA_TOTAL if budget.neighbours is Neighbours.ADD_REMOVE else 0.0
     bound = bound_of(
         task_of(workload, total, budget.neighbours),
@@ -162,7 +182,7 @@ def make_plan(config: MWEM, workload: Workload, budget: Budget, total: float) ->
         budget.neighbours,
         charges.rounds,
         rounds,
-        share=config.selection_share,
+        share=config.selecting(),
         step=config.step,
         beta=BETA - beta_total,
     )
@@ -175,9 +195,10 @@ def make_plan(config: MWEM, workload: Workload, budget: Budget, total: float) ->
         limit=budget.limit,
         noise=_noise(config, workload, budget, each),
         cells=workload.domain.size,
-        required_bytes=required_bytes(workload.domain, copies_of(config)),
+        tree_cells=tree_cells,
+        required_bytes=required,
         available_bytes=usable_bytes(),
-        seconds=_seconds(config, workload, rounds, lazy=each.selection == 0.0),
+        seconds=_seconds(config, workload, rounds, tree_cells, lazy=each.selection == 0.0),
         bound=replace(
             bound,
             total=2.0 * total_error(budget, charges.total, beta_total),
@@ -217,8 +238,11 @@ def _noise(config: MWEM, workload: Workload, budget: Budget, each: RoundCharge) 
     return tuple((family.spec, float(expected[start])) for family, start in zip(workload.families, first, strict=True))
 
 
-def _seconds(config: MWEM, workload: Workload, rounds: int, *, lazy: bool) -> float:
+def _seconds(config: MWEM, workload: Workload, rounds: int, tree_cells: int | None, *, lazy: bool) -> float:
     """Passes over the hypothesis: the workload's answers, and the fits."""
+    if tree_cells is not None:
+        sweeps = _passes(config.refit, 1) + (0 if lazy else rounds * _passes(config.refit_between, 1))
+        return sweeps * (_CALL_SECONDS * rounds + _TOUR_SECONDS * tree_cells)
     looks = 1 if lazy else rounds + 1
     answers = looks * min(len(workload.scopes), 2 * len(workload.domain))
     between = 0 if lazy else sum(_passes(config.refit_between, measured) for measured in range(1, rounds))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow.algorithms.bounds import Task
+from hedgerow.algorithms.mwem_candidates import Limit, closure
 from hedgerow.algorithms.schedule import bound_of, expected_noise, round_charge, task_of
 from hedgerow.errors import ConfigError
 from hedgerow.models.steps import Step
@@ -70,6 +71,35 @@ def first_rounds(workload: Workload) -> int:
     return max(2, min(2 * workload.n_candidates, 16 * len(workload.domain)))
 
 
+def annealed_rounds(workload: Workload) -> int:
+    """How many rounds an annealed run would make if its charge never grew.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
+        >>> annealed_rounds(Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2))
+        12
+    """
+    return 4 * len(workload.domain)
+
+
+def is_annealed(config: MWEM, workload: Workload) -> bool:
+    """Whether a run anneals the charge of its rounds: asked for, or automatic over a domain too large for a histogram.
+
+    Example:
+        >>> from hedgerow.algorithms.mwem import MWEM
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
+        >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
+        >>> workload = Workload.marginals(domain, 2)
+        >>> is_annealed(MWEM(), workload), is_annealed(MWEM(rounds=5), workload)
+        (True, False)
+    """
+    if config.rounds != "auto" or config.needs_histogram:
+        return config.rounds == "annealed"
+    return Limit(workload, config.largest_tree).binds and closure(workload) is not None
+
+
 def check_rounds(config: MWEM, workload: Workload) -> None:
     """Refuse more rounds than there are candidates, where none may repeat.
 
@@ -111,13 +141,13 @@ def planned_rounds(config: MWEM, workload: Workload, budget: Budget, amount: flo
     """
     if isinstance(config.rounds, int):
         return config.rounds
-    if config.rounds == "adaptive":
+    if config.rounds in ("adaptive", "annealed") or is_annealed(config, workload):
         return None
     most = SCAN if config.repeats else min(SCAN, workload.n_candidates)
     if config.rounds == "auto":
         return automatic_rounds(config, workload, budget, amount, total)
     task, regime = task_of(workload, total, budget.neighbours), budget.regime
-    share, step = config.selection_share, config.step
+    share, step = config.selecting(), config.step
     return rounds_by_bound(task, regime, budget.neighbours, amount, share=share, step=step, most=most)
 
 

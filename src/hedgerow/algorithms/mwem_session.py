@@ -13,22 +13,31 @@ from numpy.typing import NDArray
 
 from hedgerow.algorithms.algorithm import check_domain, make_release, number_of_records
 from hedgerow.algorithms.averaging import Averager
-from hedgerow.algorithms.mwem_rounds import first_rounds, planned_rounds
+from hedgerow.algorithms.mwem_candidates import Limit, closure
+from hedgerow.algorithms.mwem_rounds import annealed_rounds, first_rounds, planned_rounds
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.schedule import Charges, RoundCharge, expected_noise, round_charge
 from hedgerow.algorithms.steps import answer_of, clipped, take_step
+from hedgerow.models.choice import hypothesis, suited
 from hedgerow.models.histogram import Histogram
-from hedgerow.models.refit import Proximal, refit
+from hedgerow.models.markov import Markov
+from hedgerow.models.refit import Proximal, Refit, refit
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Floats, Marginal
 from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.mwem import MWEM
+    from hedgerow.domain import Clique
     from hedgerow.privacy.curator import Curator
     from hedgerow.release import Release
 
 Bools = NDArray[np.bool_]
+
+_SHARED_NOISE = 0.5
+"""Part of the noise of a measurement that is left in a fit to many others, in annealed rounds."""
+_GROWTH = 2.0
+"""What the charge of a round is multiplied with once a measurement taught nothing."""
 
 
 def run_session(config: MWEM, curator: Curator, workload: Workload, progress: ProgressCallback | None) -> Release:
@@ -44,17 +53,6 @@ def run_session(config: MWEM, curator: Curator, workload: Workload, progress: Pr
     session.start()
     session.run_rounds()
     return session.finish()
-
-
-def copies_of(config: MWEM) -> int:
-    """Arrays over all cells that a run holds at once: the hypothesis, and its base, an average or room for tables.
-
-    Example:
-        >>> from hedgerow.algorithms.mwem import MWEM
-        >>> copies_of(MWEM())
-        2
-    """
-    return 2 + (config.output == "average") + 2 * (config.initial == "histogram")
 
 
 @final
@@ -76,17 +74,39 @@ class Session:
         )
         self.measurements: list[Measurement] = []
         self.fitted: list[Measurement] = []
-        self.finest = np.zeros(workload.n_candidates)
+        self._choose_from(workload)
+        self.noise_counted = 1.0
         self.told = 0
         self.rounds: int | None = None
+
+    def _choose_from(self, candidates: Workload) -> None:
+        self.candidates = candidates
+        self.limit = Limit(candidates, self.config.largest_tree)
+        self.finest = np.zeros(candidates.n_candidates)
 
     def start(self) -> None:
         """Learn the number of records and make A_0."""
         self.total = number_of_records(self.curator, self.charges.total)
-        self.model = Histogram(self.workload.domain, self.total, base=self._histogram())
-        self.averager = Averager(self.model) if self.config.output == "average" else None
+        domain = self.workload.domain
+        self.averager = None
+        if self.config.needs_histogram:
+            self.model: Histogram | Markov = Histogram(domain, self.total, base=self._histogram())
+            self.averager = Averager(self.model) if self.config.output == "average" else None
+        else:
+            self.model = hypothesis(domain, self.total)
         if self.config.initial == "one-way":
-            self._measure_one_way()
+            self._measure_one_way(self._names, self.charges.initial / len(self._names))
+
+    @property
+    def _names(self) -> Clique:
+        """The attributes that the workload asks about."""
+        return self.workload.domain.clique(name for scope in self.workload.scopes for name in scope)
+
+    @property
+    def _narrow(self) -> Clique:
+        """Those that are no marginal which may turn out too large."""
+        most = self.config.largest_tree // max(1, len(self._names)) if self.limit.binds else self.workload.domain.size
+        return tuple(name for name in self._names if self.workload.domain[name].size <= most)
 
     def _histogram(self) -> Floats | None:
         """The noisy histogram, clipped at 0 and mixed with the uniform one: MW can never revive a zero."""
@@ -100,62 +120,87 @@ class Session:
         shares = cells / max(cells.sum(), 1.0)
         return np.asarray(self.total * ((1.0 - gamma) * shares + gamma / cells.size))
 
-    def _measure_one_way(self) -> None:
-        domain = self.workload.domain
-        names = domain.clique(name for scope in self.workload.scopes for name in scope)
+    def _measure_one_way(self, names: Clique, charge: float) -> None:
+        """Each of some attributes alone, with so much of the budget each."""
         for name in names:
-            target = Marginal(domain, (name,))
+            target = Marginal(self.workload.domain, (name,))
             before = answer_of(self.model, target)
-            charge = self.charges.initial / len(names)
             self._learn(self.curator.measure(target, charge, kind=self.config.noise), before, lazy=name != names[-1])
 
     def run_rounds(self) -> None:
         """All rounds: a planned number, or as many as the noisy answers ask for."""
         self.rounds = planned_rounds(self.config, self.workload, self.curator.budget, self.charges.rounds, self.total)
-        if self.rounds is None:
-            self._run_adaptive(self.charges.rounds, first_rounds(self.workload))
-            return
-        charge = round_charge(self.config, self.workload, self.charges.rounds, self.rounds)
-        for index in range(self.rounds):
+        if self.rounds is not None:
+            self._run_equal(self.rounds, round_charge(self.config, self.workload, self.charges.rounds, self.rounds))
+        elif self.config.rounds == "adaptive":
+            amount = self.charges.rounds / first_rounds(self.workload)
+            self._run_doubling(self.charges.rounds, amount, self.config.selecting())
+        else:
+            self._run_annealed(self.charges.rounds)
+
+    def _run_equal(self, rounds: int, charge: RoundCharge) -> None:
+        for index in range(rounds):
             if charge.selection > 0.0:
-                self._round(charge)
+                self._round(charge, self._eligible(charge))
             else:  # every candidate is measured, in the order of the workload
                 self._look(index, charge)
 
-    def _run_adaptive(self, left: float, start: int) -> None:
-        """Doubling: once a noisy answer shows no more than noise, later rounds get twice the charge.
+    def _run_annealed(self, left: float) -> None:
+        """Single attributes first, then marginals of the workload and of its marginals (`closure`).
+
+        The charge of a round is small at first, and grows once a measurement teaches nothing at its noise.
+        """
+        below, share = closure(self.workload), self.config.selecting(annealed=True)
+        amount = left / annealed_rounds(self.workload)
+        self.noise_counted = _SHARED_NOISE
+        if below is not None:
+            self._choose_from(below)
+            charge, names = RoundCharge.split(amount, share).measurement, self._narrow
+            self._measure_one_way(names, charge)
+            left -= charge * len(names)
+        self._run_doubling(left, amount, share)
+
+    def _run_doubling(self, left: float, amount: float, share: float) -> None:
+        """Once a noisy answer shows no more than noise, later rounds get more than this one.
 
         The last round takes what is left, so that the budget is spent exactly. All decisions are functions of noisy
         values; the ledger refuses whatever would pass the limit (theory.md section 2, variation 4).
         """
-        amount = left / start
         while left > 0.0:
             spend = left if left < 2.0 * amount else amount
-            charge = RoundCharge.split(spend, self.config.selection_share)
-            if spend < left and not (self.config.repeats or self._fresh(charge).any()):
-                amount *= 2.0
+            charge = RoundCharge.split(spend, share)
+            eligible = self._eligible(charge)
+            if spend < left and not (self.config.repeats or (eligible & self._fresh(charge)).any()):
+                amount *= _GROWTH
                 continue
-            progressed = self._round(charge)
+            progressed = self._round(charge, eligible)
             left = 0.0 if spend == left else left - spend
-            amount = amount if progressed else 2.0 * amount
+            amount = amount if progressed else _GROWTH * amount
 
     def _fresh(self, charge: RoundCharge) -> Bools:
         """Candidates that were not yet measured with a charge as large; public."""
         return np.asarray(self.finest < charge.measurement * (1.0 - 1e-9))
 
     def _eligible(self, charge: RoundCharge) -> Bools:
-        """Those, or all where repeats are allowed or a last round finds none."""
-        fresh = self._fresh(charge)
-        return np.ones_like(fresh) if self.config.repeats or not fresh.any() else fresh
+        """Those that do not make the hypothesis too large; all such where repeats are allowed or none is fresh."""
+        ledger = self.curator.ledger
+        scopes = [measured.target.scope for measured in self.fitted]
+        trees = self.model.trees if isinstance(self.model, Markov) else None
+        spent = (ledger.spent + charge.selection + charge.measurement) / ledger.limit
+        allowed = self.limit.allows(scopes, spent, trees)
+        if not allowed.any():
+            allowed = self.limit.allows(scopes, 1.0, trees)
+        fresh = self._fresh(charge) & allowed
+        return allowed if self.config.repeats or not fresh.any() else fresh
 
-    def _round(self, charge: RoundCharge) -> bool:
+    def _round(self, charge: RoundCharge, eligible: Bools) -> bool:
         """Select, measure, update. Returns whether the noisy answer lay further off than noise would."""
         config = self.config
         chosen = self.curator.select(
-            self.workload,
-            self.workload.answers(self.model),
+            self.candidates,
+            self.candidates.answers(self.model),
             charge.selection,
-            eligible=self._eligible(charge),
+            eligible=eligible,
             offsets=self._offsets(charge.measurement),
             law=config.law,
         )
@@ -164,12 +209,13 @@ class Session:
     def _offsets(self, charge: float) -> Floats | None:
         if not self.config.offsets:
             return None
-        return expected_noise(self.workload, self.curator.budget, charge, self.config.noise)
+        expected = expected_noise(self.candidates, self.curator.budget, charge, self.config.noise)
+        return self.noise_counted * expected
 
     def _look(self, chosen: int, charge: RoundCharge) -> bool:
         """Measure a candidate and update."""
-        target = self.workload.candidate(chosen)
-        if self.averager is not None:
+        target = self.candidates.candidate(chosen)
+        if self.averager is not None and isinstance(self.model, Histogram):
             self.averager.add(self.model)
         before = answer_of(self.model, target)
         measured = self.curator.measure(target, charge.measurement, kind=self.config.noise)
@@ -190,10 +236,20 @@ class Session:
         self.fitted.append(measured)
         rule = config.refit_between
         if rule is None:
+            self._suit()
             answers = clipped(measured.values, measured.target, self.total) if config.clip else measured.values
             take_step(self.model, measured.target, answers - before, config.step)
         elif not (lazy and isinstance(rule, Proximal) and config.output == "last"):
-            refit(self.model, self.fitted, rule)
+            self._fit(rule)
+
+    def _fit(self, rule: Refit) -> None:
+        self._suit()
+        refit(self.model, self.fitted, rule)
+
+    def _suit(self) -> None:
+        """Take the form of the hypothesis that costs less for what was measured."""
+        if not self.config.needs_histogram:
+            self.model = suited(self.model, [measured.target.scope for measured in self.fitted])
 
     def _tell(self, chosen: str, residual: float) -> None:
         self.told += 1
@@ -208,7 +264,7 @@ class Session:
         if self.averager is not None:
             self.model = self.averager.result()
         elif isinstance(self.config.refit, Proximal):
-            refit(self.model, self.fitted, self.config.refit)
+            self._fit(self.config.refit)
         return make_release(
             self.curator,
             self.workload,

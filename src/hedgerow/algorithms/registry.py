@@ -81,7 +81,7 @@ ENTRIES = (
         "measures what it answers worst, round by round: the first choice for synthetic records",
         "mwem",
         "MWEM",
-        options=("rounds", "selection_share", "step", "output", "initial", "law"),
+        options=("rounds", "selection_share", "step", "output", "initial", "law", "largest_tree"),
     ),
     Entry(
         "pmw",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from hedgerow.algorithms.bounds import BETA, Bound, Task, pure_bound, zcdp_bound
+from hedgerow.algorithms.mwem_candidates import Limit
 from hedgerow.models.steps import Step
 from hedgerow.privacy.additive_noise import AdditiveNoise, additive_noise
 from hedgerow.privacy.budget import Budget, Regime
@@ -135,8 +136,11 @@ def round_charge(config: MWEM, workload: Workload, amount: float, rounds: int) -
         >>> round_charge(MWEM(), workload, 0.75, 3)
         RoundCharge(selection=0.0, measurement=0.25)
     """
-    everything = rounds == workload.n_candidates and not config.repeats and config.rounds != "adaptive"
-    return RoundCharge.split(amount / rounds, 0.0 if everything else config.selection_share)
+    everything = (
+        rounds == workload.n_candidates and not config.repeats and config.rounds not in ("adaptive", "annealed")
+    )
+    everything = everything and Limit(workload, config.largest_tree).allows_all()
+    return RoundCharge.split(amount / rounds, 0.0 if everything else config.selecting())
 
 
 def noise_of(target: Measurable, budget: Budget, charge: float, kind: NoiseKind | None) -> AdditiveNoise:

@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.models.model import Model
 from hedgerow.models.steps import CELL_RATES, Step, query_rate
-from hedgerow.queries.query import Floats, LinearQuery, Measurable
+from hedgerow.queries.query import Conjunction, Floats, LinearQuery, Measurable
 
 
 def step_size(residual: float, bounds: tuple[float, float], rule: Step) -> float:
@@ -122,7 +122,9 @@ def take_step(model: Model, target: Measurable, residuals: Floats, rule: Step) -
 
 
 def answer_of(model: Model, target: Measurable) -> Floats:
-    """What the model says, in counts, shape ``(target.size,)``."""
+    """What the model says, in counts, shape ``(target.size,)``; about a condition without a table of its attributes."""
+    if isinstance(target, Conjunction):
+        return model.conjunctions([target])
     return target.of_table(model.marginals([target.scope])[0])
 
 

@@ -114,9 +114,9 @@ Rounds = Annotated[
     str | None,
     typer.Option(
         "--rounds",
-        metavar="auto|bound|adaptive|N",
+        metavar="auto|annealed|bound|adaptive|N",
         help="How many looks at the data. Of mwem: chosen from public numbers (auto), by the theorem's bound, while "
-        "noisy values show progress (adaptive), or a number.",
+        "noisy values show progress (adaptive; annealed, after all single attributes), or a number.",
         show_default="auto",
         rich_help_panel=ALGORITHM,
     ),
@@ -282,8 +282,8 @@ def algorithm_of(mechanism: str, rounds: str | None = None, alpha: float | None 
 
 
 def _rounds_of(text: str | None) -> int | str | None:
-    if text is None or text in ("auto", "bound", "adaptive"):
+    if text is None or text in ("auto", "annealed", "bound", "adaptive"):
         return text
     if not text.isdigit():
-        raise typer.BadParameter(f"--rounds {text!r}: give auto, bound, adaptive or a whole number")
+        raise typer.BadParameter(f"--rounds {text!r}: give auto, annealed, bound, adaptive or a whole number")
     return int(text)

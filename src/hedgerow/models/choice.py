@@ -1,0 +1,109 @@
+"""Which form of the hypothesis costs less: every cell in one histogram, or cliques in junction trees.
+
+Both are the same distribution. A histogram costs one pass over the domain per step, whatever was measured; a tree costs
+a pass over cliques that are as large as what was measured makes them. All of this depends on public quantities alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.models.histogram import Histogram
+from hedgerow.models.junction_tree import JunctionTree
+from hedgerow.models.markov import Markov
+from hedgerow.models.memory import fits
+
+SMALL_CELLS = 1 << 12
+"""Domains of so many cells are histograms, whatever is measured."""
+
+LARGEST_HISTOGRAM = 1 << 26
+"""Larger domains are trees, whatever is measured: a pass over the cells would take a tenth of a second and more."""
+
+_PASSES = 4
+"""A step costs about as much on a tree as on a histogram of so many times the cells."""
+
+
+def may_be_dense(domain: Domain, copies: int = 2) -> bool:
+    """Whether a histogram of the domain is small enough to work with: then nothing that is measured is too large.
+
+    Args:
+        domain: The domain.
+        copies: Arrays over all cells that are held at once.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> may_be_dense(Domain(IntegerRange(name, 0, 9) for name in "abcd"))
+        True
+        >>> may_be_dense(Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30)))
+        False
+    """
+    return domain.size <= LARGEST_HISTOGRAM and fits(domain, copies)
+
+
+def is_dense(domain: Domain, scopes: Iterable[Clique], copies: int = 2) -> bool:
+    """Whether a histogram costs less than trees over some scopes.
+
+    Args:
+        domain: The domain.
+        scopes: Attributes that updates connect.
+        copies: Arrays over all cells that are held at once.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abcdef")
+        >>> is_dense(domain, [("a", "b"), ("b", "c")]), is_dense(domain, [domain.names])
+        (False, True)
+    """
+    if domain.size <= SMALL_CELLS:
+        return True
+    return may_be_dense(domain, copies) and domain.size < _PASSES * JunctionTree.of(domain, scopes).cells
+
+
+def hypothesis(domain: Domain, total: float, scopes: Iterable[Clique] = ()) -> Histogram | Markov:
+    """A uniform hypothesis in the form that costs less.
+
+    Args:
+        domain: The domain.
+        total: Mass in counts, positive.
+        scopes: Attributes that updates will connect, as far as they are known.
+
+    Raises:
+        ConfigError: The total is not positive.
+        ModelTooLargeError: Neither form fits into memory; nothing was allocated.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
+        >>> type(hypothesis(domain, 100.0)).__name__
+        'Markov'
+    """
+    known = tuple(scopes)
+    return Histogram(domain, total) if is_dense(domain, known) else Markov(domain, total, known)
+
+
+def suited(model: Histogram | Markov, scopes: Iterable[Clique]) -> Histogram | Markov:
+    """The same hypothesis in the form that costs less once updates connect some scopes as well.
+
+    Args:
+        model: The hypothesis; a histogram with a base of its own stays one.
+        scopes: Attributes that all updates connect, those so far and those to come.
+
+    Returns:
+        The model itself, or a new one in the same state.
+
+    Raises:
+        ModelTooLargeError: The other form does not fit into memory.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abcdef")
+        >>> model = hypothesis(domain, 100.0)
+        >>> type(suited(model, [("a", "b")])).__name__, type(suited(model, [domain.names])).__name__
+        ('Markov', 'Histogram')
+    """
+    form = Histogram if is_dense(model.domain, scopes) else Markov
+    if isinstance(model, form):
+        return model
+    state = model.potentials()
+    return model if state.base is not None else form.from_potentials(model.domain, model.total, state)
