@@ -15,6 +15,7 @@ from functools import partial
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError, QueryError
@@ -28,7 +29,8 @@ from hedgerow.models.parts import components
 from hedgerow.models.sampling import collected
 from hedgerow.models.shared_elimination import SharedElimination
 from hedgerow.models.terms import Terms
-from hedgerow.queries.query import Conjunction, Floats, LinearQuery
+from hedgerow.models.tree_parities import LONGEST, TreeParities
+from hedgerow.queries.query import Conjunction, Floats, LinearQuery, Parity, filled_axes
 from hedgerow.randomness import Seed
 
 CHEAP_CELLS = 1 << 16
@@ -56,6 +58,16 @@ def markov_bytes(trees: Iterable[JunctionTree]) -> int:
     """
     sizes = [size for tree in trees for size in tree.sizes]
     return _CELL_BYTES * sum(sizes) + 16 * max(sizes, default=0)
+
+
+def cells_bytes(cells: int) -> int:
+    """The same for cliques of so many cells in all, of which one may have nearly all.
+
+    Example:
+        >>> cells_bytes(2**20) / 2**20
+        56.0
+    """
+    return (_CELL_BYTES + 16) * cells
 
 
 @final
@@ -102,6 +114,7 @@ class Markov:
         self._terms = Terms()
         self._scopes: dict[Clique, None] = {}
         self._parts: dict[str, Beliefs] = {}
+        self._parities = TreeParities(domain)
         self._start = {clique: np.array(table, dtype=np.float64) for clique, table in (start or {}).items()}
         self.cover([*self._start, *scopes])
 
@@ -188,6 +201,7 @@ class Markov:
         twin._terms = self._terms.copy()
         twin._scopes = dict(self._scopes)
         twin._parts = {}
+        twin._parities = TreeParities(self._domain)
         for part in self.forest:
             twin._take(part.copy())
         return twin
@@ -314,6 +328,44 @@ class Markov:
             elimination = SharedElimination(part, partial(self._check_room, room))
             found.update(elimination.tables(list(shared.get(id(part), ()))))
         return [self._together(clique, found, room) for clique in cliques]
+
+    def parities(self, scopes: Sequence[Clique] | NDArray[np.int64]) -> Floats:
+        """Sums of the product of ``1 - 2 code`` over each set of binary attributes, in counts.
+
+        Asked with the same array again, only sets are computed anew of which a component has changed since.
+
+        Args:
+            scopes: Sets by name; or shape ``(sets, longest)``, positions in the domain, increasing, then -1 to fill up.
+
+        Returns:
+            Shape ``(sets,)``.
+
+        Raises:
+            QueryError: An attribute has more than two codes.
+            MarginalTooLargeError: A table that is needed for a set of many attributes does not fit into memory.
+
+        Example:
+            >>> from hedgerow.attribute import IntegerRange
+            >>> model = Markov(Domain(IntegerRange(name, 0, 1) for name in "abc"), total=8)
+            >>> model.reweigh(("a", "b"), np.log([[3.0, 1.0], [1.0, 3.0]]))
+            >>> model.parities([("a", "b"), ("b", "c"), ()]).round(12)
+            array([4., 0., 8.])
+        """
+        axes = scopes if isinstance(scopes, np.ndarray) else filled_axes(map(self._domain.axes, scopes))
+        if not self._parities.knows(axes):
+            used = np.zeros(len(self._domain) + 1, dtype=np.bool_)
+            used[axes] = True  # -1 is the last place
+            wide = np.flatnonzero(used[:-1] & (np.array(self._domain.shape) != 2))
+            if len(wide):
+                Parity(self._domain, (self._domain.names[wide[0]],))  # refuses it
+        if not (axes[:, LONGEST:] >= 0).any():
+            found = self._parities.expectations(self.forest, axes)
+            if found is not None:
+                return found * self._total
+        names = self._domain.names
+        queries = [Parity(self._domain, tuple(names[place] for place in row if place >= 0)) for row in axes.tolist()]
+        tables = self.marginals([query.scope for query in queries])
+        return np.array([query.of_table(table)[0] for query, table in zip(queries, tables, strict=True)])
 
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
         """Sums over the cells that satisfy each conjunction, shape ``(len(queries),)``, in counts.
