@@ -83,6 +83,7 @@ class Session:
         self.candidates = candidates
         self.limit = Limit(candidates, self.config.largest_tree)
         self.finest = np.zeros(candidates.n_candidates)
+        self.expected: tuple[float, Floats] | None = None
 
     def start(self) -> None:
         """Learn the number of records and make A_0."""
@@ -209,8 +210,10 @@ class Session:
     def _offsets(self, charge: float) -> Floats | None:
         if not self.config.offsets:
             return None
-        expected = expected_noise(self.candidates, self.curator.budget, charge, self.config.noise)
-        return self.noise_counted * expected
+        if self.expected is None or self.expected[0] != charge:  # mostly all rounds have the same
+            noise = expected_noise(self.candidates, self.curator.budget, charge, self.config.noise)
+            self.expected = charge, self.noise_counted * noise
+        return self.expected[1]
 
     def _look(self, chosen: int, charge: RoundCharge) -> bool:
         """Measure a candidate and update."""
