@@ -13,6 +13,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.models import grouping, layout
 from hedgerow.models import steps as steps_module
 from hedgerow.models.histogram import Histogram
+from hedgerow.models.markov import Markov
 from hedgerow.models.memory import required_bytes
 from hedgerow.models.parts import components
 from hedgerow.models.refit import Proximal, Refit, Sweeps, refit
@@ -339,3 +340,16 @@ class Plain:
 def test_the_reference_spreads_tables_over_the_domain() -> None:
     domain = domain_of(2, 3)
     assert over_domain(domain, ("x1",), np.arange(3.0))[1].tolist() == [0.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("rule", [Proximal(), Sweeps(20)])
+def test_trees_with_many_unmeasured_cliques_between_measured_ones(rule: Refit) -> None:
+    domain = domain_of(*[2] * 14)
+    pairs = list(itertools.pairwise(domain.names))
+    known = [measured(Marginal(domain, pair), [10.0, 20.0, 30.0, 40.0]) for pair in (pairs[0], pairs[-1])]
+    tree, dense = Markov(domain, 100.0, pairs), Histogram(domain, 100.0)
+    for model in (tree, dense):
+        refit(model, known, rule)
+    for each in known:
+        scope = each.target.scope
+        np.testing.assert_allclose(tree.marginals([scope])[0], dense.marginals([scope])[0], rtol=1e-3)
