@@ -13,6 +13,7 @@ from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import newton
 from hedgerow.models.histogram import Histogram
+from hedgerow.models.kernels import solve_positive
 from hedgerow.models.markov import Markov
 from hedgerow.models.newton import Newton, covariances, solvable
 from hedgerow.models.refit import Proximal, refit
@@ -207,3 +208,15 @@ def test_proximal_fits_of_parities_alone_are_solved_exactly() -> None:
     refit(models[0], known, Proximal(c=0.3))
     Newton(c=0.6).fit(models[1], known)
     np.testing.assert_allclose(cells_of(models[0]), cells_of(models[1]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 60])
+def test_equations_are_solved(size: int) -> None:
+    rng = np.random.default_rng(size)
+    rows = rng.normal(size=(size, 2 * size))
+    matrix, right = rows @ rows.T, rng.normal(size=size)
+    found = right.copy()
+    assert solve_positive(matrix.copy(), found)
+    np.testing.assert_allclose(found, np.linalg.solve(matrix, right), rtol=1e-9)
+    matrix[-1, -1] = -1.0
+    assert not solve_positive(matrix, right)

@@ -336,3 +336,46 @@ def corner_sums(table: Floats, corners: Ints, signs: Floats, ends: Ints, axes: i
                 k -= 1
             empty = k < 0
         sums[i] = total
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def solve_positive(matrix: Floats, right: Floats) -> bool:
+    """Solve linear equations with a positive definite matrix, by Cholesky's method, in place.
+
+    Up to some hundred unknowns as fast as LAPACK, without its threads, which wait for each other on a busy machine.
+
+    Args:
+        matrix: Its lower triangle becomes the factor.
+        right: Becomes the solution.
+
+    Returns:
+        False if the matrix is not positive definite as far as can be told; ``right`` is of no use then.
+    """
+    n = right.size
+    for j in range(n):
+        row = matrix[j]
+        rest = row[j]
+        for k in range(j):
+            rest -= row[k] * row[k]
+        if not rest > 0.0:
+            return False
+        pivot = math.sqrt(rest)
+        row[j] = pivot
+        for i in range(j + 1, n):
+            other = matrix[i]
+            rest = other[j]
+            for k in range(j):
+                rest -= other[k] * row[k]
+            other[j] = rest / pivot
+    for i in range(n):
+        row = matrix[i]
+        rest = right[i]
+        for k in range(i):
+            rest -= row[k] * right[k]
+        right[i] = rest / row[i]
+    for i in range(n - 1, -1, -1):
+        row = matrix[i]
+        right[i] /= row[i]
+        for k in range(i):
+            right[k] -= row[k] * right[i]
+    return True

@@ -210,6 +210,8 @@ class _Task:
     def descended(self, state: _State) -> _State | None:
         """After one damped step of Newton's method; None where rounding hides all progress."""
         direction = self._direction(state)
+        if direction is None:
+            return None
         slope = float(direction @ state.gradient)
         hidden = _ROUNDING * (1.0 + abs(state.value))
         for halvings in range(_HALVINGS):
@@ -219,9 +221,10 @@ class _Task:
                 return following
         return None
 
-    def _direction(self, state: _State) -> Floats:
-        from scipy.linalg import cho_factor, cho_solve
+    def _direction(self, state: _State) -> Floats | None:
+        from hedgerow.models.kernels import solve_positive
 
         hessian = covariances(state.transform, self.places)
         hessian[np.diag_indices_from(hessian)] += 1.0 / state.lengths
-        return np.asarray(cho_solve(cho_factor(hessian, overwrite_a=True, check_finite=False), -state.gradient))
+        direction = -state.gradient
+        return direction if solve_positive(hessian, direction) else None
