@@ -110,63 +110,103 @@ class Layout:
         Raises:
             QueryError: A scope lies in no clique.
         """
-        from hedgerow.models import walk_kernels as kernels
+        return _Plan(forest, scopes).layout(ordered=ordered)
 
-        ends = np.cumsum([0, *map(len, scopes)], dtype=np.int64)
-        places = np.array([place for scope in scopes for place in scope], dtype=np.int32)
+
+class _Plan:
+    """A layout in the making.
+
+    Attributes:
+        owners: For each measurement its clique.
+        edge: For each slot of the forest the number of its edge.
+        edges: The two cliques of each edge.
+        table: For each measurement its table, counted without those of the edges.
+        first: For each table its first measurement.
+    """
+
+    def __init__(self, forest: Forest, scopes: Sequence[Sequence[int]]) -> None:
+        from hedgerow.models.walk_kernels import edges_of, holders, tables_of
+
+        self.forest = forest
+        self.ends = np.cumsum([0, *map(len, scopes)], dtype=np.int64)
+        self.scopes = np.array([place for scope in scopes for place in scope], dtype=np.int32)
         starts, members, slots, other, back, _, cells = forest.flat
-        owners = kernels.holders(starts, members, cells, forest.homes, forest.cliques, ends, places)
-        if owners.min(initial=0) < 0:
+        self.owners = holders(starts, members, cells, forest.homes, forest.cliques, self.ends, self.scopes)
+        if self.owners.min(initial=0) < 0:
             raise QueryError("a measured scope lies in no clique", remedy="take trees over all scopes")
-        edge, edges = kernels.edges_of(slots, other, back)
-        table, first = kernels.tables_of(owners, len(cells), ends, places)
+        self.edge, self.edges = edges_of(slots, other, back)
+        self.table, self.first = tables_of(self.owners, len(cells), self.ends, self.scopes)
 
-        order, leading, nodes = kernels.rows_of(forest.sizes, starts, members, _ONE_ROW, _ROW)
-        across = edges[:, ::-1].reshape(-1)
-        views, pool, sizes, room = kernels.views_of(
-            forest.sizes,
+    def layout(self, *, ordered: bool) -> Layout:
+        """The whole of it."""
+        from hedgerow.models.walk_kernels import outward, rows_of
+
+        forest = self.forest
+        order, leading, nodes = rows_of(forest.sizes, forest.starts, forest.members, _ONE_ROW, _ROW)
+        views, pool, sizes, room = self._views(order, leading, nodes)
+        steps, (node, out, into, begin, end) = self._in_order() if ordered else self._around()
+        visits = self._visits(node, out, into, begin, end)
+        _, at = np.unique(forest.rooted[2][node], return_index=True)
+        walk = outward(forest.slots, forest.other, self.edge, node[at], into[at], len(sizes))
+        sizes = np.append(sizes, [1, 1])
+        tables = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1)
+        nothing = np.zeros(len(walk[0]), dtype=np.int64)
+        return Layout(
+            nodes, self.edges, views, pool, tables, room, visits, steps, self._visits(*walk, nothing, nothing)
+        )
+
+    def _views(self, order: Ints, leading: Ints, nodes: Ints) -> tuple[Ints, Ints, Ints, int]:
+        """Two of each edge, from its either end, then one of each measured table; and the cells of the tables."""
+        from hedgerow.models.walk_kernels import views_of
+
+        starts, members, across = self.forest.starts, self.forest.members, self.edges[:, ::-1].reshape(-1)
+        views, pool, sizes, room = views_of(
+            self.forest.sizes,
             starts,
             members,
             order,
             leading,
             nodes,
-            np.concatenate([edges.reshape(-1), owners[first]]),
-            np.concatenate([starts[across], len(members) + ends[first]]),
-            np.concatenate([starts[across + 1], len(members) + ends[first + 1]]),
-            np.concatenate([members, places]),
+            np.concatenate([self.edges.reshape(-1), self.owners[self.first]]),
+            np.concatenate([starts[across], len(members) + self.ends[self.first]]),
+            np.concatenate([starts[across + 1], len(members) + self.ends[self.first + 1]]),
+            np.concatenate([members, self.scopes]),
         )
-        sizes = np.concatenate([sizes[: 2 * len(edges) : 2], sizes[2 * len(edges) :], [1, 1]])
-        tables = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1)
+        both = 2 * len(self.edges)
+        return views, pool, np.concatenate([sizes[:both:2], sizes[both:]]), room
 
-        def seen(node: Ints, into: Ints, out: Ints, begin: Ints, end: Ints) -> Ints:
-            return np.stack([node, view(node, into), into, view(node, out), out, begin, end], axis=1)
+    def _around(self) -> tuple[Ints, tuple[Ints, Ints, Ints, Ints, Ints]]:
+        """Steps and stops of walks around the trees."""
+        from hedgerow.models.walk_kernels import around, spanned
 
-        def view(node: Ints, table: Ints) -> Ints:
-            """Edges have two views each; the two tables at the end share one."""
-            far = edges[np.minimum(table, len(edges) - 1), 1] == node if len(edges) else np.zeros(len(node), dtype=bool)
-            return np.where(table < len(edges), 2 * table + far, np.minimum(len(edges) + table, len(views) - 1))
+        forest, tables = self.forest, len(self.edges) + np.argsort(self.owners[self.first], kind="stable")
+        needed = np.bincount(self.owners[self.first], minlength=len(forest.cells))
+        kept = spanned(forest.slots, forest.other, needed > 0)
+        of_clique = np.concatenate([[0], np.cumsum(needed)])
+        node, out, into = around(forest.slots, forest.other, forest.flat[4], self.edge, kept, of_clique, tables)
+        steps = np.argsort(self.table, kind="stable")
+        bounds = np.searchsorted(self.table[steps], np.arange(len(self.first) + 1))
+        which = out - len(self.edges)
+        begin, end = (np.where(which >= 0, bounds[np.maximum(which, 0) + shift], 0) for shift in (0, 1))
+        return steps, (node, out, into, begin, end)
 
-        if ordered:
-            _, depths, roots = forest.rooted
-            steps = np.argsort(roots[owners], kind="stable")
-            begin = np.flatnonzero(np.diff(table[steps], prepend=-1))
-            stops, end = steps[begin], np.append(begin[1:], len(steps))
-            node, out, into, which = kernels.in_order(
-                other, edge, forest.rooted[0], depths, roots, owners[stops], len(edges) + table[stops]
-            )
-            begin, end = np.append(begin, 0)[which], np.append(end, 0)[which]
-        else:
-            steps = np.argsort(table, kind="stable")
-            by_clique = np.argsort(owners[first], kind="stable")
-            needed = np.bincount(owners[first], minlength=len(cells))
-            of_clique = np.concatenate([[0], np.cumsum(needed)])
-            kept = kernels.spanned(slots, other, needed > 0)
-            node, out, into = kernels.around(slots, other, back, edge, kept, of_clique, len(edges) + by_clique)
-            begin = np.append(np.searchsorted(table[steps], np.arange(len(first))), len(steps))
-            which = out - len(edges)
-            begin, end = np.where(which >= 0, begin[which], 0), np.where(which >= 0, begin[which + 1], 0)
-        visits = seen(node, into, out, begin, end)
-        _, at = np.unique(forest.rooted[2][node], return_index=True)
-        node, out, into = kernels.outward(slots, other, edge, node[at], into[at], len(tables) - 2)
-        nothing = np.zeros(len(node), dtype=np.int64)
-        return cls(nodes, edges, views, pool, tables, room, visits, steps, seen(node, into, out, nothing, nothing))
+    def _in_order(self) -> tuple[Ints, tuple[Ints, Ints, Ints, Ints, Ints]]:
+        """Steps in the order of the measurements, tree by tree; those that follow each other on one table together."""
+        from hedgerow.models.walk_kernels import in_order
+
+        up, depths, roots = self.forest.rooted
+        steps = np.argsort(roots[self.owners], kind="stable")
+        begin = np.flatnonzero(np.diff(self.table[steps], prepend=-1))
+        stops, end = steps[begin], np.append(begin[1:], len(steps))
+        tables = len(self.edges) + self.table[stops]
+        node, out, into, which = in_order(self.forest.other, self.edge, up, depths, roots, self.owners[stops], tables)
+        return steps, (node, out, into, np.append(begin, 0)[which], np.append(end, 0)[which])
+
+    def _visits(self, node: Ints, out: Ints, into: Ints, begin: Ints, end: Ints) -> Ints:
+        return np.stack([node, self._view(node, into), into, self._view(node, out), out, begin, end], axis=1)
+
+    def _view(self, node: Ints, table: Ints) -> Ints:
+        """Of a table at a clique; the two tables with one cell, after all others, have the last view together."""
+        edges = len(self.edges)
+        far = self.edges[np.minimum(table, edges - 1), 1] == node if edges else np.zeros(len(node), dtype=np.bool_)
+        return np.where(table < edges, 2 * table + far, np.minimum(edges + table, 2 * edges + len(self.first)))
