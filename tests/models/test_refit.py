@@ -12,13 +12,14 @@ from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import grouping, layout
 from hedgerow.models import steps as steps_module
+from hedgerow.models.consistency import consistent
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.markov import Markov
 from hedgerow.models.memory import required_bytes
 from hedgerow.models.parts import components
 from hedgerow.models.refit import Proximal, Refit, Sweeps, refit
 from hedgerow.queries.measurement import Measurement, NoiseKind
-from hedgerow.queries.query import Conjunction, Explicit, Floats, Marginal, Measurable, Parity
+from hedgerow.queries.query import Conjunction, Explicit, Floats, LinearQuery, Marginal, Measurable, Parity
 from tests.models.strategies import domain_of
 from tests.reference.dense_model import DenseModel, over_domain
 
@@ -353,3 +354,26 @@ def test_trees_with_many_unmeasured_cliques_between_measured_ones(rule: Refit) -
     for each in known:
         scope = each.target.scope
         np.testing.assert_allclose(tree.marginals([scope])[0], dense.marginals([scope])[0], rtol=1e-3)
+
+
+@pytest.mark.parametrize(("make", "kind"), [case for case in itertools.product([Histogram, Markov], KINDS)
+                                            if case != (Histogram, "parities")])  # fmt: skip
+def test_repeated_last_steps_converge_to_one_step_of_all(make: type[Histogram | Markov], kind: str) -> None:
+    """All log-factors are then length times (noisy answer - answer), up to a constant for a marginal."""
+    domain, total = domain_of(2, 3, 2, 4), 1000.0
+    real = truth(domain, total, seed=11)
+    rng = np.random.default_rng(12)
+    targets = [target for target in targets_of(domain, kind) if not (kind == "mixed" and isinstance(target, Marginal))]
+    known = [measured(t, answers(real, t) + rng.normal(0, 20, t.size), 20.0 + 3.0 * i) for i, t in enumerate(targets)]
+    model = make(domain, total)
+    refit(model, known, Proximal(c=0.07, growth=1e6, polish=400))
+    whole = Histogram(domain, total)
+    whole.reset()
+    for m, wanted in zip(known, consistent(known, total), strict=True):
+        factors = 0.07 * total / m.std * (wanted - answers(model, m.target) / total)
+        if isinstance(m.target, LinearQuery):
+            whole.update(m.target, float(factors[0]))
+        else:
+            whole.reweigh(m.target.scope, factors.reshape(domain.shape_of(m.target.scope)))
+    for pair in itertools.combinations(domain.names, 2):
+        np.testing.assert_allclose(whole.marginals([pair])[0], model.marginals([pair])[0], atol=1e-5)
