@@ -69,14 +69,13 @@ class TreeFit:
             QueryError: No clique holds the scope of a measurement.
         """
         domain = parts[0].tree.domain
-        position = {name: place for place, name in enumerate(domain.names)}
         self._parts = parts
         self._targets = [measured.target for measured in measurements]
         self._places = list(accumulate((measured.values.size for measured in measurements), initial=0))
         self._theta = np.zeros(self._places[-1])
         self._sorting = self._sorted_places()
         forest = Forest.of(domain, [part.tree for part in parts])
-        scopes = [[position[name] for name in target.scope] for target in self._targets]
+        scopes = [domain.axes(target.scope) for target in self._targets]
         self._layout = Layout.of(forest, scopes, ordered=ordered)
         classes = _Classes()
         steps = [(place, *classes.of(target)) for target, place in zip(self._targets, self._places, strict=False)]
