@@ -292,14 +292,16 @@ class Graph:
         Raises:
             DomainError: An attribute does not exist.
         """
-        axes = [domain.axes(scope) for scope in scopes]
-        used = sorted({place for each in axes for place in each})
-        position = {place: i for i, place in enumerate(used)}
+        rows: dict[int, list[tuple[int, ...]]] = {}
+        for axes in map(domain.axes, scopes):
+            rows.setdefault(len(axes), []).append(axes)
+        used = sorted({place for equal in rows.values() for axes in equal for place in axes})
+        position = np.zeros(len(domain), dtype=np.int64)
+        position[used] = np.arange(len(used))
         near = np.zeros((len(used), len(used)), dtype=np.uint8)
-        for each in axes:
-            inside = [position[place] for place in each]
-            for i in inside:
-                near[i, inside] = 1
+        for equal in rows.values():
+            inside = position[np.array(equal, dtype=np.int64)]
+            near[inside[:, :, None], inside[:, None, :]] = 1
         np.fill_diagonal(near, 0)
         sizes = np.array([domain.attributes[place].size for place in used], dtype=np.float64)
         return cls(np.array(used, dtype=np.int64), near, sizes)

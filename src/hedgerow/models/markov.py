@@ -227,7 +227,8 @@ class Markov:
             DomainError: A scope names no attribute.
             ModelTooLargeError: The cliques would not fit into memory; nothing was changed.
         """
-        new = [scope for scope in dict.fromkeys(map(self._domain.clique, scopes)) if not self._holds(scope)]
+        unknown = dict.fromkeys(self._domain.clique(scope) for scope in scopes if scope not in self._scopes)
+        new = [scope for scope in unknown if not self._holds(scope)]
         if not new:
             return
         for scope in new:  # what no tree could hold is refused before one is looked for
@@ -238,7 +239,9 @@ class Markov:
         wanted = dict.fromkeys([*(scope for scope in self._scopes if inside.issuperset(scope)), *new])
         groups = components(self._domain, wanted)
         trees = [JunctionTree.of(self._domain, _inside(wanted, group)) for group in groups]
-        if len(new) == 1 and touched:
+        before = sum(part.tree.cells for part in touched.values())
+        # the bound that growth.py gives is at least half the cells of the scope above what is there
+        if len(new) == 1 and touched and trees[0].cells > before + math.prod(self._domain.shape_of(new[0])) // 2:
             grown = grown_tree(self._domain, [part.tree for part in touched.values()], new[0])
             trees = min(trees, [grown], key=lambda each: sum(tree.cells for tree in each))
         self._check_fits([*trees, *(part.tree for part in self.forest if id(part) not in touched)])
@@ -318,15 +321,15 @@ class Markov:
         """
         for clique in cliques:
             self._check_clique(clique)
-        shared: dict[int, dict[Clique, None]] = {}
+        shared: dict[int, dict[Clique, Beliefs]] = {}
         for clique in cliques:
             for place, names in self._cut(clique).items():
-                shared.setdefault(place, {})[names] = None
+                shared.setdefault(place, {})[names] = self._parts[names[0]]
         room = Room()
         found: dict[Clique, Floats] = {}
-        for part in self.forest:
-            elimination = SharedElimination(part, partial(self._check_room, room))
-            found.update(elimination.tables(list(shared.get(id(part), ()))))
+        for wanted in shared.values():
+            part = next(iter(wanted.values()))
+            found.update(SharedElimination(part, partial(self._check_room, room)).tables(list(wanted)))
         return [self._together(clique, found, room) for clique in cliques]
 
     def parities(self, scopes: Sequence[Clique] | NDArray[np.int64]) -> Floats:

@@ -24,9 +24,18 @@ def components(domain: Domain, scopes: Iterable[Clique]) -> tuple[Clique, ...]:
         >>> components(domain, [("a", "d"), ("c",), ("d", "e")])
         (('a', 'd', 'e'), ('c',))
     """
-    groups: list[set[str]] = []
+    above: dict[str, str] = {}
+
+    def top(name: str) -> str:
+        while above[name] != name:
+            above[name] = name = above[above[name]]
+        return name
+
     for scope in scopes:
-        touched = [group for group in groups if not group.isdisjoint(scope)]
-        rest = [group for group in groups if group.isdisjoint(scope)]
-        groups = [*rest, set(scope).union(*touched)] if scope else groups
-    return tuple(sorted((domain.clique(group) for group in groups), key=domain.axes))
+        for name in scope:
+            above.setdefault(name, name)
+            above[top(name)] = top(scope[0])
+    groups: dict[str, list[str]] = {}
+    for name in above:
+        groups.setdefault(top(name), []).append(name)
+    return tuple(sorted((domain.clique(group) for group in groups.values()), key=domain.axes))

@@ -15,10 +15,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, permutations
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.domain import Clique
 from hedgerow.models.beliefs import Beliefs
@@ -82,8 +84,6 @@ class SharedElimination:
         self._tree = part.tree
         self._domain = part.tree.domain
         self._check = check
-        self._sizes = dict(zip(self._domain.names, self._domain.shape, strict=True))
-        self._toward_places = self._tree.forest.routes[0]
         self._dependences: dict[tuple[int, int, str], Clique] = {}
 
     def tables(self, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
@@ -115,13 +115,13 @@ class SharedElimination:
 
         The smallest of those, with the products in any order; where that takes long, the best of all.
         """
-        _, away = self._tree.forest.routes
-        count = len(self._tree.cliques)
-        order = np.empty(count, dtype=np.int64)
-        order[np.argsort(self._tree.forest.cells, kind="stable")] = np.arange(count)
         for clique in cliques:
-            distance = away[list(self._domain.axes(clique))].sum(axis=0)
-            node = int(np.argmin(distance * count + order))
+            holder = self._tree.find(clique)
+            if holder is not None:
+                yield _Group(holder, clique, ())
+                continue
+            distance = self._tree.forest.routes[1][list(self._domain.axes(clique))].sum(axis=0)
+            node = int(np.argmin(distance * len(self._order) + self._order))
             group = self._group(clique, node)
             if group is not None and self._cost(group, clique) > _LONG:
                 nearest = np.flatnonzero(distance == distance[node]).tolist()
@@ -129,6 +129,14 @@ class SharedElimination:
                 orders = (each for found in groups if found is not None for each in _orders(found))
                 group = min(orders, key=lambda each: self._cost(each, clique))
             yield group
+
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        """The place of each clique by its cells."""
+        cells = self._tree.forest.cells
+        order = np.empty(len(cells), dtype=np.int64)
+        order[np.argsort(cells, kind="stable")] = np.arange(len(cells))
+        return order
 
     def _group(self, clique: Clique, node: int) -> _Group | None:
         """None if two attributes are behind the same edge."""
@@ -140,7 +148,7 @@ class SharedElimination:
 
     def _toward(self, name: str, node: int) -> int:
         """The neighbour of a clique towards an attribute, -1 if it is inside."""
-        return int(self._toward_places[self._domain.index(name), node])
+        return int(self._tree.forest.routes[0][self._domain.index(name), node])
 
     def _given(self, i: int, j: int, name: str) -> Clique:
         """What an attribute behind an edge depends on of the separator: less, where a later one is in it."""
@@ -158,11 +166,11 @@ class SharedElimination:
         cost, done = 0.0, set(group.inside)
         for place, (edge, given) in enumerate(group.edges):
             kept = done.union(*(later for _, later in group.edges[place + 1 :]))
-            cost += math.prod(self._sizes[name] for name in (*names, behind[edge]))
+            cost += self._cells(names) * self._cells((behind[edge],))
             names -= set(given) - kept
             names.add(behind[edge])
             done.add(behind[edge])
-            cost += _WRITTEN * math.prod(self._sizes[name] for name in names)
+            cost += _WRITTEN * self._cells(names)
         return cost
 
     # Together
@@ -179,7 +187,7 @@ class SharedElimination:
     def _joined(self, group: _Group, table: Labelled, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
         chosen = {}
         for clique in cliques:
-            behind = {self._toward(name, group.node): name for name in clique}
+            behind = {self._toward(name, group.node): name for name in clique if name not in group.inside}
             chosen[tuple(behind[edge] for edge, _ in group.edges)] = clique
         for names, found in self._products(group, table, 0, list(chosen)):
             clique = chosen[names]
@@ -244,12 +252,15 @@ class SharedElimination:
         wanted = set(chain.from_iterable(names))
         return tuple(name for name in self._tree.cliques[node] if name in wanted)
 
+    def _cells(self, names: Iterable[str]) -> int:
+        return math.prod(self._domain[name].size for name in names)
+
     def _batches(self, scopes: Sequence[Clique]) -> Iterator[list[Clique]]:
         """Few enough tables at once."""
         batch: list[Clique] = []
         cells = 0
         for scope in scopes:
-            size = math.prod(self._domain.shape_of(scope))
+            size = self._cells(scope)
             self._check(scope, size)
             if batch and cells + size > _ROOM:
                 yield batch
