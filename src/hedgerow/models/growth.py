@@ -29,6 +29,9 @@ Places = NDArray[np.int32]
 _EXACT = 1 << 23
 """Candidates times the square of the number of attributes up to which all are triangulated one by one."""
 
+_NARROW = 4
+"""Attributes of candidates that are first looked at all together."""
+
 
 def grown_cells(domain: Domain, held: Sequence[Clique], candidates: Sequence[Clique] | Ints) -> Floats:
     """Cells of all cliques of the junction trees over some scopes and one candidate, for each candidate.
@@ -159,16 +162,18 @@ class Growth:
     ) -> NDArray[np.bool_]:
         """Whether all cliques together have at most so many cells, shape ``(candidates,)``.
 
-        Pairs are not looked at one by one if all of them could be carried through all cliques.
+        They are not looked at one by one if each of them could be carried through all cliques.
 
         Args:
             limit: Cells.
             held: Scopes so far.
             trees: See ``cells``.
         """
-        if self._scopes.shape[1] <= 2 and trees is not None:
+        width = self._scopes.shape[1]
+        if width <= _NARROW and trees is not None:
             largest = float(self._sizes[self._named].max(initial=1.0))
-            if (1.0 + largest) * sum(tree.cells for tree in trees) + largest**2 <= limit:
+            carried = largest if width <= 2 else largest**width  # of a pair one attribute stays where it is
+            if (1.0 + carried) * sum(tree.cells for tree in trees) + largest**width <= limit:
                 return np.ones(len(self._scopes), dtype=np.bool_)
         return np.asarray(self.cells(held, trees) <= limit)
 
