@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError, QueryError
-from hedgerow.models import markov, memory
+from hedgerow.models import markov, memory, tree_answers
 from hedgerow.models.beliefs import Beliefs
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.junction_tree import JunctionTree
@@ -21,7 +21,7 @@ from hedgerow.models.markov import Markov, markov_bytes
 from hedgerow.models.model import Model, Potentials
 from hedgerow.models.refit import Proximal, Sweeps, refit
 from hedgerow.queries.measurement import Measurement, NoiseKind
-from hedgerow.queries.query import Conjunction, Floats, Marginal
+from hedgerow.queries.query import Conjunction, Floats, Marginal, Parity
 from hedgerow.release.model_format import model_to_dict
 from tests.models.contract import ModelContract
 from tests.models.strategies import conjunctions, domain_of, domains, queries
@@ -78,7 +78,7 @@ def test_evidence_is_absorbed_as_read_off_tables(data: st.DataObject, domain: Do
     asked = data.draw(st.lists(conjunctions(domain), min_size=1, max_size=4))
     expected = model.conjunctions(asked)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(markov, "CHEAP_CELLS", 0)
+        patch.setattr(tree_answers, "CHEAP_CELLS", 0)
         np.testing.assert_allclose(model.conjunctions(asked), expected, rtol=1e-10, atol=1e-10)
 
 
@@ -112,6 +112,27 @@ def test_thousands_of_adversarial_updates(seed: int) -> None:
         model.update(query, -step)
         reference.update(query, -step)
     assert relative_gap(model.marginals([domain.names])[0], reference.cells) < 1e-9
+
+
+def test_answers_after_thousands_of_updates_are_those_of_the_factors() -> None:
+    """Nothing is lost or added up along 5,000 updates: the sum of all factors, made dense at once, says the same."""
+    domain, rng = domain_of(2, 2, 2, 3, 2, 2, 2, 2), np.random.default_rng(8)
+    scopes = [("x0", "x1"), ("x1", "x2"), ("x1", "x3"), ("x3", "x4", "x5"), ("x5", "x6"), ("x7",)]
+    triples = list(itertools.combinations(domain.names, 3))
+    binary = np.array([[a, b, c] for a, b, c in itertools.combinations([0, 1, 2, 4, 5, 6, 7], 3)])
+    model = Markov(domain, 1.0, scopes)
+    for i in range(1, 5001):
+        scope = scopes[rng.integers(len(scopes))]
+        model.reweigh(scope, rng.normal(0.0, 0.3, domain.shape_of(scope)))
+        if i % 7 == 0:  # messages are passed in between
+            model.marginals([triples[rng.integers(len(triples))]])
+        if i % 1000 == 0:
+            dense = Histogram.from_potentials(domain, 1.0, model.potentials())
+            for found, expected in zip(model.marginals(triples), dense.marginals(triples), strict=True):
+                assert relative_gap(found, expected) < 1e-9
+            names = [tuple(domain.names[place] for place in row) for row in binary]
+            for found, table, scope in zip(model.parities(binary), dense.marginals(names), names, strict=True):
+                assert abs(found - Parity(domain, scope).of_table(table)[0]) < 1e-9
 
 
 def test_a_message_that_vanished_revives_exactly() -> None:

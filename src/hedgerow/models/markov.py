@@ -11,35 +11,27 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.domain import Clique, Domain
-from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError, QueryError
+from hedgerow.errors import ConfigError, ModelTooLargeError, QueryError
 from hedgerow.models.beliefs import Beliefs
-from hedgerow.models.elimination import plan, spread, width
 from hedgerow.models.growth import grown_tree
 from hedgerow.models.junction_tree import JunctionTree
-from hedgerow.models.memory import Room, has_room, usable_bytes
+from hedgerow.models.memory import has_room, usable_bytes
 from hedgerow.models.model import Codes, Potentials, SamplingMethod
 from hedgerow.models.parts import components
 from hedgerow.models.sampling import collected
-from hedgerow.models.shared_elimination import SharedElimination
 from hedgerow.models.terms import Terms
-from hedgerow.models.tree_parities import LONGEST, TreeParities
-from hedgerow.queries.query import Conjunction, Floats, LinearQuery, Parity, filled_axes
+from hedgerow.models.tree_answers import CHEAP_CELLS, TreeAnswers
+from hedgerow.queries.query import Conjunction, Floats, LinearQuery, filled_axes
 from hedgerow.randomness import Seed
-
-CHEAP_CELLS = 1 << 16
-"""A table of so many cells is still made quickly."""
 
 _CELL_BYTES = 40
 """Logarithms, exponentials, kept sums of these that have twice as many cells at most, and conditionals with as many."""
-_TABLES = 3
-"""Arrays of the size of a table that are held while it is made."""
 _CHANGES = 1 << 14
 """Changes of a part after which it is built anew from its factors, so that rounding errors never add up."""
 
@@ -114,7 +106,7 @@ class Markov:
         self._terms = Terms()
         self._scopes: dict[Clique, None] = {}
         self._parts: dict[str, Beliefs] = {}
-        self._parities = TreeParities(domain)
+        self._answers = TreeAnswers(domain, self._parts)
         self._start = {clique: np.array(table, dtype=np.float64) for clique, table in (start or {}).items()}
         self.cover([*self._start, *scopes])
 
@@ -201,7 +193,7 @@ class Markov:
         twin._terms = self._terms.copy()
         twin._scopes = dict(self._scopes)
         twin._parts = {}
-        twin._parities = TreeParities(self._domain)
+        twin._answers = TreeAnswers(self._domain, twin._parts)
         for part in self.forest:
             twin._take(part.copy())
         return twin
@@ -321,16 +313,7 @@ class Markov:
         """
         for clique in cliques:
             self._check_clique(clique)
-        shared: dict[int, dict[Clique, Beliefs]] = {}
-        for clique in cliques:
-            for place, names in self._cut(clique).items():
-                shared.setdefault(place, {})[names] = self._parts[names[0]]
-        room = Room()
-        found: dict[Clique, Floats] = {}
-        for wanted in shared.values():
-            part = next(iter(wanted.values()))
-            found.update(SharedElimination(part, partial(self._check_room, room)).tables(list(wanted)))
-        return [self._together(clique, found, room) for clique in cliques]
+        return [np.multiply(table, self._total, out=table) for table in self._answers.tables(cliques)]
 
     def parities(self, scopes: Sequence[Clique] | NDArray[np.int64]) -> Floats:
         """Sums of the product of ``1 - 2 code`` over each set of binary attributes, in counts.
@@ -355,37 +338,14 @@ class Markov:
             array([4., 0., 8.])
         """
         axes = scopes if isinstance(scopes, np.ndarray) else filled_axes(map(self._domain.axes, scopes))
-        if not self._parities.knows(axes):
-            used = np.zeros(len(self._domain) + 1, dtype=np.bool_)
-            used[axes] = True  # -1 is the last place
-            wide = np.flatnonzero(used[:-1] & (np.array(self._domain.shape) != 2))
-            if len(wide):
-                Parity(self._domain, (self._domain.names[wide[0]],))  # refuses it
-        if not (axes[:, LONGEST:] >= 0).any():
-            found = self._parities.expectations(self.forest, axes)
-            if found is not None:
-                return found * self._total
-        names = self._domain.names
-        queries = [Parity(self._domain, tuple(names[place] for place in row if place >= 0)) for row in axes.tolist()]
-        tables = self.marginals([query.scope for query in queries])
-        return np.array([query.of_table(table)[0] for query, table in zip(queries, tables, strict=True)])
+        return self._answers.parities(axes) * self._total
 
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
         """Sums over the cells that satisfy each conjunction, shape ``(len(queries),)``, in counts.
 
         Conditions on the same small set of attributes are read off its table; others are evidence.
         """
-        tables: dict[Clique, Floats] = {}
-        found = np.empty(len(queries))
-        for index, query in enumerate(queries):
-            scope = query.scope
-            if math.prod(self._domain.shape_of(scope)) > CHEAP_CELLS:
-                found[index] = self._table((), dict(zip(scope, query.codes, strict=True)))
-                continue
-            if scope not in tables:
-                tables[scope] = self._table(scope, {})
-            found[index] = query.of_table(tables[scope])[0]
-        return found * self._total
+        return self._answers.conjunctions(queries) * self._total
 
     def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
         """Exactly n records in random order: all blocks of ``sample_blocks``.
@@ -450,48 +410,6 @@ class Markov:
         part.changes = 0
         self._take(part)
 
-    def _cut(self, clique: Clique) -> dict[int, Clique]:
-        """What each part has of a set of attributes."""
-        found: dict[int, Clique] = {}
-        for name in clique:
-            if name in self._parts:
-                part = id(self._parts[name])
-                found[part] = (*found.get(part, ()), name)
-        return found
-
-    def _together(self, clique: Clique, found: Mapping[Clique, Floats], room: Room) -> Floats:
-        """The table of a clique, in counts, from those of the parts."""
-        shape = self._domain.shape_of(clique)
-        inside = list(self._cut(clique).values())
-        if inside == [clique]:
-            return found[clique] * self._total
-        self._check_room(room, clique, math.prod(shape))
-        free = (self._domain[name].size for name in clique if name not in self._parts)
-        table = np.full(shape, self._total / math.prod(free))
-        for names in inside:
-            table *= spread(found[names], names, clique)
-        return table
-
-    def _table(self, wanted: Clique, evidence: Mapping[str, Sequence[int]]) -> Floats:
-        """Probabilities of the codes of some attributes, together with evidence about others."""
-        self._check_width(wanted, evidence, math.prod(self._domain.shape_of(wanted)))
-        table = np.full(self._domain.shape_of(wanted), 1.0)
-        touched: dict[int, Beliefs] = {}
-        for name in (*wanted, *evidence):
-            if name in self._parts:
-                touched[id(self._parts[name])] = self._parts[name]
-            else:
-                table *= len(evidence.get(name, (0,))) / self._domain[name].size
-        for part in touched.values():
-            here = tuple(name for name in wanted if self._parts.get(name) is part)
-            given = {name: codes for name, codes in evidence.items() if self._parts.get(name) is part}
-            steps = plan(part.tree, here, given)
-            sizes = {name: self._domain[name].size for step in steps for name in step.keep}
-            sizes |= {name: len(codes) for name, codes in given.items()}
-            self._check_width(wanted, evidence, width(steps, sizes, here))
-            table *= spread(part.table(steps, here, given), here, wanted)
-        return table
-
     # Checks
 
     def _check_clique(self, clique: Clique) -> None:
@@ -501,18 +419,6 @@ class Markov:
 
     def _check_fits(self, trees: Sequence[JunctionTree]) -> None:
         _check_cells(sum(tree.cells for tree in trees), markov_bytes(trees))
-
-    def _check_width(self, wanted: Clique, evidence: Iterable[str], cells: int) -> None:
-        self._check_room(Room(), wanted or tuple(evidence), cells)
-
-    @staticmethod
-    def _check_room(room: Room, names: Clique, cells: int) -> None:
-        required = _TABLES * 8 * cells
-        if not room.has(required):
-            available = usable_bytes()
-            raise MarginalTooLargeError(
-                attributes=names, cells=cells, required_bytes=required, available_bytes=available
-            )
 
 
 def _names(part: Beliefs) -> Clique:
