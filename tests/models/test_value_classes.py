@@ -140,6 +140,17 @@ def test_a_refit_of_parities_and_marginals_over_several_attributes_equals_that_o
     assert model.classes["x3"].sizes.tolist() == [20, 20]
 
 
+def test_refits_follow_classes_that_are_refined() -> None:
+    domain = domain_of(12)
+    targets: list[Measurable] = [*boxes(domain, ("x0",), 4, seed=6)]
+    measured = noisy(targets, 100.0, 5.0, seed=7)
+    model, dense = ValueClasses(domain, 100.0), Histogram(domain, 100.0)
+    for count in range(1, 5):
+        for each in (model, dense):
+            refit(each, measured[:count], Proximal().quick())
+        assert gap(model.marginals([("x0",)])[0], dense.marginals([("x0",)])[0]) < 1e-6
+
+
 def test_proximal_refits_start_from_the_sizes_of_the_classes() -> None:
     domain = domain_of(10)
     model = ValueClasses(domain, 100.0)

@@ -8,7 +8,7 @@ left out, by a rule that looks at the domain, at what was measured and at the sh
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, combinations
 from typing import final
@@ -23,6 +23,7 @@ from hedgerow.models.growth import Growth
 from hedgerow.models.junction_tree import JunctionTree
 from hedgerow.models.markov import cells_bytes
 from hedgerow.models.memory import usable_bytes
+from hedgerow.models.value_classes import domain_of_classes, wants_classes
 from hedgerow.queries.marginal import Marginals
 from hedgerow.queries.workload import Workload
 
@@ -92,20 +93,35 @@ class Limit:
     @property
     def binds(self) -> bool:
         """Whether anything can be too large: a histogram holds whatever is measured."""
-        return not may_be_dense(self.workload.domain)
+        return self.in_classes or not may_be_dense(self.workload.domain)
 
-    def allows(self, measured: Sequence[Clique], spent: float, trees: Sequence[JunctionTree] | None = None) -> Bools:
+    @cached_property
+    def in_classes(self) -> bool:
+        """Whether the hypothesis holds classes of values, which grow with what is measured."""
+        return wants_classes(self.workload)
+
+    def allows(
+        self,
+        measured: Sequence[Clique],
+        spent: float,
+        trees: Sequence[JunctionTree] | None = None,
+        classes: Mapping[str, int] | None = None,
+    ) -> Bools:
         """The candidates after whose measurement the hypothesis is no larger than allowed, shape ``(n_candidates,)``.
 
         Args:
             measured: Scopes so far.
             spent: Share of the budget that is spent with this round, which the limit grows with.
             trees: Those of the hypothesis, if it has any.
+            classes: How many classes of values of each attribute it tells apart, if it holds classes.
         """
         if not self.binds:
             return np.ones(self.workload.n_candidates, dtype=np.bool_)
         share = min(1.0, max(spent, _SMALLEST_SHARE))
-        return self._growth.within(share * self.largest_tree, measured, trees)[self.workload.scope_of]
+        growth = self._growth
+        if self.in_classes:
+            growth = Growth(domain_of_classes(self.workload, classes or {}), self.workload.scope_axes)
+        return growth.within(share * self.largest_tree, measured, trees)[self.workload.scope_of]
 
     def check(self) -> None:
         """Refuse a workload none of whose candidates could ever be measured.
@@ -138,7 +154,9 @@ class Limit:
     @cached_property
     def _all_cells(self) -> int:
         """Cells of the trees over everything that may be measured."""
-        return JunctionTree.of(self.workload.domain, self.workload.scopes).cells
+        workload = self.workload
+        domain = domain_of_classes(workload, {}, workload.n_candidates) if self.in_classes else workload.domain
+        return JunctionTree.of(domain, workload.scopes).cells
 
     @cached_property
     def _growth(self) -> Growth:

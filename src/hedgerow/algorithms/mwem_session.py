@@ -18,10 +18,11 @@ from hedgerow.algorithms.mwem_rounds import annealed_rounds, first_rounds, plann
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.schedule import Charges, RoundCharge, expected_noise, round_charge
 from hedgerow.algorithms.steps import answer_of, clipped, take_step
-from hedgerow.models.choice import hypothesis, suited
+from hedgerow.models.choice import Hypothesis, hypothesis, suited
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.markov import Markov
 from hedgerow.models.refit import Proximal, Refit, refit
+from hedgerow.models.value_classes import ValueClasses
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Floats, Marginal
 from hedgerow.queries.workload import Workload
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 Bools = NDArray[np.bool_]
 
-_SHARED_NOISE = 0.5
+_SHARED_NOISE = 0.25
 """Part of the noise of a measurement that is left in a fit to many others, in annealed rounds."""
 _GROWTH = 2.0
 """What the charge of a round is multiplied with once a measurement taught nothing."""
@@ -91,10 +92,10 @@ class Session:
         domain = self.workload.domain
         self.averager = None
         if self.config.needs_histogram:
-            self.model: Histogram | Markov = Histogram(domain, self.total, base=self._histogram())
+            self.model: Hypothesis = Histogram(domain, self.total, base=self._histogram())
             self.averager = Averager(self.model) if self.config.output == "average" else None
         else:
-            self.model = hypothesis(domain, self.total)
+            self.model = hypothesis(domain, self.total, classes=self.limit.in_classes)
         if self.config.initial == "one-way":
             self._measure_one_way(self._names, self.charges.initial / len(self._names))
 
@@ -187,10 +188,12 @@ class Session:
         ledger = self.curator.ledger
         scopes = [measured.target.scope for measured in self.fitted]
         trees = self.model.trees if isinstance(self.model, Markov) else None
+        held = self.model.classes.items() if isinstance(self.model, ValueClasses) else ()
+        classes = {name: each.count for name, each in held}
         spent = (ledger.spent + charge.selection + charge.measurement) / ledger.limit
-        allowed = self.limit.allows(scopes, spent, trees)
+        allowed = self.limit.allows(scopes, spent, trees, classes)
         if not allowed.any():
-            allowed = self.limit.allows(scopes, 1.0, trees)
+            allowed = self.limit.allows(scopes, 1.0, trees, classes)
         fresh = self._fresh(charge) & allowed
         return allowed if self.config.repeats or not fresh.any() else fresh
 

@@ -13,6 +13,7 @@ from hedgerow.models.histogram import Histogram
 from hedgerow.models.junction_tree import JunctionTree
 from hedgerow.models.markov import Markov
 from hedgerow.models.memory import fits
+from hedgerow.models.value_classes import ValueClasses
 
 SMALL_CELLS = 1 << 12
 """Domains of so many cells are histograms, whatever is measured."""
@@ -22,6 +23,8 @@ LARGEST_HISTOGRAM = 1 << 26
 
 _PASSES = 4
 """A step costs about as much on a tree as on a histogram of so many times the cells."""
+
+Hypothesis = Histogram | Markov | ValueClasses
 
 
 def may_be_dense(domain: Domain, copies: int = 2) -> bool:
@@ -60,13 +63,14 @@ def is_dense(domain: Domain, scopes: Iterable[Clique], copies: int = 2) -> bool:
     return may_be_dense(domain, copies) and domain.size < _PASSES * JunctionTree.of(domain, scopes).cells
 
 
-def hypothesis(domain: Domain, total: float, scopes: Iterable[Clique] = ()) -> Histogram | Markov:
+def hypothesis(domain: Domain, total: float, scopes: Iterable[Clique] = (), *, classes: bool = False) -> Hypothesis:
     """A uniform hypothesis in the form that costs less.
 
     Args:
         domain: The domain.
         total: Mass in counts, positive.
         scopes: Attributes that updates will connect, as far as they are known.
+        classes: Whether values are held in classes (see ``wants_classes``).
 
     Raises:
         ConfigError: The total is not positive.
@@ -78,15 +82,17 @@ def hypothesis(domain: Domain, total: float, scopes: Iterable[Clique] = ()) -> H
         >>> type(hypothesis(domain, 100.0)).__name__
         'Markov'
     """
+    if classes:
+        return ValueClasses(domain, total)
     known = tuple(scopes)
     return Histogram(domain, total) if is_dense(domain, known) else Markov(domain, total, known)
 
 
-def suited(model: Histogram | Markov, scopes: Iterable[Clique]) -> Histogram | Markov:
+def suited(model: Hypothesis, scopes: Iterable[Clique]) -> Hypothesis:
     """The same hypothesis in the form that costs less once updates connect some scopes as well.
 
     Args:
-        model: The hypothesis; a histogram with a base of its own stays one.
+        model: The hypothesis; a histogram with a base of its own stays one, and so do classes of values.
         scopes: Attributes that all updates connect, those so far and those to come.
 
     Returns:
@@ -102,6 +108,8 @@ def suited(model: Histogram | Markov, scopes: Iterable[Clique]) -> Histogram | M
         >>> type(suited(model, [("a", "b")])).__name__, type(suited(model, [domain.names])).__name__
         ('Markov', 'Histogram')
     """
+    if isinstance(model, ValueClasses):
+        return model
     form = Histogram if is_dense(model.domain, scopes) else Markov
     if isinstance(model, form):
         return model

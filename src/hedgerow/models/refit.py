@@ -200,9 +200,9 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Refit) -> Non
         )
         raise ConfigError(f"the measurement of {text} is not finite", remedy="measure it again")
     if isinstance(model, ValueClasses):
-        inner, over_classes = model.over_classes(measurements)
         if rule.anew:
-            inner.reset()
+            model.reset()
+        inner, over_classes = model.over_classes(measurements)
         refit(inner, over_classes, rule)
         model.take_over(inner)
     elif isinstance(model, Markov):

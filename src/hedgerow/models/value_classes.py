@@ -19,6 +19,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.attribute import IntegerRange
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError, QueryError
 from hedgerow.models.markov import Markov
@@ -28,7 +29,7 @@ from hedgerow.models.sampling import code_type, collected
 from hedgerow.models.terms import Key, Terms
 from hedgerow.queries.box import Boxes
 from hedgerow.queries.canonical import canonical
-from hedgerow.queries.coarsening import Classes, Coarsening
+from hedgerow.queries.coarsening import Classes, Coarsening, box_sums
 from hedgerow.queries.conjunction import Conjunctions
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Conjunction, Explicit, Floats, LinearQuery, Marginal, Measurable, Parity
@@ -43,6 +44,8 @@ LARGE_ATTRIBUTE = 1 << 16
 
 _GRID_CELLS = 1 << 24
 """Conditions are summed over tables of so many classes; on more, one by one over the cliques."""
+_CORNERED = 2
+"""Boxes on so many attributes are summed by their corners: each takes four times as many look-ups as the last."""
 _CHUNK_CELLS = 1 << 24
 """Cells of the tables in which many conditions are summed at once."""
 
@@ -66,6 +69,30 @@ def wants_classes(workload: Workload) -> bool:
     large = {attribute.name for attribute in workload.domain if attribute.size > LARGE_ATTRIBUTE}
     named = [each for each in workload.families if any(not large.isdisjoint(scope) for scope in each.scopes)]
     return bool(named) and all(isinstance(family, Conjunctions | Boxes) for family in named)
+
+
+def domain_of_classes(workload: Workload, classes: Mapping[str, int], measured: int = 1) -> Domain:
+    """The domain with as many codes as classes at most, once more was measured: public, for estimates of cells.
+
+    Args:
+        workload: Whose candidates are measured.
+        classes: For attributes of which something is told apart already, how many classes.
+        measured: How many candidates more.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain((IntegerRange("ip", 0, 2**32 - 1), IntegerRange("hour", 0, 23)))
+        >>> domain_of_classes(Workload.conjunctions(domain, ["ip < 1000"]), {"ip": 5}).shape
+        (7, 24)
+    """
+    conditions = (query for family in workload.families if isinstance(family, Conjunctions) for query in family.queries)
+    cuts = max((len(codes.cuts) for query in conditions for codes in query.codes), default=2)
+    return Domain(
+        IntegerRange(each.name, 0, min(each.size, classes.get(each.name, 1) + max(2, cuts) * measured) - 1)
+        if each.size > LARGE_ATTRIBUTE
+        else each
+        for each in workload.domain
+    )
 
 
 @final
@@ -98,7 +125,9 @@ class ValueClasses:
         self._coarsening = Coarsening.of(domain)
         self._scopes: dict[Clique, None] = {}
         self._terms = Terms()
+        self._known: set[Key] = set()
         self._translated: dict[Key, Conjunction] = {}
+        self._origin: dict[Key, Conjunction] = {}
         self._inner = _product(self._coarsening, float(total), (), self._terms)
         self.cover(queries)
 
@@ -168,7 +197,8 @@ class ValueClasses:
         """An independent model in the same state."""
         twin = object.__new__(ValueClasses)
         twin.__dict__.update(self.__dict__)
-        twin._scopes, twin._translated = dict(self._scopes), dict(self._translated)
+        twin._scopes, twin._known = dict(self._scopes), set(self._known)
+        twin._translated, twin._origin = dict(self._translated), dict(self._origin)
         twin._terms, twin._inner = self._terms.copy(), self._inner.copy()
         return twin
 
@@ -191,14 +221,13 @@ class ValueClasses:
         for query in queries:
             plain = canonical(query)
             if isinstance(plain, Conjunction):
-                told += [plain] if _says(plain) and (plain.scope, plain.codes) not in self._translated else []
+                told += [plain] if _says(plain) and (plain.scope, plain.codes) not in self._known else []
             else:
                 tables.append((plain.scope, plain.values()))
         if told or tables:
             scopes = [*(query.scope for query in told), *(scope for scope, _ in tables)]
             self._refine(self._coarsening.split(told, tables), scopes)
-            over_classes = self._coarsening.conjunctions(told)
-            self._translated |= {(q.scope, q.codes): found for q, found in zip(told, over_classes, strict=True)}
+            self._known.update((query.scope, query.codes) for query in told)
 
     # Updates
 
@@ -221,7 +250,7 @@ class ValueClasses:
         elif _says(plain):
             self.cover([plain])
             self._terms.add_step(plain, step)
-            self._inner.update(self._translated[plain.scope, plain.codes], step)
+            self._inner.update(self._over_classes([plain])[plain.scope, plain.codes], step)
 
     def reweigh(self, clique: Clique, log_factors: Floats) -> None:
         """Multiply by the exponential of a table over a clique and scale back to the total.
@@ -258,6 +287,7 @@ class ValueClasses:
         self._check_apart(whole)
         self._refine(self._coarsening.apart(name for scope in whole for name in scope), whole)
         self.cover([target for _, target in said if isinstance(target, LinearQuery)])
+        self._over_classes([target for _, target in said if isinstance(target, Conjunction)])
         return self._inner, [replace(each, target=self._target(target)) for each, target in said]
 
     def take_over(self, fitted: Markov) -> None:
@@ -267,7 +297,8 @@ class ValueClasses:
         for clique, table in state.tables.items():
             self._terms.add_table(clique, self._coarsening.fine_table(clique, table))
         for query, step in state.steps.items():
-            self._terms.add_step(self._coarsening.fine_conjunction(query), step)
+            origin = self._origin.get((query.scope, query.codes))
+            self._terms.add_step(origin or self._coarsening.fine_conjunction(query), step)
 
     def _target(self, target: Measurable) -> Measurable:
         coarse = self._coarsening.coarse
@@ -349,23 +380,33 @@ class ValueClasses:
             self._inner.cover(_told(coarsening, scope) for scope in wanted.keys() - self._scopes.keys())
         else:
             self._inner = _product(coarsening, self.total, wanted, self._terms)
-            self._coarsening, self._translated = coarsening, {}
+            self._coarsening, self._translated, self._origin = coarsening, {}, {}
         self._scopes = wanted
+
+    def _over_classes(self, queries: Sequence[Conjunction]) -> dict[Key, Conjunction]:
+        """Conjunctions in canonical form, whose codes are told apart, over classes."""
+        new = [query for query in queries if (query.scope, query.codes) not in self._translated]
+        found = self._coarsening.conjunctions(new)
+        for query, each in zip(new, found, strict=True):
+            self._translated[query.scope, query.codes] = each
+            self._origin[each.scope, each.codes] = query
+        return self._translated
 
     def _sums(self, scope: Clique, queries: Sequence[Conjunction]) -> Floats:
         """Answers to conditions on the same attributes."""
-        shares = {
-            name: (self.classes.get(name) or Classes.whole(self._domain[name].size)).shares(
-                [query.codes[axis] for query in queries]
-            )
-            for axis, name in enumerate(scope)
-        }
         told = _told(self._coarsening, scope)
-        free = np.prod([shares[name][:, 0] for name in scope if name not in told], axis=0, initial=1.0)
-        if math.prod(self._coarsening.coarse.shape_of(told)) > _GRID_CELLS:
+        sets = {name: [query.codes[axis] for query in queries] for axis, name in enumerate(scope)}
+        shares = [
+            np.array([len(each) for each in sets[name]]) / self._domain[name].size for name in scope if name not in told
+        ]
+        free = np.prod(shares, axis=0, initial=1.0)
+        classes, asked = [self.classes[name] for name in told], [sets[name] for name in told]
+        if math.prod(len(each.low) for each in classes) > _GRID_CELLS:
             return np.asarray(free * self._one_by_one(told, queries))
         (table,) = self._inner.marginals([told])
-        return np.asarray(free * _weighted(table, [shares[name] for name in told]))
+        if len(told) <= _CORNERED and all(len(codes.cuts) == 2 for each in asked for codes in each):
+            return np.asarray(free * box_sums(table, classes, asked))
+        return np.asarray(free * _weighted(table, [one.shares(each) for one, each in zip(classes, asked, strict=True)]))
 
     def _one_by_one(self, told: Clique, queries: Sequence[Conjunction]) -> Floats:
         """The same on attributes whose classes make too many cells together: sums over the cliques that hold them."""

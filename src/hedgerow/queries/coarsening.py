@@ -6,6 +6,7 @@ codes are held as *pieces*, runs between neighbouring cuts, and pieces that lie 
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -155,6 +156,19 @@ class Classes:
         """Pieces whose class does not follow that of the piece before."""
         return (np.flatnonzero(np.diff(self.label) != 1) + 1).tolist()
 
+    def corners(self, ends: Ints) -> list[tuple[Ints, Floats]]:
+        """Places among the sums over all pieces below each cut, and weights, whose sum is that over runs of codes.
+
+        Args:
+            ends: First code of each run and the code behind it, shape ``(runs, 2)``.
+        """
+        found = []
+        for sign, places in ((-1.0, ends[:, 0]), (1.0, ends[:, 1])):
+            piece = np.minimum(np.searchsorted(self.low, places, side="right") - 1, len(self.low) - 1)
+            share = (places - self.low[piece]) / self.lengths[piece]
+            found += [(piece, sign * (1.0 - share)), (piece + 1, sign * share)]
+        return found
+
     def codes_of(self, classes: CodeSet) -> CodeSet:
         """The codes of some classes together.
 
@@ -187,6 +201,39 @@ class Classes:
         at = before[classes] + places
         piece = np.searchsorted(ends, at, side="right")
         return np.asarray(self.low[order][piece] + at - (ends - self.lengths[order])[piece])
+
+
+def box_sums(table: Floats, classes: Sequence[Classes], sets: Sequence[Sequence[CodeSet]]) -> Floats:
+    """Sums over boxes of a table whose cells are spread evenly over the values of their classes.
+
+    Between two neighbouring cuts of each attribute the sums over everything below a corner are linear in its place, so
+    they are interpolated between those at the cuts.
+
+    Args:
+        table: One axis per attribute, with one cell per class.
+        classes: Of each attribute.
+        sets: For each attribute the run of codes of each box.
+
+    Returns:
+        One sum per box.
+
+    Example:
+        >>> classes = Classes.whole(8).split([CodeSet((0, 4))])
+        >>> box_sums(np.array([4.0, 8.0]), [classes], [[CodeSet((1, 6)), CodeSet((0, 8))]])
+        array([ 7., 12.])
+    """
+    area = table
+    for axis, each in enumerate(classes):
+        density = each.lengths / each.sizes[each.label]
+        area = area.take(each.label, axis=axis) * density.reshape([-1 if i == axis else 1 for i in range(area.ndim)])
+        area = np.concatenate([np.zeros_like(area.take([0], axis=axis)), area.cumsum(axis=axis)], axis=axis)
+    strides = [math.prod(area.shape[axis + 1 :]) for axis in range(area.ndim)]
+    corners = [(np.zeros(1, dtype=np.int64), np.ones(1))]
+    for each, runs, stride in zip(classes, sets, strides, strict=True):
+        ends = each.corners(np.array([codes.cuts for codes in runs], dtype=np.int64).reshape(-1, 2))
+        corners = [(at + stride * place, w * weight) for at, w in corners for place, weight in ends]
+    flat = area.reshape(-1)
+    return np.asarray(sum(flat[place] * weight for place, weight in corners))
 
 
 def _signatures(low: Ints, size: int, sets: Sequence[CodeSet]) -> Ints:
