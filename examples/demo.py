@@ -12,7 +12,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "examples" / "data"
-COLUMNS = "workclass,marital-status,occupation,relationship,race,sex,native-country,income"
 QUESTIONS = ("sex = 'Female' and income = '>50K'", "occupation = 'Sales' and race in ('Black', 'Other')")
 
 
@@ -33,8 +32,8 @@ def main(folder: Path) -> None:
     place = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
     started = time.monotonic()
     hedgerow(
-        *("synth", "examples/data/adult.csv", "--domain", "examples/data/adult.domain.json"),
-        *("--columns", COLUMNS, "--epsilon", 1, "--workload", "marginals:2"),
+        *("synth", "examples/data/adult.csv", "--domain", "examples/adult.domain.yaml"),
+        *("--epsilon", 1, "--delta", "1e-9", "--workload", "marginals:2"),
         *("-o", place / "synthetic.csv", "--release", place / "adult.release", "--report", place / "report.html"),
         "--force",
     )

@@ -142,13 +142,17 @@ def test_json_has_null_where_there_is_no_finite_number(capsys: pytest.CaptureFix
 
 
 def test_a_domain_that_does_not_fit_is_refused_with_the_estimate(place: Place) -> None:
-    attributes = {f"a{i}": {"min": 0, "max": 99} for i in range(8)}
+    attributes = {f"a{i}": {"min": 0, "max": 59} for i in range(8)}
     (place / "wide.yaml").write_text(json.dumps({"attributes": attributes}))
-    result = place.call("plan", "--domain", place / "wide.yaml", "--epsilon", 1, "--total", 100)
-    assert "DOES NOT FIT" in result.stdout
+    marginal = ("--workload", "marginals:a0*a1*a2*a3")
+    plan = place.call("plan", "--domain", place / "wide.yaml", "--epsilon", 1, "--total", 100, *marginal)
+    assert plan.exit_code == 1
+    assert "has 12,960,000 cells" in plan.stderr
+    allowed = place.call("plan", "--domain", place / "wide.yaml", "--epsilon", 1, "--total", 100)
+    assert "junction trees of up to" in allowed.stdout
     (place / "wide.csv").write_text(",".join(attributes) + "\n" + ",".join("1" * 8) + "\n")
     call = ("synth", place / "wide.csv", "--domain", place / "wide.yaml", "--epsilon", 1, "-o", place / "w.csv")
-    result = place.call(*call)
+    result = place.call(*call, *marginal)
     assert result.exit_code == 1
-    assert "GiB" in result.stderr
+    assert "MiB" in result.stderr
     assert "spent" not in result.stderr

@@ -131,7 +131,7 @@ class Plan:
             note = "(everything is measured, so nothing is spent on selecting)"
             return f"{most}{self.rounds}, each {each.measurement:.4g} {self.unit} to measure {note}"
         parts = f"{each.selection:.4g} {self.unit} to select and {each.measurement:.4g} {self.unit} to measure"
-        return f"{most}{self.rounds}, each {parts}"
+        return f"{most}{self.rounds}, {'at first each' if self.adaptive else 'each'} {parts}"
 
     def _bound_lines(self, total: float) -> list[tuple[str, str]]:
         bound = self.bound
@@ -156,6 +156,7 @@ def make_plan(config: MWEM, workload: Workload, budget: Budget, total: float) ->
 
     Raises:
         ConfigError: The configuration does not fit the budget or the workload.
+        CandidatesTooLargeError: Nothing of the workload may be measured.
     """
     config.check_options(workload, budget.regime)
     charges = Charges.split(
@@ -173,6 +174,8 @@ def make_plan(config: MWEM, workload: Workload, budget: Budget, total: float) ->
     if annealed:
         each = RoundCharge.split(charges.rounds / rounds, config.selecting(annealed=True))
     limit = Limit(workload, config.largest_tree)
+    if not config.needs_histogram:
+        limit.check()
     tree_cells = limit.largest_cells if limit.binds and not config.needs_histogram else None
     required = required_bytes(workload.domain, config.copies) if tree_cells is None else cells_bytes(tree_cells)
     beta_total = _BETA_TOTAL if budget.neighbours is Neighbours.ADD_REMOVE else 0.0

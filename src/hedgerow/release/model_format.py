@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, DamagedReleaseError, ReleaseError
 from hedgerow.models.empirical import Empirical
-from hedgerow.models.memory import fits
 from hedgerow.models.model import Codes, HasPotentials, Model, Potentials, SamplingMethod
 from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.query import Conjunction, Floats, LinearQuery
@@ -125,10 +124,11 @@ def _array(arrays: Mapping[str, NDArray[Any]], name: str, size: int) -> Floats:
 
 
 def _product(domain: Domain, total: float, state: Potentials) -> Product:
-    """Every cell, if they fit into memory or a base names them; else a product over a junction tree.
+    """The form that costs less: every cell, or a product over junction trees; with a base, every cell.
 
-    That is over classes of values where conditions speak of attributes of very many.
+    That product is over classes of values where conditions speak of attributes of very many.
     """
+    from hedgerow.models.choice import is_dense
     from hedgerow.models.histogram import Histogram
     from hedgerow.models.markov import Markov
     from hedgerow.models.value_classes import LARGE_ATTRIBUTE, ValueClasses
@@ -136,7 +136,8 @@ def _product(domain: Domain, total: float, state: Potentials) -> Product:
     named = {name for query in state.steps for name in query.scope}
     if state.base is None and any(domain[name].size > LARGE_ATTRIBUTE for name in named):
         return ValueClasses.from_potentials(domain, total, state)
-    if state.base is None and not fits(domain, copies=1):
+    scopes = [*state.tables, *(query.scope for query in state.steps)]
+    if state.base is None and not is_dense(domain, scopes, copies=1):
         return Markov.from_potentials(domain, total, state)
     return Histogram.from_potentials(domain, total, state)
 
