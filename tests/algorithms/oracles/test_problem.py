@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from hedgerow.algorithms.oracles import BestResponseProblem, ConjunctionTable
+from hedgerow.algorithms.oracles import BestResponseProblem, BruteForce, ConjunctionTable
+from hedgerow.attribute import IntegerRange
+from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.queries.query import Conjunction, Parity
 from tests.algorithms.oracles.contract import seeds
@@ -147,3 +149,21 @@ def test_weights_are_finite(weights: list[float], constant: float) -> None:
 def test_what_is_no_record_is_refused(record: object) -> None:
     with pytest.raises(ConfigError, match="no record"):
         BestResponseProblem(DOMAIN, [CELL], [1.0]).value(record)  # type: ignore[arg-type]
+
+
+def test_codes_that_no_conjunction_tells_apart_are_pieces_however_many() -> None:
+    """Ranges on 2**40 values: solved over a few pieces, and answered by a code drawn from the whole best class."""
+    domain = Domain((IntegerRange("far", 0, 2**40 - 1), IntegerRange("near", 0, 2)))
+    ranges = [(0, 2**39), (2**38, 2**39), (5, 2**38 + 2**30), (2**39, 2**40)]
+    conjunctions = [Conjunction.where(domain, {"far": range(*ends), "near": [i % 2]}) for i, ends in enumerate(ranges)]
+    problem = BestResponseProblem(domain, conjunctions, [2.0, 1.0, 2.0, 1.0])
+    found = [BruteForce().best(problem, seed) for seed in range(40)]
+    assert {response.value for response in found} == {4.0}
+    codes = np.array([response.codes for response in found])
+    assert (codes[:, 1] == 0).all()
+    assert (codes[:, 0] >= 5).all()
+    assert (codes[:, 0] < 2**38 + 2**30).all()
+    assert np.unique(codes[:, 0] >> 34).size > 5
+    for record in ([4, 0], [5, 0], [2**39, 1]):
+        holds = [all(c in s for c, s in zip(record, q.codes, strict=True)) for q in conjunctions]
+        assert problem.value(record) == sum(w for w, h in zip([2.0, 1.0, 2.0, 1.0], holds, strict=True) if h)
