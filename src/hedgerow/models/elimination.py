@@ -194,11 +194,20 @@ def _product(first: Labelled, second: Labelled, needed: set[str]) -> Labelled:
     columns = [name for name in others if name not in names]
     size = dict(zip((*names, *others), (*left.shape, *right.shape), strict=True))
     lengths = [math.prod(size[name] for name in axes) for axes in (stack, rows, inner, columns)]
-    a = _ordered(names, left, [*stack, *rows, *inner]).reshape(lengths[0], lengths[1], lengths[2])
-    b = _ordered(others, right, [*stack, *inner, *columns]).reshape(lengths[0], lengths[2], lengths[3])
     kept = (*stack, *rows, *columns)
-    product = a @ b if inner else a * b
-    return kept, product.reshape([size[name] for name in kept])
+    shape = [size[name] for name in kept]
+    if not inner:
+        wide = _ordered(names, left, [*stack, *rows]).reshape(lengths[0], lengths[1], 1)
+        return kept, (wide * _ordered(others, right, [*stack, *columns]).reshape(lengths[0], 1, -1)).reshape(shape)
+    from hedgerow.models.elimination_kernels import products  # compiling takes a second
+
+    if lengths[3] < lengths[1]:  # passes run along the longer side
+        names, left, rows, others, right, columns = others, right, columns, names, left, rows
+        kept = (*stack, *rows, *columns)
+        shape = [size[name] for name in kept]
+    a = _ordered(names, left, [*stack, *rows, *inner]).reshape(lengths[0], -1, lengths[2])
+    b = _ordered(others, right, [*stack, *inner, *columns]).reshape(lengths[0], lengths[2], -1)
+    return kept, products(np.ascontiguousarray(a), np.ascontiguousarray(b)).reshape(shape)
 
 
 def _ordered(names: Clique, values: Floats, order: Sequence[str]) -> Floats:

@@ -131,6 +131,10 @@ class SharedElimination:
             yield group
 
     @cached_property
+    def _sizes(self) -> dict[str, int]:
+        return dict(zip(self._domain.names, self._domain.shape, strict=True))
+
+    @cached_property
     def _order(self) -> NDArray[np.int64]:
         """The place of each clique by its cells."""
         cells = self._tree.forest.cells
@@ -253,7 +257,7 @@ class SharedElimination:
         return tuple(name for name in self._tree.cliques[node] if name in wanted)
 
     def _cells(self, names: Iterable[str]) -> int:
-        return math.prod(self._domain[name].size for name in names)
+        return math.prod(map(self._sizes.__getitem__, names))
 
     def _batches(self, scopes: Sequence[Clique]) -> Iterator[list[Clique]]:
         """Few enough tables at once."""
