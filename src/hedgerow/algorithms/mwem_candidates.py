@@ -121,7 +121,8 @@ class Limit:
         growth = self._growth
         if self.in_classes:
             growth = Growth(domain_of_classes(self.workload, classes or {}), self.workload.scope_axes)
-        return growth.within(share * self.largest_tree, measured, trees)[self.workload.scope_of]
+        within = growth.within(share * self.largest_tree, measured, trees)
+        return np.ones(self.workload.n_candidates, dtype=np.bool_) if within.all() else within[self.workload.scope_of]
 
     def check(self) -> None:
         """Refuse a workload none of whose candidates could ever be measured.
@@ -148,7 +149,7 @@ class Limit:
     @property
     def largest_cells(self) -> int:
         """Cells that the junction trees can come to have; an upper bound for very many candidates."""
-        few = len(self.workload.scopes) <= MOST_BELOW
+        few = len(self.workload.scope_axes) <= MOST_BELOW
         return min(self.largest_tree, self._all_cells) if few else self.largest_tree
 
     @cached_property
