@@ -84,6 +84,7 @@ class SharedElimination:
         self._tree = part.tree
         self._domain = part.tree.domain
         self._check = check
+        self._columns = _Columns()
         self._dependences: dict[tuple[int, int, str], Clique] = {}
 
     def tables(self, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
@@ -210,7 +211,9 @@ class SharedElimination:
         edge, given = group.edges[place]
         kept = {*group.inside, *chain.from_iterable(later for _, later in group.edges[place + 1 :])}
         conditionals = self._behind(edge, group.node, list(rest))
-        for name, product in _multiplied(table, given, conditionals, kept, self._check):
+        for name, product in _multiplied(
+            table, given, conditionals, kept, check=self._check, side_by_side=self._columns
+        ):
             for names, found in self._products(group, product, place + 1, rest[name]):
                 yield (name, *names), found
 
@@ -246,7 +249,9 @@ class SharedElimination:
             for (edge, given), scope in across.items():
                 if scope in found:
                     conditionals = self._behind(edge, i, further[edge, given])
-                    for name, product in _multiplied(found[scope], given, conditionals, shared, self._check):
+                    for name, product in _multiplied(
+                        found[scope], given, conditionals, shared, check=self._check, side_by_side=self._columns
+                    ):
                         yield name, _ordered(product, (*shared, name))
 
     # Inside cliques
@@ -296,8 +301,45 @@ def _conditional(table: Floats, names: Clique, shared: Clique) -> Floats:
     return np.asarray(np.divide(table, sums, out=np.zeros_like(table), where=sums > 0.0), dtype=np.float64)
 
 
+@final
+class _Columns:
+    """Conditionals of several attributes side by side, kept while few."""
+
+    def __init__(self) -> None:
+        self._kept: dict[object, Floats] = {}
+        self._cells = 0
+
+    def of(self, tables: Mapping[str, Floats], names: Sequence[str], shared: Clique, order: Sequence[str]) -> Floats:
+        """A row for each cell of what is shared, in some order; the columns of one attribute after the other.
+
+        Args:
+            tables: For each attribute; the last axis is its own.
+            names: Whose.
+            shared: Names of the other axes.
+            order: Of these.
+        """
+        key = (tuple(names), tuple(order), tuple(id(tables[name]) for name in names))
+        if key not in self._kept:
+            ends = np.cumsum([0, *(tables[name].shape[-1] for name in names)]).tolist()
+            axes = [shared.index(name) for name in order]
+            made = np.empty([*(tables[names[0]].shape[axis] for axis in axes), ends[-1]])
+            for name, start, end in zip(names, ends, ends[1:], strict=False):
+                made[..., start:end] = tables[name].transpose([*axes, len(axes)])
+            if self._cells + made.size > _ROOM:
+                self._kept, self._cells = {}, 0
+            self._cells += made.size
+            self._kept[key] = made.reshape(-1, ends[-1])
+        return self._kept[key]
+
+
 def _multiplied(
-    table: Labelled, shared: Clique, conditionals: Mapping[str, Floats], kept: Collection[str], check: Check
+    table: Labelled,
+    shared: Clique,
+    conditionals: Mapping[str, Floats],
+    kept: Collection[str],
+    *,
+    check: Check,
+    side_by_side: _Columns,
 ) -> Iterator[tuple[str, Labelled]]:
     """The products of a table with each conditional, summed over what is shared and not kept.
 
@@ -307,6 +349,7 @@ def _multiplied(
         conditionals: For each attribute; the last axis is its own.
         kept: Names that are still needed.
         check: Is told of arrays before they are made.
+        side_by_side: What was put together before; of conditionals that last as long as this does.
     """
     from hedgerow.models.elimination_kernels import products  # compiling takes a second
 
@@ -320,10 +363,7 @@ def _multiplied(
         for name in columns:
             check((*stack, *rows, name), lengths[0] * lengths[2] * conditionals[name].shape[-1])
         ends = np.cumsum([0, *(conditionals[name].shape[-1] for name in columns)]).tolist()
-        right = np.empty([*(size[name] for name in (*stack, *inner)), ends[-1]])
-        for name, start, end in zip(columns, ends, ends[1:], strict=False):
-            right[..., start:end] = _ordered(((*shared, name), conditionals[name]), [*stack, *inner, name])
-        flat = right.reshape(lengths[0], lengths[1], ends[-1])
+        flat = side_by_side.of(conditionals, columns, shared, [*stack, *inner]).reshape(lengths[0], lengths[1], -1)
         if ends[-1] >= lengths[2]:
             product = products(_ordered(table, [*stack, *rows, *inner]).reshape(lengths[0], lengths[2], -1), flat)
         else:  # passes run along the longer side
