@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.special import wrightomega
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
 from hedgerow.models import refit as refit_module
+from hedgerow.models import tree_hosts
 from hedgerow.models.beliefs import Beliefs
-from hedgerow.models.forest import Forest
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.implicit import marginal_step
 from hedgerow.models.junction_tree import JunctionTree
@@ -69,13 +69,18 @@ def without_fallback(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(refit_module, "_take_steps", refused)
 
 
+def with_hosts_everywhere(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(tree_hosts, "LARGE", 2)
+    patch.setattr(tree_hosts, "PER_ITEM", 0)
+
+
 # The same steps
 
 
 @settings(max_examples=120)
-@given(st.data(), small_domains, st.sampled_from(["source", "sharp"]))
-def test_sweeps_equal_those_of_the_histogram(data: st.DataObject, domain: Domain, step: str) -> None:
-    """From wherever the model is, twice, with what was measured in any order on any tree."""
+@given(st.data(), small_domains, st.sampled_from(["source", "sharp"]), st.booleans())
+def test_sweeps_equal_those_of_the_histogram(data: st.DataObject, domain: Domain, step: str, hosts: bool) -> None:
+    """From wherever the model is, twice, with what was measured in any order on any tree, with and without hosts."""
     known = data.draw(noisy(domain))
     model, dense = Markov(domain, TOTAL), Histogram(domain, TOTAL)
     for each in (model, dense):
@@ -86,18 +91,23 @@ def test_sweeps_equal_those_of_the_histogram(data: st.DataObject, domain: Domain
         refit(dense, known, rule)
         with pytest.MonkeyPatch.context() as patch:
             without_fallback(patch)
+            if hosts:
+                with_hosts_everywhere(patch)
             refit(model, known, rule)
         close(everything(model), everything(dense), 1e-9)
 
 
 @settings(max_examples=60)
-@given(st.data(), small_domains)
-def test_potentials_are_those_of_the_fitted_tables(data: st.DataObject, domain: Domain) -> None:
+@given(st.data(), small_domains, st.booleans())
+def test_potentials_are_those_of_the_fitted_tables(data: st.DataObject, domain: Domain, hosts: bool) -> None:
     """The marginals that the fit hands over equal those of a histogram, and of a model, made from the log-factors."""
     known = data.draw(noisy(domain))
     for rule in (Sweeps(3), Proximal()):
         model = Markov(domain, TOTAL)
-        refit(model, known, rule)
+        with pytest.MonkeyPatch.context() as patch:
+            if hosts:
+                with_hosts_everywhere(patch)
+            refit(model, known, rule)
         potentials = model.potentials()
         expected = everything(model)
         close(everything(Histogram.from_potentials(domain, TOTAL, potentials)), expected, 1e-10)
@@ -364,13 +374,13 @@ def test_scopes_outside_every_clique_are_refused() -> None:
     domain = domain_of(2, 2, 2)
     tree = JunctionTree.of(domain, [("x0", "x1"), ("x1", "x2")])
     with pytest.raises(QueryError):
-        Layout.of(Forest.of(domain, [tree]), [(0, 2)], ordered=False)
+        Layout.of([tree], [(0, 2)], ordered=False)
 
 
 # Walks
 
 
-def crossings(layout: Layout, forest: Forest) -> list[tuple[int, int]]:
+def crossings(layout: Layout) -> list[tuple[int, int]]:
     """Cliques that a message goes from and to."""
     return [
         (node, int(layout.edges[out].sum()) - node)
@@ -387,21 +397,59 @@ def test_walks_are_closed_and_cross_only_edges_between_what_is_measured(
     names = domain.names
     tree = JunctionTree.of(domain, list(itertools.pairwise(names)))
     inside = [(pair[0],) if pair[1] - pair[0] > 1 else pair for pair in pairs]
-    forest = Forest.of(domain, [tree])
-    layout = Layout.of(forest, inside, ordered=ordered)
+    layout = Layout.of([tree], inside, ordered=ordered)
     visits = layout.visits
     assert visits[:, 2].tolist() == [visits[i - 1, 4] for i in range(len(visits))]
-    at = [node for node, _ in crossings(layout, forest)]
-    to = [node for _, node in crossings(layout, forest)]
+    at = [node for node, _ in crossings(layout)]
+    to = [node for _, node in crossings(layout)]
     assert to[-1:] == at[:1]
     assert all(a == b for a, b in zip(to, at[1:], strict=False))
     measured_at = [node for node, first, last in visits[:, [0, 5, 6]].tolist() if first < last]
     assert set(at) <= set(range(min(measured_at), max(measured_at) + 1))
     if not ordered:
-        assert len(set(crossings(layout, forest))) == len(at) == 2 * (max(measured_at) - min(measured_at))
+        assert len(set(crossings(layout))) == len(at) == 2 * (max(measured_at) - min(measured_at))
     steps = [m for first, last in visits[:, 5:].tolist() for m in layout.members[first:last].tolist()]
     assert sorted(steps) == list(range(len(pairs)))
     assert steps == list(range(len(pairs))) or not ordered
+
+
+@given(
+    st.lists(st.sets(st.integers(0, 6), min_size=1, max_size=4), min_size=1, max_size=12),
+    st.lists(st.integers(2, 9), min_size=7, max_size=7),
+)
+def test_hosts_leave_junction_trees_and_fewer_cells_to_pass_over(scopes: list[set[int]], sizes: list[int]) -> None:
+    domain = domain_of(*sizes)
+    tree = JunctionTree.of(domain, [tuple(domain.names[place] for place in sorted(scope)) for scope in scopes])
+    assume(len(tree.edges) == len(tree.cliques) - 1)
+    wanted = [sorted(scope) for scope in scopes]
+    plain = Layout.of([tree], wanted, ordered=False)
+    with pytest.MonkeyPatch.context() as patch:
+        with_hosts_everywhere(patch)
+        hosted = Layout.of([tree], wanted, ordered=False)
+    names = [tuple(domain.names[place] for place in host) for host in hosted.hosts]
+    nodes = [*tree.cliques, *names]
+    edges = [tuple(edge) for edge in hosted.edges.tolist()]
+    for host, (i, j) in zip(names, edges[len(tree.edges) :], strict=True):
+        assert nodes[j] == host
+        assert set(host) < set(nodes[i])
+    for (i, j), (a, b) in zip(tree.edges, edges, strict=False):
+        assert set(nodes[a]) & set(nodes[b]) == set(tree.cliques[i]) & set(tree.cliques[j])
+    JunctionTree(domain, tuple(nodes), tuple(edges))  # checks the running-intersection property
+    assert passed(hosted) <= 1.5 * passed(plain)
+
+
+def passed(layout: Layout) -> int:
+    nodes = layout.nodes[layout.visits[:, 0]]
+    return int((nodes[:, 1] * nodes[:, 2]).sum())
+
+
+def test_hosts_save_passes_over_a_wide_clique() -> None:
+    """All 15 pairs of six attributes lie in one clique; most of its passes move to tables of three attributes."""
+    domain = domain_of(*[10] * 6)
+    tree = JunctionTree.of(domain, [domain.names])
+    pairs = list(itertools.combinations(range(6), 2))
+    hosted = Layout.of([tree], pairs, ordered=False)
+    assert passed(hosted) < 0.3 * len(pairs) * domain.size
 
 
 def test_a_thousand_binary_attributes() -> None:

@@ -15,14 +15,13 @@ leaves the range of floating point, the fit says so, and the caller takes the st
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, pairwise
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.models.beliefs import Beliefs
-from hedgerow.models.forest import Forest
 from hedgerow.models.model import Potentials
 from hedgerow.models.steps import Phase
 from hedgerow.models.terms import Terms
@@ -74,9 +73,8 @@ class TreeFit:
         self._places = list(accumulate((measured.values.size for measured in measurements), initial=0))
         self._theta = np.zeros(self._places[-1])
         self._sorting = self._sorted_places()
-        forest = Forest.of(domain, [part.tree for part in parts])
         scopes = [domain.axes(target.scope) for target in self._targets]
-        self._layout = Layout.of(forest, scopes, ordered=ordered)
+        self._layout = Layout.of([part.tree for part in parts], scopes, ordered=ordered)
         classes = _Classes()
         steps = [(place, *classes.of(target)) for target, place in zip(self._targets, self._places, strict=False)]
         self._steps = np.column_stack([self._layout.members, np.array(steps, dtype=np.int64)[self._layout.members]])
@@ -185,17 +183,29 @@ class TreeFit:
                 self._cells[where] = _probabilities(part.sums(i, part.tree.cliques[i]))
             for (i, j), where in edges.items():
                 self._old[where] = _probabilities(part.sums(i, part.tree.separator(i, j)))
+        self._start_hosts()
+
+    def _start_hosts(self) -> None:
+        names, nodes, tables = self._parts[0].tree.domain.names, self._layout.nodes, self._layout.tables
+        hosts = self._layout.hosts
+        for places, node, edge in zip(
+            hosts, nodes[len(nodes) - len(hosts) :], tables[len(self._layout.edges) - len(hosts) :], strict=False
+        ):
+            host = tuple(names[place] for place in places)
+            for part in self._parts:
+                if not part.uniform and (clique := part.tree.find(host)) is not None:
+                    found = _probabilities(part.sums(clique, host))
+                    self._cells[node[0] : node[0] + found.size] = self._old[edge[0] : edge[0] + found.size] = found
 
     def _pieces(self) -> Iterator[tuple[Beliefs, list[slice], dict[tuple[int, int], slice]]]:
         """Of each part where its cliques and its separators are."""
         nodes, tables = self._layout.nodes, self._layout.tables
         cliques = _slices(nodes[:, 0], nodes[:, 1] * nodes[:, 2])
-        separators = iter(zip(self._layout.edges.tolist(), _slices(*tables.T), strict=False))
+        separators = iter(_slices(*tables.T))
         first = 0
         for part in self._parts:
             count = len(part.tree.cliques)
-            edges = {(i - first, j - first): where for (i, j), where in islice(separators, count - 1)}
-            yield part, cliques[first : first + count], edges
+            yield part, cliques[first : first + count], dict(zip(part.tree.edges, separators, strict=False))
             first += count
 
 

@@ -14,14 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
+from hedgerow.models import tree_hosts
 from hedgerow.models.forest import Forest
+from hedgerow.models.junction_tree import JunctionTree
 from hedgerow.queries.query import Floats
 
 Ints = NDArray[np.int64]
+Places = NDArray[np.int32]
 
 _ONE_ROW = 128
 """Cliques of so few cells are one row with an index map."""
-_ROW = 32
+_ROW = 12
 """Cells that a row of a larger clique has at least."""
 
 
@@ -66,8 +69,9 @@ class Layout:
     """Where everything is. Tables are those of the edges, then one for each scope that is measured in a clique.
 
     Attributes:
-        nodes: For each clique where its cells start, its rows and their width.
-        edges: The two cliques of each edge, the smaller first.
+        nodes: For each clique, and then each host (``tree_hosts.py``), where its cells start, its rows and their width.
+        hosts: Positions of the attributes of each.
+        edges: The two ends of each edge: those of the trees in their order, then one for each host.
         views: How cliques meet tables, and ``pool`` their index maps; see ``tree_kernels.sweep_trees``.
         tables: Where each table starts, and its cells.
         room: Cells of the largest table, also when it is spread over the rows of a clique.
@@ -80,8 +84,8 @@ class Layout:
         >>> from hedgerow.domain import Domain
         >>> from hedgerow.models.junction_tree import JunctionTree
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
-        >>> forest = Forest.of(domain, [JunctionTree.of(domain, [("a", "b"), ("b", "c")])])
-        >>> layout = Layout.of(forest, [(0,), (1, 2), (0,)], ordered=False)
+        >>> tree = JunctionTree.of(domain, [("a", "b"), ("b", "c")])
+        >>> layout = Layout.of([tree], [(0,), (1, 2), (0,)], ordered=False)
         >>> layout.visits[:, [0, 4, 5, 6]].tolist()
         [[0, 1, 0, 2], [0, 0, 0, 0], [1, 2, 2, 3], [1, 0, 0, 0]]
         >>> layout.members.tolist(), layout.outward[:, [0, 4]].tolist()
@@ -89,6 +93,7 @@ class Layout:
     """
 
     nodes: Ints
+    hosts: Sequence[Sequence[int]]
     edges: Ints
     views: Ints
     pool: Ints
@@ -99,60 +104,108 @@ class Layout:
     outward: Ints
 
     @classmethod
-    def of(cls, forest: Forest, scopes: Sequence[Sequence[int]], *, ordered: bool) -> Layout:
+    def of(cls, trees: Sequence[JunctionTree], scopes: Sequence[Sequence[int]], *, ordered: bool) -> Layout:
         """For measurements of some scopes.
 
         Args:
-            forest: Trees that each have some of the measurements.
+            trees: Over disjoint attributes; each has some of the measurements.
             scopes: Positions of attributes, ascending, at least one each.
             ordered: Whether steps keep the order of the measurements.
 
         Raises:
             QueryError: A scope lies in no clique.
         """
-        return _Plan(forest, scopes).layout(ordered=ordered)
+        return _Plan.of(trees, scopes).layout(ordered=ordered)
+
+
+@dataclass(frozen=True, eq=False)
+class _Graph:
+    """Edges as the nodes see them: node i has the slots ``slots[i]`` to ``slots[i + 1]``.
+
+    Attributes:
+        other: For each slot the node at the far end.
+        back: And the slot of the same edge there.
+        edge: And the number of the edge.
+    """
+
+    slots: Ints
+    other: Places
+    back: Ints
+    edge: Ints
+
+    @classmethod
+    def of(cls, edges: Ints, nodes: int) -> _Graph:
+        near, far = edges.T.reshape(-1), edges[:, ::-1].T.reshape(-1)
+        order = np.argsort(near, kind="stable")
+        place = np.argsort(order)
+        slots = np.concatenate([[0], np.cumsum(np.bincount(near, minlength=nodes))])
+        count = len(edges)
+        return cls(
+            slots, far[order].astype(np.int32), place[(order + count) % max(2 * count, 1)], order % max(count, 1)
+        )
 
 
 class _Plan:
     """A layout in the making.
 
     Attributes:
-        owners: For each measurement its clique.
-        edge: For each slot of the forest the number of its edge.
-        edges: The two cliques of each edge.
+        forest: Cliques and hosts, without edges.
+        owners: For each measurement its node.
+        edges: The two ends of each edge.
+        hosts: How many of the nodes are hosts.
+        graph: The same as the nodes see it.
+        rooted: For each node the slot of its edge to its parent, its depth, and the root of its tree.
         table: For each measurement its table, counted without those of the edges.
         first: For each table its first measurement.
     """
 
-    def __init__(self, forest: Forest, scopes: Sequence[Sequence[int]]) -> None:
-        from hedgerow.models.walk_kernels import edges_of, holders, tables_of
+    def __init__(self, forest: Forest, edges: Ints, scopes: Sequence[Sequence[int]], *, hosts: int) -> None:
+        from hedgerow.models.structure_kernels import rooted
+        from hedgerow.models.walk_kernels import holders, tables_of
 
-        self.forest = forest
+        self.forest, self.edges, self.hosts = forest, edges, hosts
         self.ends = np.cumsum([0, *map(len, scopes)], dtype=np.int64)
         self.scopes = np.array([place for scope in scopes for place in scope], dtype=np.int32)
-        starts, members, slots, other, back, _, cells = forest.flat
-        self.owners = holders(starts, members, cells, forest.homes, forest.cliques, self.ends, self.scopes)
+        self.owners = holders(
+            forest.starts, forest.members, forest.cells, forest.homes, forest.cliques, self.ends, self.scopes
+        )
         if self.owners.min(initial=0) < 0:
             raise QueryError("a measured scope lies in no clique", remedy="take trees over all scopes")
-        self.edge, self.edges = edges_of(slots, other, back)
-        self.table, self.first = tables_of(self.owners, len(cells), self.ends, self.scopes)
+        self.graph = _Graph.of(edges, len(forest.cells))
+        self.rooted = rooted(self.graph.slots, self.graph.other, self.graph.back, -1)
+        self.table, self.first = tables_of(self.owners, len(forest.cells), self.ends, self.scopes)
+
+    @classmethod
+    def of(cls, trees: Sequence[JunctionTree], scopes: Sequence[Sequence[int]]) -> _Plan:
+        """With hosts beside large cliques."""
+        forest = Forest.of(trees[0].domain, trees)
+        first = np.cumsum([0, *(len(tree.cliques) for tree in trees)]).tolist()
+        pairs = [(i + at, j + at) for tree, at in zip(trees, first, strict=False) for i, j in tree.edges]
+        edges = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        plain = cls(forest, edges, scopes, hosts=0)
+        if forest.cells.max() < tree_hosts.LARGE:
+            return plain
+        hosted, joined = tree_hosts.with_hosts(forest, edges, plain.owners, scopes)
+        return cls(hosted, joined, scopes, hosts=len(joined) - len(edges))
 
     def layout(self, *, ordered: bool) -> Layout:
         """The whole of it."""
         from hedgerow.models.walk_kernels import outward, rows_of
 
-        forest = self.forest
+        forest, graph = self.forest, self.graph
         order, leading, nodes = rows_of(forest.sizes, forest.starts, forest.members, _ONE_ROW, _ROW)
         views, pool, sizes, room = self._views(order, leading, nodes)
         steps, (node, out, into, begin, end) = self._in_order() if ordered else self._around()
         visits = self._visits(node, out, into, begin, end)
-        _, at = np.unique(forest.rooted[2][node], return_index=True)
-        walk = outward(forest.slots, forest.other, self.edge, node[at], into[at], len(sizes))
+        _, at = np.unique(self.rooted[2][node], return_index=True)
+        walk = outward(graph.slots, graph.other, graph.edge, node[at], into[at], len(sizes))
         sizes = np.append(sizes, [1, 1])
         tables = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1)
         nothing = np.zeros(len(walk[0]), dtype=np.int64)
+        held = np.split(forest.members, forest.starts[1:-1])
+        hosts = [place.tolist() for place in held[len(held) - self.hosts :]]
         return Layout(
-            nodes, self.edges, views, pool, tables, room, visits, steps, self._visits(*walk, nothing, nothing)
+            nodes, hosts, self.edges, views, pool, tables, room, visits, steps, self._visits(*walk, nothing, nothing)
         )
 
     def _views(self, order: Ints, leading: Ints, nodes: Ints) -> tuple[Ints, Ints, Ints, int]:
@@ -179,11 +232,11 @@ class _Plan:
         """Steps and stops of walks around the trees."""
         from hedgerow.models.walk_kernels import around, spanned
 
-        forest, tables = self.forest, len(self.edges) + np.argsort(self.owners[self.first], kind="stable")
-        needed = np.bincount(self.owners[self.first], minlength=len(forest.cells))
-        kept = spanned(forest.slots, forest.other, needed > 0)
+        graph, tables = self.graph, len(self.edges) + np.argsort(self.owners[self.first], kind="stable")
+        needed = np.bincount(self.owners[self.first], minlength=len(self.forest.cells))
+        kept = spanned(graph.slots, graph.other, needed > 0)
         of_clique = np.concatenate([[0], np.cumsum(needed)])
-        node, out, into = around(forest.slots, forest.other, forest.flat[4], self.edge, kept, of_clique, tables)
+        node, out, into = around(graph.slots, graph.other, graph.back, graph.edge, kept, of_clique, tables)
         steps = np.argsort(self.table, kind="stable")
         bounds = np.searchsorted(self.table[steps], np.arange(len(self.first) + 1))
         which = out - len(self.edges)
@@ -194,12 +247,14 @@ class _Plan:
         """Steps in the order of the measurements, tree by tree; those that follow each other on one table together."""
         from hedgerow.models.walk_kernels import in_order
 
-        up, depths, roots = self.forest.rooted
+        up, depths, roots = self.rooted
         steps = np.argsort(roots[self.owners], kind="stable")
         begin = np.flatnonzero(np.diff(self.table[steps], prepend=-1))
         stops, end = steps[begin], np.append(begin[1:], len(steps))
         tables = len(self.edges) + self.table[stops]
-        node, out, into, which = in_order(self.forest.other, self.edge, up, depths, roots, self.owners[stops], tables)
+        node, out, into, which = in_order(
+            self.graph.other, self.graph.edge, up, depths, roots, self.owners[stops], tables
+        )
         return steps, (node, out, into, np.append(begin, 0)[which], np.append(end, 0)[which])
 
     def _visits(self, node: Ints, out: Ints, into: Ints, begin: Ints, end: Ints) -> Ints:

@@ -51,21 +51,6 @@ def holders(
 
 
 @njit(nogil=True, cache=True)
-def edges_of(slots: Ints, other: Places, back: Ints) -> tuple[Ints, Ints]:
-    """For each slot the number of its edge; and the two cliques of each edge, the smaller first."""
-    edge = np.empty(other.size, dtype=np.int64)
-    ends = np.empty((other.size // 2, 2), dtype=np.int64)
-    count = 0
-    for i in range(slots.size - 1):
-        for s in range(slots[i], slots[i + 1]):
-            if i < other[s]:
-                edge[s] = edge[back[s]] = count
-                ends[count, 0], ends[count, 1] = i, other[s]
-                count += 1
-    return edge, ends
-
-
-@njit(nogil=True, cache=True)
 def tables_of(owners: Ints, cliques: int, ends: Ints, scopes: Places) -> tuple[Ints, Ints]:
     """Which measurements share a table, since they have the same scope; and the first measurement of each table."""
     table = np.empty(owners.size, dtype=np.int64)
