@@ -15,6 +15,7 @@ from hedgerow.errors import DomainError
 from hedgerow.models import growth
 from hedgerow.models.growth import Growth, grown_cells, grown_tree
 from hedgerow.models.junction_tree import JunctionTree
+from hedgerow.models.markov import Markov
 from hedgerow.queries.query import filled_axes
 from tests.models.strategies import domain_of
 
@@ -121,3 +122,23 @@ def test_a_clique_of_too_many_attributes_has_no_bound_but_infinity(monkeypatch: 
 def test_unknown_attributes_are_refused() -> None:
     with pytest.raises(DomainError, match="nobody"):
         Growth(domain_of(2), [("nobody",)])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_model_holds_no_more_than_was_said(seed: int, exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scopes are measured one by one; before each the growth by all candidates is asked for."""
+    monkeypatch.setattr(growth, "_EXACT", 1 << 30 if exact else -1)
+    rng = np.random.default_rng(seed)
+    domain = domain_of(*rng.integers(2, 4, 16).tolist())
+    candidates: list[Clique] = list(itertools.combinations(domain.names, 2 + seed % 2))
+    model, asked, held = Markov(domain, 1.0), Growth(domain, candidates), list[Clique]()
+    for _ in range(12):
+        cells = asked.cells(held, model.trees)
+        for i in rng.choice(len(candidates), 8, replace=False):
+            twin = model.copy()
+            twin.cover([candidates[i]])
+            assert twin.cells <= cells[i]
+        chosen = candidates[rng.choice(np.flatnonzero(cells <= np.quantile(cells, 0.3)))]
+        held.append(chosen)
+        model.cover([chosen])

@@ -29,7 +29,7 @@ Bytes = NDArray[np.uint8]
 
 LONGEST = 3
 """Attributes of the largest sets."""
-_MAP_CELLS = 1 << 25
+_MAP_CELLS = 1 << 23
 """Cells of all maps from cliques to separators; trees of larger cliques are left to others."""
 _KEPT = 1 << 23
 """As many parities are kept for the next time."""
