@@ -111,7 +111,8 @@ class TreeFit:
             return False
         nodes = self._layout.nodes
         tops = np.maximum.reduceat(self._cells, nodes[:, 0])
-        scaled = self._cells / np.repeat(tops, nodes[:, 1] * nodes[:, 2])
+        scaled = self._cells
+        scaled /= np.repeat(tops, nodes[:, 1] * nodes[:, 2])
         logs, messages = np.log(scaled), np.log(self._old)
         for part, cliques, edges in self._pieces():
             part.settle(
