@@ -187,10 +187,11 @@ class MWEM(Algorithm):
         from hedgerow.models.memory import check_fits
 
         self.check_options(workload, regime)
-        if self.needs_histogram:
+        limit = Limit(workload, self.largest_tree)
+        if self.needs_histogram or not limit.binds:
             check_fits(workload.domain, self.copies)
         else:
-            Limit(workload, self.largest_tree).check()
+            limit.check()
 
     def check_options(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the workload or the regime does not allow, however much memory there is.

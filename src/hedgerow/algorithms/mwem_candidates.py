@@ -21,7 +21,7 @@ from hedgerow.errors import CandidatesTooLargeError
 from hedgerow.models.choice import may_be_dense
 from hedgerow.models.growth import Growth
 from hedgerow.models.junction_tree import JunctionTree
-from hedgerow.models.markov import cells_bytes
+from hedgerow.models.markov import cells_bytes, check_tree_fits
 from hedgerow.models.memory import usable_bytes
 from hedgerow.models.value_classes import domain_of_classes, wants_classes
 from hedgerow.queries.marginal import Marginals
@@ -125,12 +125,14 @@ class Limit:
         return np.ones(self.workload.n_candidates, dtype=np.bool_) if within.all() else within[self.workload.scope_of]
 
     def check(self) -> None:
-        """Refuse a workload none of whose candidates could ever be measured.
+        """Refuse a workload none of whose candidates could ever be measured, and trees that do not fit into memory.
 
         Raises:
             CandidatesTooLargeError: They are all too large; with the smallest of them as the estimate.
+            ModelTooLargeError: The trees may outgrow the memory.
         """
         if self.allows([], spent=1.0).any():
+            check_tree_fits(self.largest_cells)
             return
         sizes = {scope: math.prod(self.workload.domain.shape_of(scope)) for scope in self.workload.scopes}
         least = min(sizes, key=lambda scope: sizes[scope])

@@ -30,8 +30,8 @@ from hedgerow.models.tree_answers import CHEAP_CELLS, TreeAnswers
 from hedgerow.queries.query import Conjunction, Floats, LinearQuery, filled_axes
 from hedgerow.randomness import Seed
 
-_CELL_BYTES = 40
-"""Logarithms, exponentials, kept sums of these that have twice as many cells at most, and conditionals with as many."""
+_CELL_BYTES = 48
+"""Logarithms, exponentials, and sums and conditionals of these that have twice as many cells each at most."""
 _CHANGES = 1 << 14
 """Changes of a part after which it is built anew from its factors, so that rounding errors never add up."""
 
@@ -46,7 +46,7 @@ def markov_bytes(trees: Iterable[JunctionTree]) -> int:
         >>> from hedgerow.attribute import IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abc")
         >>> markov_bytes([JunctionTree.of(domain, [("a", "b"), ("b", "c")])])
-        9600
+        11200
     """
     sizes = [size for tree in trees for size in tree.sizes]
     return _CELL_BYTES * sum(sizes) + 16 * max(sizes, default=0)
@@ -57,9 +57,21 @@ def cells_bytes(cells: int) -> int:
 
     Example:
         >>> cells_bytes(2**20) / 2**20
-        56.0
+        64.0
     """
     return (_CELL_BYTES + 16) * cells
+
+
+def check_tree_fits(cells: int) -> None:
+    """Refuse cliques of so many cells in all if they do not fit into memory.
+
+    Raises:
+        ModelTooLargeError: They do not.
+
+    Example:
+        >>> check_tree_fits(2**10)
+    """
+    _check_cells(cells, cells_bytes(cells))
 
 
 @final

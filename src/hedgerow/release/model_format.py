@@ -137,7 +137,7 @@ def _product(domain: Domain, total: float, state: Potentials) -> Product:
     if state.base is None and any(domain[name].size > LARGE_ATTRIBUTE for name in named):
         return ValueClasses.from_potentials(domain, total, state)
     scopes = [*state.tables, *(query.scope for query in state.steps)]
-    if state.base is None and not is_dense(domain, scopes, copies=1):
+    if state.base is None and not is_dense(domain, scopes):
         return Markov.from_potentials(domain, total, state)
     return Histogram.from_potentials(domain, total, state)
 
