@@ -161,6 +161,7 @@ def unshared(found: Run, workload: Workload) -> float:
     """CPU seconds of answering every candidate by itself in every round."""
     picks = np.random.default_rng(0).choice(workload.n_candidates, SOME, replace=False).tolist()
     scopes = [workload.candidate(pick).scope for pick in picks]
+    found.release.model.marginals(scopes)  # compiles
     start = time.process_time()
     for scope in scopes:
         found.release.model.marginals([scope])
@@ -219,7 +220,7 @@ def irrelevant(rounds: int = 60, extra: int = 50) -> Iterator[Row]:
     noise = [rng.integers(0, 2, len(columns[0]), dtype=np.uint8) for _ in range(extra)]
     wide = Domain([*domain, *(IntegerRange(f"random{i}", 0, 1) for i in range(extra))])
     sets = parity_scopes(domain, 3)
-    run(Table(domain, columns), Workload([Parities(domain, sets)]), 2)  # compiles
+    run(Table(domain, columns), Workload([Parities(domain, sets)]), rounds)  # compiles
     alone = run(Table(domain, columns), Workload([Parities(domain, sets)]), rounds)
     beside = run(Table(wide, [*columns, *noise]), Workload([Parities(wide, sets)]), rounds)
     among = run(Table(wide, [*columns, *noise]), Workload.parities(wide, 3), rounds)
