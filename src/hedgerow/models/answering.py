@@ -226,7 +226,10 @@ def _corners(
                     places.append(place * stride)
                     signs.append(sign)
             else:
-                places += [code * stride for code in chosen]
+                cuts = chosen.cuts
+                places.extend(range(cuts[0] * stride, cuts[1] * stride, stride) if cuts else ())
+                for run in chosen.runs[1:] if len(cuts) > 2 else ():
+                    places.extend(range(run.start * stride, run.stop * stride, stride))
             ends.append(len(places))
     weights = np.array(signs, dtype=np.float64) if runs else _ones(len(places))
     return np.array(places, dtype=np.int64), weights, np.array(ends, dtype=np.int64)

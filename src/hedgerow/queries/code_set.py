@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 
 @final
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class CodeSet(Sequence[int]):
     """A sorted set of codes; equal sets are equal, however they were made.
 
@@ -33,6 +33,14 @@ class CodeSet(Sequence[int]):
         """Check the order."""
         if len(self.cuts) % 2 or not all(map(lt, self.cuts, self.cuts[1:])):
             raise ValueError(f"the cuts {self.cuts} of a set of codes are not pairs in increasing order")
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the codes are the same."""
+        return isinstance(other, CodeSet) and self.cuts == other.cuts
+
+    def __hash__(self) -> int:
+        """Of the cuts."""
+        return hash(self.cuts)
 
     @classmethod
     def of(cls, codes: Iterable[int]) -> CodeSet:
