@@ -105,17 +105,17 @@ class Proximal:
     that overlap are averaged first (`consistency.py`).
 
     Attributes:
-        c: Length of the fit relative to the noise; 0.3 to 0.8 all work well.
+        c: Length of the fit relative to the noise; 0.5 to 1 all work well.
         growth: Ratio of the steps of two consecutive sweeps.
         polish: How often the last step is repeated.
 
     Example:
         >>> Proximal().quick()
-        Proximal(c=0.5, growth=4.0, polish=2)
+        Proximal(c=0.6, growth=4.0, polish=2)
     """
 
-    c: float = 0.5
-    growth: float = 2.0
+    c: float = 0.6
+    growth: float = 1.5
     polish: int = 16
 
     anew: ClassVar[bool] = True
