@@ -14,7 +14,7 @@ from hedgerow.domain import Clique, Domain
 from hedgerow.errors import MarginalTooLargeError
 from hedgerow.models import memory, shared_elimination
 from hedgerow.models.beliefs import Beliefs
-from hedgerow.models.elimination import plan
+from hedgerow.models.elimination import plan, width
 from hedgerow.models.junction_tree import JunctionTree
 from hedgerow.models.markov import Markov
 from hedgerow.models.shared_elimination import SharedElimination
@@ -168,3 +168,33 @@ def test_conditionals_are_carried_from_where_they_depend_on_least() -> None:
     assert found.sum() == pytest.approx(1.0)
     kept = [table.shape for edge in beliefs._behind.values() for table in edge.values()]
     assert all(math.prod(shape) <= 3 * 8 for shape in kept)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_conditionals_would_fill_the_memory_eliminations_take_over(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, _ = wide_model(seed)
+    asked = [clique for clique in subsets(model.domain.names, 3) if clique]
+    expected = model.marginals(asked)
+    sizes = dict(zip(model.domain.names, model.domain.shape, strict=True))
+    (tree,) = model.trees
+    inside = [tuple(name for name in clique if any(name in each for each in tree.cliques)) for clique in asked]
+    room = 8 * max(width(plan(tree, clique), sizes, clique) for clique in inside if clique)
+    monkeypatch.setattr(memory, "_ALWAYS_FITS", 0)
+    monkeypatch.setattr(memory, "usable_bytes", lambda: 3 * room)
+    alone: list[Clique] = []
+    eliminate = SharedElimination._alone
+
+    def counted(elimination: SharedElimination, clique: Clique) -> object:
+        alone.append(clique)
+        held = sum(table.size for edge in elimination._part._behind.values() for table in edge.values())
+        assert 8 * held <= room
+        return eliminate(elimination, clique)
+
+    monkeypatch.setattr(SharedElimination, "_alone", counted)
+    for part in model.forest:
+        part.forget(more_than=-1)
+    for table, right in zip(model.marginals(asked), expected, strict=True):
+        np.testing.assert_allclose(table, right, rtol=1e-9, atol=1e-12)
+    assert 0 < len(alone) < len(asked)

@@ -6,8 +6,8 @@ attribute given the separator there. These conditionals are passed on from edge 
 together as the columns of one matrix, and serve all marginals. They depend on nothing but what is behind their edge
 (Koller and Friedman, section 10.3.3), so they last until a factor there changes.
 
-Only sets of attributes two of which lie behind the same edge, wherever one looks from (which needs four attributes),
-are left to an elimination of their own.
+Sets of attributes two of which lie behind the same edge, wherever one looks from (which needs four attributes), are
+left to an elimination of their own, and so is what is left when no room is for more conditionals.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.domain import Clique
+from hedgerow.errors import MarginalTooLargeError
 from hedgerow.models.beliefs import Beliefs
 from hedgerow.models.elimination import plan, width
 from hedgerow.queries.query import Floats
@@ -85,6 +86,8 @@ class SharedElimination:
         self._domain = part.tree.domain
         self._check = check
         self._columns = _Columns()
+        self._planned: set[tuple[int, int, str]] = set()
+        self._planned_cells = 0
         self._dependences: dict[tuple[int, int, str], Clique] = {}
 
     def tables(self, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
@@ -121,15 +124,38 @@ class SharedElimination:
             if holder is not None:
                 yield _Group(holder, clique, ())
                 continue
-            distance = self._tree.forest.routes[1][list(self._domain.axes(clique))].sum(axis=0)
-            node = int(np.argmin(distance * len(self._order) + self._order))
-            group = self._group(clique, node)
-            if group is not None and self._cost(group, clique) > _LONG:
-                nearest = np.flatnonzero(distance == distance[node]).tolist()
-                groups = (self._group(clique, each) for each in nearest)
-                orders = (each for found in groups if found is not None for each in _orders(found))
-                group = min(orders, key=lambda each: self._cost(each, clique))
-            yield group
+            group = self._nearest(clique)
+            yield group if group is not None and self._has_room(group, clique) else None
+
+    def _nearest(self, clique: Clique) -> _Group | None:
+        distance = self._tree.forest.routes[1][list(self._domain.axes(clique))].sum(axis=0)
+        node = int(np.argmin(distance * len(self._order) + self._order))
+        group = self._group(clique, node)
+        if group is not None and self._cost(group, clique)[0] > _LONG:
+            nearest = np.flatnonzero(distance == distance[node]).tolist()
+            groups = (self._group(clique, each) for each in nearest)
+            orders = (each for found in groups if found is not None for each in _orders(found))
+            group = min(orders, key=lambda each: self._cost(each, clique))
+        return group
+
+    def _has_room(self, group: _Group, clique: Clique) -> bool:
+        """Whether the conditionals for this and for all before are few enough to be held together."""
+        new: dict[tuple[int, int, str], int] = {}
+        for name in clique:
+            i, j = self._toward(name, group.node), group.node
+            while i >= 0 and (i, j, name) not in self._planned:
+                further, given = self._toward(name, i), self._given(i, j, name)
+                same = further >= 0 and given == self._given(further, i, name)  # as the next: one array for both
+                new[i, j, name] = 0 if same else self._cells((*given, name))
+                i, j = further, i
+        cells = self._planned_cells + sum(new.values())
+        try:
+            self._check(clique, max(cells, self._cost(group, clique)[1]))
+        except MarginalTooLargeError:
+            return False
+        self._planned.update(new)
+        self._planned_cells = cells
+        return True
 
     @cached_property
     def _sizes(self) -> dict[str, int]:
@@ -164,19 +190,20 @@ class SharedElimination:
             self._dependences[key] = self._given(further, i, name) if inside else shared
         return self._dependences[key]
 
-    def _cost(self, group: _Group, clique: Clique) -> float:
-        """Multiplications, and cells on the way."""
+    def _cost(self, group: _Group, clique: Clique) -> tuple[float, int]:
+        """Multiplications and cells on the way, as one number; and cells of the largest table."""
         behind = {self._toward(name, group.node): name for name in clique}
         names = {*group.inside, *chain.from_iterable(given for _, given in group.edges)}
-        cost, done = 0.0, set(group.inside)
+        cost, done, largest = 0.0, set(group.inside), self._cells(names)
         for place, (edge, given) in enumerate(group.edges):
             kept = done.union(*(later for _, later in group.edges[place + 1 :]))
             cost += self._cells(names) * self._cells((behind[edge],))
             names -= set(given) - kept
             names.add(behind[edge])
             done.add(behind[edge])
-            cost += _WRITTEN * self._cells(names)
-        return cost
+            cells = self._cells(names)
+            cost, largest = cost + _WRITTEN * cells, max(largest, cells)
+        return cost, largest
 
     # Together
 
