@@ -102,7 +102,8 @@ class Session:
     @property
     def _names(self) -> Clique:
         """The attributes that the workload asks about."""
-        return self.workload.domain.clique(name for scope in self.workload.scopes for name in scope)
+        domain, axes = self.workload.domain, self.workload.scope_axes
+        return tuple(domain.names[place] for place in np.unique(axes[axes >= 0]).tolist())
 
     @property
     def _narrow(self) -> Clique:
