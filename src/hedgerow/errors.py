@@ -154,7 +154,8 @@ class ModelTooLargeError(HedgerowError, MemoryError):
         self.available_bytes = available_bytes
         held = "the cliques of what was measured have" if tree else "the domain has"
         ways = (
-            "measure marginals of fewer attributes, or fewer that overlap, or give these attributes fewer bins"
+            "measure marginals of fewer attributes, or fewer that overlap, give these attributes fewer bins, or take "
+            "MWEM (--mechanism mwem), which measures only what fits"
             if tree
             else "select fewer columns (--columns), give numeric attributes fewer bins in the domain file, "
             "merge rare values into a declared 'other' value, or take DualQuery (--mechanism dual-query), which holds "

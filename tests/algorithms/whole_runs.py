@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 
 from hedgerow.algorithms.algorithm import Algorithm
+from hedgerow.models import choice
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.noise import Floats, Integers
 from hedgerow.queries.sensitivity import Neighbours
@@ -116,3 +118,9 @@ def losses_stay_below_the_charge(run: Run, source: DenseCounts, relation: Neighb
 def exactly(self: Any) -> Any:
     """The exact answers, which no algorithm can reach; planted bugs do."""
     return self.curator._exact_answers(self.workload)
+
+
+def without_histograms(patch: pytest.MonkeyPatch) -> None:
+    """Every domain counts as too large for a histogram."""
+    patch.setattr(choice, "SMALL_CELLS", 0)
+    patch.setattr(choice, "LARGEST_HISTOGRAM", 0)

@@ -18,11 +18,10 @@ import numpy as np
 
 from hedgerow.algorithms.algorithm import Algorithm, check_domain
 from hedgerow.algorithms.checks import check_noise, check_shares
-from hedgerow.algorithms.equal_shares import COPIES, plan_equal_shares, run_equal_shares
+from hedgerow.algorithms.equal_shares import footprint, plan_equal_shares, run_equal_shares
 from hedgerow.algorithms.outline import Outline
 from hedgerow.algorithms.progress import ProgressCallback
 from hedgerow.errors import ConfigError
-from hedgerow.models.memory import check_fits
 from hedgerow.models.refit import Proximal, Refit
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.queries.measurement import NoiseKind
@@ -93,7 +92,7 @@ class IndependentNoise(Algorithm):
             ModelTooLargeError: The hypothesis does not fit into memory.
         """
         self.check_options(regime)
-        check_fits(workload.domain, COPIES)
+        footprint(self, self.measured(workload)).check()
 
     def check_options(self, regime: Regime) -> None:
         """Refuse what the regime does not allow, however much memory there is.

@@ -14,11 +14,12 @@ from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.schedule import Charges, noise_of
 from hedgerow.algorithms.steps import answer_of
 from hedgerow.domain import Domain
-from hedgerow.models.histogram import Histogram
-from hedgerow.models.memory import required_bytes, usable_bytes
+from hedgerow.models.choice import Hypothesis, hypothesis
+from hedgerow.models.footprint import Footprint
+from hedgerow.models.memory import usable_bytes
 from hedgerow.models.refit import refit
+from hedgerow.models.value_classes import wants_classes
 from hedgerow.privacy.budget import Budget
-from hedgerow.quantities import human
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Measurable
 from hedgerow.queries.workload import Workload
@@ -31,8 +32,24 @@ if TYPE_CHECKING:
 Retelling = Callable[[Domain, Sequence[Measurement], float], Sequence[Measurement]]
 """Says what measurements say in another way, given the domain and the number of records."""
 
-COPIES = 2
-"""Arrays over all cells that a run holds at once: the hypothesis, and room for its tables."""
+
+def footprint(config: IndependentNoise, measured: Workload) -> Footprint:
+    """What the hypothesis of a run takes; where nothing is fitted it stays uniform.
+
+    Args:
+        config: Says whether there is a fit.
+        measured: Whose candidates are measured.
+
+    Example:
+        >>> from hedgerow.algorithms.baselines import IndependentNoise
+        >>> from hedgerow.attribute import IntegerRange
+        >>> workload = Workload.marginals(Domain(IntegerRange(f"x{i}", 0, 9) for i in range(20)), 2)
+        >>> footprint(IndependentNoise(fit=None), workload).tree_cells
+        0
+        >>> footprint(IndependentNoise(), workload).tree_cells == 10**20
+        True
+    """
+    return Footprint.of(measured.domain, ()) if config.fit is None else Footprint.of_workload(measured)
 
 
 def run_equal_shares(
@@ -46,7 +63,7 @@ def run_equal_shares(
     fitted: Retelling | None = None,
     progress: ProgressCallback | None = None,
 ) -> Release:
-    """Measure every candidate of a workload with an equal share, fit a histogram, and make the release.
+    """Measure every candidate of a workload with an equal share, fit a hypothesis, and make the release.
 
     Args:
         config: Noise, fit and shares.
@@ -67,7 +84,7 @@ def run_equal_shares(
     targets = [measured.candidate(index) for index in range(measured.n_candidates)]
     for target in targets:  # all that could be refused is refused before anything is spent
         curator.noise_for(target, each, config.noise)
-    model = Histogram(workload.domain, number_of_records(curator, charges.total))
+    model = _uniform(config, measured, number_of_records(curator, charges.total))
     found: list[Measurement] = []
     for target in targets:
         found.append(curator.measure(target, each, kind=config.noise))
@@ -80,7 +97,12 @@ def run_equal_shares(
     )
 
 
-def _report(curator: Curator, model: Histogram, found: list[Measurement], wanted: int) -> RoundReport:
+def _uniform(config: IndependentNoise, measured: Workload, total: float) -> Hypothesis:
+    scopes = () if config.fit is None else measured.scopes
+    return hypothesis(measured.domain, total, scopes, classes=config.fit is not None and wants_classes(measured))
+
+
+def _report(curator: Curator, model: Hypothesis, found: list[Measurement], wanted: int) -> RoundReport:
     target, ledger = found[-1].target, curator.ledger
     residual = float(np.abs(found[-1].values - answer_of(model, target)).sum())
     return RoundReport(len(found), wanted, ledger.spent, ledger.limit, ledger.unit, target.text, residual)
@@ -103,10 +125,10 @@ def plan_equal_shares(
     noises = [noise_of(target, budget, each, config.noise) for target in _different(measured, budget)]
     bound = max(noise.quantile(1.0 - BETA, values) for noise in noises)
     loudest = max(noises, key=lambda noise: noise.expected_abs)
-    needed, available = required_bytes(workload.domain, COPIES), usable_bytes()
+    held, available = footprint(config, measured), usable_bytes()
     shares = {"number of records": charges.total, "measurements": charges.rounds, "error estimate": charges.error}
     text = (
-        memory_line(needed, available, f"{human(workload.domain.size)} cells"),
+        memory_line(held.required_bytes, available, held.words),
         ("rounds", f"{measured.n_candidates:,} measurements, each {each:.4g} {budget.unit}"),
         charges_line(budget.limit, budget.unit, shares),
         ("noise", f"about {loudest.expected_abs:,.1f} counts on each of {values:,} measured values"),
@@ -124,7 +146,7 @@ def plan_equal_shares(
         "failure": BETA,
         "charges": {"total": charges.total, "measurements": charges.rounds, "error": charges.error},
     }
-    return Outline(text, facts, needed, available)
+    return Outline(text, facts, held.required_bytes, available)
 
 
 def bound_line(what: str, bound: float, total: float) -> tuple[str, str]:

@@ -19,11 +19,10 @@ from hedgerow.algorithms.schedule import (
     task_of,
     total_error,
 )
-from hedgerow.models.markov import cells_bytes
-from hedgerow.models.memory import required_bytes, usable_bytes
+from hedgerow.models.footprint import Footprint
+from hedgerow.models.memory import usable_bytes
 from hedgerow.models.refit import Refit, Sweeps
 from hedgerow.privacy.budget import Budget
-from hedgerow.quantities import human
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 
@@ -105,6 +104,7 @@ class Plan:
             total: The public guess of the number of records that the plan was made for.
         """
         charges = self.charges
+        held = Footprint(self.cells, self.tree_cells, self.required_bytes)
         shares = {
             "number of records": charges.total,
             "start": charges.initial,
@@ -112,18 +112,13 @@ class Plan:
             "error estimate": charges.error,
         }
         return [
-            memory_line(self.required_bytes, self.available_bytes, self._held()),
+            memory_line(self.required_bytes, self.available_bytes, held.words),
             ("time", f"about {self.seconds:,.1f} s for the rounds, on one core"),
             ("rounds", self._rounds_sentence()),
             charges_line(self.limit, self.unit, shares),
             *(("noise", f"about {noise:,.1f} counts on each measured value of {text}") for text, noise in self.noise),
             *self._bound_lines(total),
         ]
-
-    def _held(self) -> str:
-        if self.tree_cells is None:
-            return f"{human(self.cells)} cells"
-        return f"junction trees of up to {human(self.tree_cells)} cells; the domain has {human(self.cells)}"
 
     def _rounds_sentence(self) -> str:
         each, most = self.round, "at most " if self.adaptive else ""
@@ -177,7 +172,7 @@ def make_plan(config: MWEM, workload: Workload, budget: Budget, total: float) ->
     if not config.needs_histogram:
         limit.check()
     tree_cells = limit.largest_cells if limit.binds and not config.needs_histogram else None
-    required = required_bytes(workload.domain, config.copies) if tree_cells is None else cells_bytes(tree_cells)
+    required = Footprint.up_to(workload.domain, tree_cells, config.copies).required_bytes
     beta_total = _BETA_TOTAL if budget.neighbours is Neighbours.ADD_REMOVE else 0.0
     bound = bound_of(
         task_of(workload, total, budget.neighbours),

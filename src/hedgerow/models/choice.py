@@ -1,7 +1,8 @@
 """Which form of the hypothesis costs less: every cell in one histogram, or cliques in junction trees.
 
 Both are the same distribution. A histogram costs one pass over the domain per step, whatever was measured; a tree costs
-a pass over cliques that are as large as what was measured makes them. All of this depends on public quantities alone.
+a pass over cliques that are as large as what was measured makes them. All of this depends on public quantities alone:
+not on how much memory is free either, which the size of the private table shows in.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from hedgerow.domain import Clique, Domain
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.junction_tree import JunctionTree
 from hedgerow.models.markov import Markov
-from hedgerow.models.memory import fits
 from hedgerow.models.value_classes import ValueClasses
 
 SMALL_CELLS = 1 << 12
@@ -27,12 +27,11 @@ _PASSES = 4
 Hypothesis = Histogram | Markov | ValueClasses
 
 
-def may_be_dense(domain: Domain, copies: int = 2) -> bool:
+def may_be_dense(domain: Domain) -> bool:
     """Whether a histogram of the domain is small enough to work with: then nothing that is measured is too large.
 
     Args:
         domain: The domain.
-        copies: Arrays over all cells that are held at once.
 
     Example:
         >>> from hedgerow.attribute import IntegerRange
@@ -41,16 +40,15 @@ def may_be_dense(domain: Domain, copies: int = 2) -> bool:
         >>> may_be_dense(Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30)))
         False
     """
-    return domain.size <= LARGEST_HISTOGRAM and fits(domain, copies)
+    return domain.size <= LARGEST_HISTOGRAM
 
 
-def is_dense(domain: Domain, scopes: Iterable[Clique], copies: int = 2) -> bool:
+def is_dense(domain: Domain, scopes: Iterable[Clique]) -> bool:
     """Whether a histogram costs less than trees over some scopes.
 
     Args:
         domain: The domain.
         scopes: Attributes that updates connect.
-        copies: Arrays over all cells that are held at once.
 
     Example:
         >>> from hedgerow.attribute import IntegerRange
@@ -60,7 +58,27 @@ def is_dense(domain: Domain, scopes: Iterable[Clique], copies: int = 2) -> bool:
     """
     if domain.size <= SMALL_CELLS:
         return True
-    return may_be_dense(domain, copies) and domain.size < _PASSES * JunctionTree.of(domain, scopes).cells
+    return may_be_dense(domain) and cheaper_trees(domain, scopes) is None
+
+
+def cheaper_trees(domain: Domain, scopes: Iterable[Clique]) -> JunctionTree | None:
+    """The trees over some scopes where they cost less than a histogram, or where there is to be none.
+
+    Args:
+        domain: The domain.
+        scopes: Attributes that updates connect.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
+        >>> trees = cheaper_trees(domain, [("x0", "x1")])
+        >>> trees and trees.cells
+        100
+    """
+    if domain.size <= SMALL_CELLS:
+        return None
+    trees = JunctionTree.of(domain, scopes)
+    return None if may_be_dense(domain) and domain.size < _PASSES * trees.cells else trees
 
 
 def hypothesis(domain: Domain, total: float, scopes: Iterable[Clique] = (), *, classes: bool = False) -> Hypothesis:
