@@ -15,11 +15,12 @@ from hedgerow.attribute import IntegerRange
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError
 from hedgerow.models import value_classes as module
+from hedgerow.models.class_choice import wants_classes
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.markov import Markov
 from hedgerow.models.model import Model, Potentials
 from hedgerow.models.refit import Proximal, Refit, Sweeps, refit
-from hedgerow.models.value_classes import ValueClasses, wants_classes
+from hedgerow.models.value_classes import ValueClasses
 from hedgerow.queries.measurement import Measurement, NoiseKind
 from hedgerow.queries.query import Conjunction, Explicit, Floats, Marginal, Measurable, Parity
 from hedgerow.queries.workload import Workload

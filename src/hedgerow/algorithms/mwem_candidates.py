@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from hedgerow.domain import Clique
 from hedgerow.errors import CandidatesTooLargeError
 from hedgerow.models.choice import may_be_dense
+from hedgerow.models.class_choice import domain_of_classes, wants_classes
 from hedgerow.models.growth import Growth
 from hedgerow.models.junction_tree import JunctionTree
 from hedgerow.models.markov import cells_bytes, check_tree_fits
 from hedgerow.models.memory import usable_bytes
-from hedgerow.models.value_classes import domain_of_classes, wants_classes
 from hedgerow.queries.marginal import Marginals
 from hedgerow.queries.workload import Workload
 

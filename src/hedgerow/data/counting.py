@@ -19,7 +19,8 @@ from hedgerow.data.rows import PASS_CELLS, Ints, Records, over_rows, starts_of
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import MarginalTooLargeError
 from hedgerow.memory import available_bytes
-from hedgerow.queries.coarsening import Classes, Coarsening
+from hedgerow.queries.classes import Classes
+from hedgerow.queries.coarsening import Coarsening
 from hedgerow.queries.query import Conjunction, Floats, filled_axes
 
 CHEAP_CELLS = 1 << 20

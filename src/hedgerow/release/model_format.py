@@ -129,9 +129,10 @@ def _product(domain: Domain, total: float, state: Potentials) -> Product:
     That product is over classes of values where conditions speak of attributes of very many.
     """
     from hedgerow.models.choice import is_dense
+    from hedgerow.models.class_choice import LARGE_ATTRIBUTE
     from hedgerow.models.histogram import Histogram
     from hedgerow.models.markov import Markov
-    from hedgerow.models.value_classes import LARGE_ATTRIBUTE, ValueClasses
+    from hedgerow.models.value_classes import ValueClasses
 
     named = {name for query in state.steps for name in query.scope}
     if state.base is None and any(domain[name].size > LARGE_ATTRIBUTE for name in named):
