@@ -15,10 +15,10 @@ from hedgerow.algorithms.schedule import Charges, noise_of
 from hedgerow.algorithms.steps import answer_of
 from hedgerow.domain import Domain
 from hedgerow.models.choice import Hypothesis, hypothesis
+from hedgerow.models.class_choice import wants_classes
 from hedgerow.models.footprint import Footprint
 from hedgerow.models.memory import usable_bytes
 from hedgerow.models.refit import refit
-from hedgerow.models.value_classes import wants_classes
 from hedgerow.privacy.budget import Budget
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Measurable

@@ -9,10 +9,10 @@ from typing import final
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ModelTooLargeError
 from hedgerow.models.choice import cheaper_trees
+from hedgerow.models.class_choice import domain_of_classes, wants_classes
 from hedgerow.models.junction_tree import JunctionTree
 from hedgerow.models.markov import cells_bytes, markov_bytes
 from hedgerow.models.memory import has_room, required_bytes, usable_bytes
-from hedgerow.models.value_classes import domain_of_classes, wants_classes
 from hedgerow.quantities import human
 from hedgerow.queries.workload import Workload
 
