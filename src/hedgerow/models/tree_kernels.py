@@ -65,7 +65,8 @@ def implicit_marginal(p: Floats, target: Floats, dt: float, theta: Floats, room:
     if mass == 0.0:
         return False
     log_mu, x, w, h = room[0, : p.size], room[1, : p.size], room[2, : p.size], room[3, : p.size]
-    p /= mass
+    for i in range(p.size):
+        p[i] /= mass
     logs(p, log_mu)
     low, nu = _first_guess(p, log_mu, target, dt)
     log_dt, far = math.log(dt), 0.0
@@ -129,13 +130,19 @@ def _explicit_marginal(p: Floats, target: Floats, rate: float, theta: Floats, ro
     if mass == 0.0:
         return False
     steps, factors = room[0, : p.size], room[1, : p.size]
+    top, total = -np.inf, 0.0
     for i in range(p.size):
         steps[i] = rate * (target[i] - p[i] / mass)
-    theta += steps
-    steps -= steps.max()
+        theta[i] += steps[i]
+        top = max(top, steps[i])
+    for i in range(p.size):
+        steps[i] -= top
     exps(steps, factors, room[2, : p.size])
-    p *= factors
-    p /= p.sum()
+    for i in range(p.size):
+        p[i] *= factors[i]
+        total += p[i]
+    for i in range(p.size):
+        p[i] /= total
     return True
 
 
@@ -147,7 +154,8 @@ def _marginal(p: Floats, target: Floats, rate: float, kind: int, theta: Floats, 
     if not implicit_marginal(p, target, rate, theta, room):
         return False
     if kind == JOINT:
-        target[:] = p
+        for i in range(p.size):
+            target[i] = p[i]
     return True
 
 
@@ -189,7 +197,8 @@ def _query(p: Floats, classes: Ints, values: Floats, target: float, rate: float,
     """Take the step of a query, whose values increase, and return it; NaN where cells are lost."""
     count = values.size
     masses, factors = room[:count], room[count : 2 * count]
-    masses[:] = 0.0
+    for k in range(count):
+        masses[k] = 0.0
     for i in range(p.size):
         masses[classes[i]] += p[i]
     mass = 0.0
@@ -238,7 +247,8 @@ def _spread(table: Floats, view: Ints, pool: Ints, width: int, room: Floats) -> 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _folded(wide: Floats, view: Ints, pool: Ints, width: int, table: Floats) -> None:
     pattern = pool[view[2] : view[2] + width]
-    table[:] = 0.0
+    for i in range(table.size):
+        table[i] = 0.0
     for lead in range(view[3]):
         row = wide[lead * width : (lead + 1) * width]
         values = table[lead * view[4] : (lead + 1) * view[4]]
@@ -261,7 +271,8 @@ def visit(
 ) -> None:
     """Multiply a node by one table and sum it into another, in one pass."""
     if rows == 1:
-        sums[:] = 0.0
+        for i in range(sums.size):
+            sums[i] = 0.0
         into = pool[view_in[2] : view_in[2] + width]
         out = pool[view_out[2] : view_out[2] + width]
         for j in range(width):
@@ -272,7 +283,8 @@ def visit(
     spread = _spread(factors, view_in, pool, width, room_in)
     folds = view_out[0] == PATTERN
     wide = room_out[: view_out[3] * width] if folds else sums
-    wide[:] = 0.0
+    for i in range(wide.size):
+        wide[i] = 0.0
     multiply_and_sum(
         cells.reshape(1, rows, width),
         spread.reshape(view_in[3], spread.size // view_in[3]),
@@ -369,7 +381,8 @@ def sweep_trees(
                 if not _pass_on(found, before, after):
                     return False
                 continue
-            before[:] = found
+            for i in range(size):
+                before[i] = found[i]
             for t in range(op[5], op[6]):
                 step = steps[t]
                 rate, place = share * rates[step[0]], step[1]

@@ -342,8 +342,9 @@ def views_of(
         lengths, kept = np.empty(mine.size, dtype=np.int64), np.empty(mine.size, dtype=np.bool_)
         for axis in range(mine.size):
             lengths[axis] = int(sizes[members[mine[axis]]])
-            at = np.searchsorted(scope, members[mine[axis]])
-            kept[axis] = at < scope.size and scope[at] == members[mine[axis]]
+            kept[axis] = False
+            for place_of in scope:
+                kept[axis] |= place_of == members[mine[axis]]
         cut, pattern = leading[i], place + nodes[i, 1]
         leads = _index(pool, place, lengths[:cut], kept[:cut])
         tail = _index(pool, pattern, lengths[cut:], kept[cut:])
