@@ -361,7 +361,8 @@ def test_mixed_ranges_are_scaled_under_replace() -> None:
 
 def test_a_domain_that_is_too_large_is_refused_unread() -> None:
     domain = Domain(IntegerRange(name, 0, 255) for name in "abcdef")
-    plan = OfflinePMW().plan(Workload.parse("marginals:1", domain), PureDP(1.0), 1000)
+    workload = Workload.parse("marginals:2", domain)
+    plan = OfflinePMW().plan(workload, PureDP(1.0), 1000)
     assert not plan.fits
 
     class Unreadable:
@@ -372,7 +373,7 @@ def test_a_domain_that_is_too_large_is_refused_unread() -> None:
             return 1000
 
     with pytest.raises(ModelTooLargeError):
-        OfflinePMW().run(Unreadable(), Workload.parse("marginals:1", domain), PureDP(1.0))
+        OfflinePMW().run(Unreadable(), workload, PureDP(1.0))
 
 
 def test_another_domain_is_refused() -> None:

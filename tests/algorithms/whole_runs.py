@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 from hedgerow.algorithms.algorithm import Algorithm
+from hedgerow.domain import Clique
 from hedgerow.models import choice
+from hedgerow.models.model import Model
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.noise import Floats, Integers
+from hedgerow.queries.query import Conjunction
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
@@ -118,6 +121,24 @@ def losses_stay_below_the_charge(run: Run, source: DenseCounts, relation: Neighb
 def exactly(self: Any) -> Any:
     """The exact answers, which no algorithm can reach; planted bugs do."""
     return self.curator._exact_answers(self.workload)
+
+
+class ModelCounts:
+    """A table over a domain of any size: the answers of a model, in whole counts."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.domain = model.domain
+        self.cheap_cells = model.cheap_cells
+
+    def total(self) -> int:
+        return round(self.model.total)
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        return [np.rint(table) for table in self.model.marginals(cliques)]
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
+        return np.rint(self.model.conjunctions(queries))
 
 
 def without_histograms(patch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,7 @@ from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.schedule import Charges, noise_of
 from hedgerow.algorithms.steps import answer_of
 from hedgerow.domain import Domain
-from hedgerow.models.choice import Hypothesis, hypothesis
-from hedgerow.models.class_choice import wants_classes
+from hedgerow.models.choice import Hypothesis, hypothesis, hypothesis_for
 from hedgerow.models.footprint import Footprint
 from hedgerow.models.memory import usable_bytes
 from hedgerow.models.refit import refit
@@ -84,7 +83,8 @@ def run_equal_shares(
     targets = [measured.candidate(index) for index in range(measured.n_candidates)]
     for target in targets:  # all that could be refused is refused before anything is spent
         curator.noise_for(target, each, config.noise)
-    model = _uniform(config, measured, number_of_records(curator, charges.total))
+    total = number_of_records(curator, charges.total)
+    model = hypothesis(workload.domain, total) if config.fit is None else hypothesis_for(measured, total)
     found: list[Measurement] = []
     for target in targets:
         found.append(curator.measure(target, each, kind=config.noise))
@@ -95,11 +95,6 @@ def run_equal_shares(
     return make_release(
         curator, workload, model, name=name, parameters=parameters, measurements=found, error_charge=charges.error
     )
-
-
-def _uniform(config: IndependentNoise, measured: Workload, total: float) -> Hypothesis:
-    scopes = () if config.fit is None else measured.scopes
-    return hypothesis(measured.domain, total, scopes, classes=config.fit is not None and wants_classes(measured))
 
 
 def _report(curator: Curator, model: Hypothesis, found: list[Measurement], wanted: int) -> RoundReport:

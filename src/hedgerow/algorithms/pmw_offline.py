@@ -37,8 +37,8 @@ from hedgerow.algorithms.pmw_offline_promise import Scale, choose
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.schedule import Charges
 from hedgerow.errors import ConfigError
-from hedgerow.models.histogram import Histogram
-from hedgerow.models.memory import check_fits
+from hedgerow.models.choice import hypothesis_for
+from hedgerow.models.footprint import Footprint
 from hedgerow.models.steps import Step
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.queries.measurement import Measurement, NoiseKind
@@ -49,9 +49,6 @@ from hedgerow.queries.workload import Workload
 if TYPE_CHECKING:
     from hedgerow.privacy.curator import Curator
     from hedgerow.release import Release
-
-_COPIES = 2
-"""Arrays over all cells that a run holds at once: the hypothesis, and room for tables."""
 
 
 @final
@@ -131,10 +128,11 @@ class OfflinePMW(Algorithm):
 
         Raises:
             ConfigError: See `check_options`.
-            ModelTooLargeError: The hypothesis does not fit into memory.
+            ModelTooLargeError: No hypothesis that all queries could correct fits into memory. The promise speaks of all
+                of them, so none is left out of the selection.
         """
         self.check_options(workload, regime)
-        check_fits(workload.domain, _COPIES)
+        Footprint.of_workload(workload.by_query()).check()
 
     def check_options(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the workload or the regime does not allow, however much memory there is.
@@ -202,10 +200,10 @@ class OfflinePMW(Algorithm):
         from hedgerow.algorithms.pmw_offline_plan import make_plan
 
         self.check_options(workload, budget.regime)
-        scale = Scale.of(workload.by_query(), budget.neighbours)
+        single = workload.by_query()
         charges = self._charges(budget.limit, budget)
-        setting = choose(self, scale, budget, charges, max(1.0, total))
-        return make_plan(setting, charges, budget, workload.domain, _COPIES)
+        setting = choose(self, Scale.of(single, budget.neighbours), budget, charges, max(1.0, total))
+        return make_plan(setting, charges, budget, Footprint.of_workload(single))
 
     def _charges(self, amount: float, budget: Budget) -> Charges:
         charges = Charges.split(amount, budget.neighbours, total=self.total_share, initial=0.0, error=self.error_share)
@@ -226,7 +224,7 @@ class _Run:
         self.setting = setting
         self.eta = eta
         self.progress = progress
-        self.model = Histogram(workload.domain, setting.total)
+        self.model = hypothesis_for(workload, setting.total)
         self.measurements: list[Measurement] = []
 
     def rounds(self) -> int:

@@ -8,23 +8,21 @@ from dataclasses import asdict
 from hedgerow.algorithms.outline import Outline, charges_line, memory_line, says_nothing
 from hedgerow.algorithms.pmw_offline_parameters import Setting
 from hedgerow.algorithms.schedule import Charges
-from hedgerow.domain import Domain
-from hedgerow.models.memory import required_bytes, usable_bytes
+from hedgerow.models.footprint import Footprint
+from hedgerow.models.memory import usable_bytes
 from hedgerow.privacy.budget import Budget
-from hedgerow.quantities import human
 
 
-def make_plan(setting: Setting, charges: Charges, budget: Budget, domain: Domain, copies: int) -> Outline:
+def make_plan(setting: Setting, charges: Charges, budget: Budget, held: Footprint) -> Outline:
     """The plan of a run.
 
     Args:
         setting: What is fixed before the first round.
         charges: How the budget is divided.
         budget: What may be spent.
-        domain: Of the records.
-        copies: Arrays over all cells that a run holds at once.
+        held: What the hypothesis takes.
     """
-    required, available = required_bytes(domain, copies), usable_bytes()
+    available = usable_bytes()
     facts = {
         "algorithm": "OfflinePMW",
         **setting.to_dict(),
@@ -34,10 +32,10 @@ def make_plan(setting: Setting, charges: Charges, budget: Budget, domain: Domain
         "error_charge": charges.error,
         "unit": budget.unit,
         "limit": budget.limit,
-        "cells": domain.size,
+        "cells": held.cells,
     }
-    text = (memory_line(required, available, f"{human(domain.size)} cells"), *_told(setting, charges, budget))
-    return Outline(text, facts, required, available)
+    text = (memory_line(held.required_bytes, available, held.words), *_told(setting, charges, budget))
+    return Outline(text, facts, held.required_bytes, available)
 
 
 def _told(setting: Setting, charges: Charges, budget: Budget) -> tuple[tuple[str, str], ...]:

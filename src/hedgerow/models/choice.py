@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hedgerow.domain import Clique, Domain
+from hedgerow.models.class_choice import wants_classes
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.junction_tree import JunctionTree
 from hedgerow.models.markov import Markov
 from hedgerow.models.value_classes import ValueClasses
+from hedgerow.queries.workload import Workload
 
 SMALL_CELLS = 1 << 12
 """Domains of so many cells are histograms, whatever is measured."""
@@ -104,6 +106,26 @@ def hypothesis(domain: Domain, total: float, scopes: Iterable[Clique] = (), *, c
         return ValueClasses(domain, total)
     known = tuple(scopes)
     return Histogram(domain, total) if is_dense(domain, known) else Markov(domain, total, known)
+
+
+def hypothesis_for(workload: Workload, total: float) -> Hypothesis:
+    """A uniform hypothesis for answers to all candidates of a workload.
+
+    Args:
+        workload: Whose candidates are measured.
+        total: Mass in counts, positive.
+
+    Raises:
+        ConfigError: The total is not positive.
+        ModelTooLargeError: It does not fit into memory; nothing was allocated.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain((IntegerRange("ip", 0, 2**32 - 1), IntegerRange("hour", 0, 23)))
+        >>> type(hypothesis_for(Workload.conjunctions(domain, ["ip < 1000 and hour = 3"]), 100.0)).__name__
+        'ValueClasses'
+    """
+    return hypothesis(workload.domain, total, workload.scopes, classes=wants_classes(workload))
 
 
 def suited(model: Hypothesis, scopes: Iterable[Clique]) -> Hypothesis:
