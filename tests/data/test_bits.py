@@ -73,6 +73,19 @@ def test_all_sets_in_order_and_out_of_it(
     assert found[:-1].tolist() == count_parities(columns, weights, filled_axes(sets[:-1])).tolist()
 
 
+@pytest.mark.parametrize("weights", [[], [0, 0, 0], [2, 4, 6], [1, 4, 8], [0, 2**31, 0]], ids=repr)
+@pytest.mark.parametrize("m", [2, 5])
+def test_no_row_counts_an_odd_number_of_times_or_there_is_no_row(
+    monkeypatch: pytest.MonkeyPatch, weights: list[int], m: int
+) -> None:
+    """A binary digit that no weight has leaves no words to count: what memory held before must not show."""
+    monkeypatch.setattr(np, "empty", lambda shape, dtype=np.float64: np.full(shape, 77, dtype))
+    columns = random_columns(len(weights), m, seed=1)
+    given, sets = np.array(weights, dtype=np.int64), list(combinations(range(m), 2)) + list(combinations(range(m), 3))
+    for each in (given, None) if not weights else (given,):
+        assert count_parities(columns, each, filled_axes(sets)).tolist() == reference(columns, each, sets)
+
+
 def test_pairs_of_a_thousand_attributes_equal_the_matrix_product() -> None:
     columns = random_columns(1_000, 1_000, seed=0)
     signs = np.array([1 - 2 * column.astype(np.float64) for column in columns])

@@ -204,13 +204,15 @@ def _renumbered(axes: Ints) -> tuple[Ints, Ints]:
 
 
 def _packed(columns: Sequence[Codes], n_rows: int, weights: Ints | None) -> Iterator[_Part]:
-    """The rows, once for each binary digit of their weights."""
+    """The rows, once for each binary digit of their weights; digits that no weight has are left out."""
     if weights is None:
-        yield _Part(_words(columns, n_rows), n_rows, 1)
+        if n_rows:
+            yield _Part(_words(columns, n_rows), n_rows, 1)
         return
     for digit in range(int(weights.max(initial=0)).bit_length()):
         rows = np.flatnonzero(weights >> digit & 1)
-        yield _Part(_words(columns, len(rows), rows), len(rows), 1 << digit)
+        if rows.size:  # the kernels count from the first word on
+            yield _Part(_words(columns, len(rows), rows), len(rows), 1 << digit)
 
 
 def _words(columns: Sequence[Codes], n_rows: int, rows: Ints | slice = slice(None)) -> Words:
