@@ -11,6 +11,7 @@ from hedgerow.algorithms.bounds import Task
 from hedgerow.algorithms.mwem_candidates import Limit, closure
 from hedgerow.algorithms.schedule import bound_of, expected_noise, round_charge, task_of
 from hedgerow.errors import ConfigError
+from hedgerow.models.class_choice import wants_classes
 from hedgerow.models.steps import Step
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.queries.explicit import ExplicitMatrix
@@ -156,9 +157,9 @@ def automatic_rounds(config: MWEM, workload: Workload, budget: Budget, amount: f
 
     Measured on public tables (docs/design.md), the mean total variation distance after T rounds is about
     ``0.44 noise(T) x**-0.15 + 0.0145 x**-1.75`` (``x**-2.75`` below 1), with x = T / (number of attributes) for whole
-    marginals, x = T / (3 bits of a record) for single queries, and noise(T) the expected noise of one measurement as
-    total variation distance. The first summand grows with T; the second falls, and is 0 once every whole
-    marginal is measured (which also saves the selection).
+    marginals, x = T / (3 bits of a record) for single queries (half the bits where most values are never told apart),
+    and noise(T) the expected noise of one measurement as total variation distance. The first summand grows with T; the
+    second falls, and is 0 once every whole marginal is measured (which also saves the selection).
 
     Args:
         config: The configuration.
@@ -178,7 +179,7 @@ def automatic_rounds(config: MWEM, workload: Workload, budget: Budget, amount: f
     """
     spread = _spread(workload) / total
     whole = any(family.whole for family in workload.families)
-    unit = float(len(workload.domain)) if whole else 3.0 * math.log2(workload.domain.size)
+    unit = float(len(workload.domain)) if whole else _bits(workload) * math.log2(workload.domain.size)
 
     def predicted(rounds: int) -> float:
         charge = round_charge(config, workload, amount, rounds)
@@ -193,6 +194,11 @@ def automatic_rounds(config: MWEM, workload: Workload, budget: Budget, amount: f
     few: list[int] = np.unique(np.geomspace(1, most, 64).astype(int)).tolist()
     everything = [workload.n_candidates] if whole and workload.n_candidates <= SCAN else []
     return min([*few, *everything], key=predicted)
+
+
+def _bits(workload: Workload) -> float:
+    """Rounds per bit of a record after which single queries have said most."""
+    return 0.5 if wants_classes(workload) else 3.0
 
 
 def _spread(workload: Workload) -> Floats:

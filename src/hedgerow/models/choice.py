@@ -23,9 +23,6 @@ SMALL_CELLS = 1 << 12
 LARGEST_HISTOGRAM = 1 << 26
 """Larger domains are trees, whatever is measured: a pass over the cells would take a tenth of a second and more."""
 
-_PASSES = 4
-"""A step costs about as much on a tree as on a histogram of so many times the cells."""
-
 Hypothesis = Histogram | Markov | ValueClasses
 
 
@@ -80,7 +77,7 @@ def cheaper_trees(domain: Domain, scopes: Iterable[Clique]) -> JunctionTree | No
     if domain.size <= SMALL_CELLS:
         return None
     trees = JunctionTree.of(domain, scopes)
-    return None if may_be_dense(domain) and domain.size < _PASSES * trees.cells else trees
+    return None if may_be_dense(domain) and domain.size <= trees.cells else trees
 
 
 def hypothesis(domain: Domain, total: float, scopes: Iterable[Clique] = (), *, classes: bool = False) -> Hypothesis:
