@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow.algorithms.algorithm import check_domain, make_release, number_of_records
 from hedgerow.algorithms.averaging import Averager
-from hedgerow.algorithms.mwem_candidates import Limit, closure
+from hedgerow.algorithms.mwem_candidates import Limit, attributes_of, closure
 from hedgerow.algorithms.mwem_rounds import annealed_rounds, first_rounds, planned_rounds
 from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.schedule import Charges, RoundCharge, expected_noise, round_charge
@@ -102,8 +102,7 @@ class Session:
     @property
     def _names(self) -> Clique:
         """The attributes that the workload asks about."""
-        domain, axes = self.workload.domain, self.workload.scope_axes
-        return tuple(domain.names[place] for place in np.unique(axes[axes >= 0]).tolist())
+        return attributes_of(self.workload)
 
     @property
     def _narrow(self) -> Clique:
@@ -185,7 +184,10 @@ class Session:
         return np.asarray(self.finest < charge.measurement * (1.0 - 1e-9))
 
     def _eligible(self, charge: RoundCharge) -> Bools:
-        """Those that do not make the hypothesis too large; all such where repeats are allowed or none is fresh."""
+        """Those that do not make the hypothesis too large; all such where repeats are allowed or none is fresh.
+
+        What was measured can be measured again: that leaves the hypothesis as large as it is.
+        """
         ledger = self.curator.ledger
         scopes = [measured.target.scope for measured in self.fitted]
         trees = self.model.trees if isinstance(self.model, Markov) else None
@@ -195,6 +197,8 @@ class Session:
         allowed = self.limit.allows(scopes, spent, trees, classes)
         if not allowed.any():
             allowed = self.limit.allows(scopes, 1.0, trees, classes)
+        if not allowed.any():  # classes are counted as if any measurement told more of them apart
+            allowed = self.finest > 0.0
         fresh = self._fresh(charge) & allowed
         return allowed if self.config.repeats or not fresh.any() else fresh
 
@@ -256,7 +260,7 @@ class Session:
     def _suit(self) -> None:
         """Take the form of the hypothesis that costs less for what was measured."""
         if not self.config.needs_histogram:
-            self.model = suited(self.model, [measured.target.scope for measured in self.fitted])
+            self.model = suited(self.model, [measured.target for measured in self.fitted])
 
     def _tell(self, chosen: str, residual: float) -> None:
         self.told += 1

@@ -7,14 +7,16 @@ not on how much memory is free either, which the size of the private table shows
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.models.class_choice import wants_classes
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.junction_tree import JunctionTree
 from hedgerow.models.markov import Markov
+from hedgerow.models.newton import LARGEST_TRANSFORM
 from hedgerow.models.value_classes import ValueClasses
+from hedgerow.queries.query import Measurable, Parity
 from hedgerow.queries.workload import Workload
 
 SMALL_CELLS = 1 << 12
@@ -125,12 +127,14 @@ def hypothesis_for(workload: Workload, total: float) -> Hypothesis:
     return hypothesis(workload.domain, total, workload.scopes, classes=wants_classes(workload))
 
 
-def suited(model: Hypothesis, scopes: Iterable[Clique]) -> Hypothesis:
-    """The same hypothesis in the form that costs less once updates connect some scopes as well.
+def suited(model: Hypothesis, targets: Sequence[Measurable]) -> Hypothesis:
+    """The same hypothesis in the form that costs less once it is fitted to measurements of some targets.
+
+    Parities alone are fitted best where all cells are held (see ``Newton``).
 
     Args:
         model: The hypothesis; a histogram with a base of its own stays one, and so do classes of values.
-        scopes: Attributes that all updates connect, those so far and those to come.
+        targets: What was measured, all of it.
 
     Returns:
         The model itself, or a new one in the same state.
@@ -140,14 +144,18 @@ def suited(model: Hypothesis, scopes: Iterable[Clique]) -> Hypothesis:
 
     Example:
         >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.queries.query import Marginal
         >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abcdef")
         >>> model = hypothesis(domain, 100.0)
-        >>> type(suited(model, [("a", "b")])).__name__, type(suited(model, [domain.names])).__name__
+        >>> pair, everything = Marginal(domain, ("a", "b")), Marginal(domain, domain.names)
+        >>> type(suited(model, [pair])).__name__, type(suited(model, [everything])).__name__
         ('Markov', 'Histogram')
     """
     if isinstance(model, ValueClasses):
         return model
-    form = Histogram if is_dense(model.domain, scopes) else Markov
+    parities = model.domain.size <= LARGEST_TRANSFORM and all(isinstance(target, Parity) for target in targets)
+    dense = parities or is_dense(model.domain, [target.scope for target in targets])
+    form = Histogram if dense else Markov
     if isinstance(model, form):
         return model
     state = model.potentials()
