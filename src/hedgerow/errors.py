@@ -195,6 +195,34 @@ class CandidatesTooLargeError(ModelTooLargeError):
         )
 
 
+class QuestionTooLargeError(ModelTooLargeError):
+    """A session's hypothesis could not learn the answer to a question; nothing was read and nothing was spent.
+
+    Attributes:
+        cells: Number of cells that the hypothesis would need (exact).
+        largest_cells: How many it may have.
+        attributes: What was asked about.
+    """
+
+    def __init__(
+        self, *, attributes: tuple[str, ...], cells: int, largest_cells: int, required_bytes: int, available_bytes: int
+    ) -> None:
+        """State the estimate and the ways out."""
+        self.cells = cells
+        self.required_bytes = required_bytes
+        self.available_bytes = available_bytes
+        self.largest_cells = largest_cells
+        self.attributes = attributes
+        HedgerowError.__init__(
+            self,
+            f"to learn an answer about {' * '.join(attributes)} beside what it learnt before, the hypothesis would "
+            f"need {human(cells)} cells (about {human_bytes(required_bytes)}), and it may have {human(largest_cells)}",
+            remedy="ask about fewer attributes, or about ones that were asked about together before; give them fewer "
+            "bins in the domain file; or allow a larger hypothesis (in Python: OnlinePMW(largest_tree=...)). The "
+            "session's release answers without looking at the data",
+        )
+
+
 class MarginalTooLargeError(HedgerowError, MemoryError):
     """Marginals of the records would not fit into memory; nothing was allocated.
 

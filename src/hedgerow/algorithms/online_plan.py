@@ -13,11 +13,12 @@ from hedgerow.algorithms.online_rules import Rules, Stream
 from hedgerow.algorithms.outline import Outline, memory_line
 from hedgerow.algorithms.schedule import noise_of_total
 from hedgerow.domain import Domain
-from hedgerow.models.memory import required_bytes, usable_bytes
+from hedgerow.models.choice import may_be_dense
+from hedgerow.models.footprint import Footprint
+from hedgerow.models.memory import usable_bytes
 from hedgerow.privacy.additive_noise import AdditiveNoise
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.scores import grid_sensitivity
-from hedgerow.quantities import human
 from hedgerow.queries.query import Conjunction, Explicit, LinearQuery
 from hedgerow.queries.sensitivity import of_query
 from hedgerow.release.answer import FIRST_SHARE, TOTAL_SHARE
@@ -25,12 +26,30 @@ from hedgerow.release.answer import FIRST_SHARE, TOTAL_SHARE
 if TYPE_CHECKING:
     from hedgerow.algorithms.pmw_online import OnlinePMW
 
-COPIES, WARM_COPIES = 3, 5
-"""Arrays over all cells that a session holds at once."""
+_COPIES, _WARM_COPIES = 3, 5
+"""Arrays over all cells that a session with a histogram holds at once."""
 
 _TOTAL_RISK = 0.1
 """Share of beta for the noisy number of records."""
 _CONFIDENCE = 0.95
+
+
+def footprint(config: OnlinePMW, domain: Domain, *, warm: bool) -> Footprint:
+    """What the hypothesis of a session takes, whatever is asked.
+
+    Args:
+        config: Says how large trees may get.
+        domain: Of the records.
+        warm: Whether the session starts from a release.
+
+    Example:
+        >>> from hedgerow.algorithms.pmw_online import OnlinePMW
+        >>> from hedgerow.attribute import IntegerRange
+        >>> footprint(OnlinePMW(), Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30)), warm=False).tree_cells
+        4194304
+    """
+    largest = None if may_be_dense(domain) else config.largest_tree
+    return Footprint.up_to(domain, largest, _WARM_COPIES if warm else _COPIES)
 
 
 def stream_of(
@@ -50,7 +69,7 @@ def stream_of(
     slack = 0.0 if noise is None else max(abs(low), abs(high)) * noise.quantile(1.0 - _TOTAL_RISK * config.beta)
     return Stream(
         records=total,
-        log_cells=math.log(domain.size) - (math.log(config.uniform_share) if warm else 0.0),
+        log_cells=math.log(domain.size) - (mixed(domain) * math.log(config.uniform_share) if warm else 0.0),
         queries=config.queries,
         beta=config.beta * (1.0 if noise is None else 1.0 - _TOTAL_RISK),
         sensitivity=float(grid_sensitivity(of_query(low, high, budget.neighbours).l1)),
@@ -58,6 +77,11 @@ def stream_of(
         slack=slack,
         warm=warm,
     )
+
+
+def mixed(domain: Domain) -> int:
+    """Into how many factors of a warm start the uniform distribution is mixed, at most (see ``online_start.py``)."""
+    return 1 if may_be_dense(domain) else len(domain)
 
 
 def make_plan(config: OnlinePMW, domain: Domain, budget: Budget, total: float, *, warm: bool) -> Outline:
@@ -77,8 +101,7 @@ def make_plan(config: OnlinePMW, domain: Domain, budget: Budget, total: float, *
     noise = noise_of_total(budget, charge)
     spent = 0.0 if noise is None else charge
     rules = config.rules(stream_of(config, budget, domain, total, noise, warm=warm), budget, budget.limit - spent)
-    needed = required_bytes(domain, WARM_COPIES if warm else COPIES)
-    available = usable_bytes()
+    held, available = footprint(config, domain, warm=warm), usable_bytes()
     tested, fired = _widths(Basis(config, budget, rules, total, noise, secure=True), domain)
     facts = {
         "algorithm": "OnlinePMW",
@@ -91,8 +114,8 @@ def make_plan(config: OnlinePMW, domain: Domain, budget: Budget, total: float, *
         "limit": budget.limit,
         "cells": domain.size,
     }
-    text = (memory_line(needed, available, f"{human(domain.size)} cells"), *_told(rules, budget, total, facts))
-    return Outline(text, facts, needed, available)
+    text = (memory_line(held.required_bytes, available, held.words), *_told(rules, budget, total, facts))
+    return Outline(text, facts, held.required_bytes, available)
 
 
 def _widths(basis: Basis, domain: Domain) -> tuple[float, float]:

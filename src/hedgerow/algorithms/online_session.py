@@ -19,7 +19,7 @@ from hedgerow.algorithms.online_answer import Basis, Known, OnlineAnswer, Source
 from hedgerow.algorithms.online_hypothesis import Hypothesis
 from hedgerow.algorithms.online_rules import Rules
 from hedgerow.errors import QueryError
-from hedgerow.models.histogram import Histogram
+from hedgerow.models.choice import Hypothesis as Form
 from hedgerow.privacy.scores import GRID
 from hedgerow.privacy.watch import Watch
 from hedgerow.queries.canonical import canonical, query_key
@@ -95,13 +95,13 @@ class OnlineSession:
         (4, 100)
     """
 
-    def __init__(self, curator: Curator, basis: Basis, model: Histogram, history: History, watch: Watch | None) -> None:
+    def __init__(self, curator: Curator, basis: Basis, model: Form, history: History, watch: Watch | None) -> None:
         """Go on from a state.
 
         Args:
             curator: Stands before the private table.
             basis: Configuration, rules and number of records.
-            model: The hypothesis, exactly as its potentials give it.
+            model: The hypothesis, exactly as it is put together when it is restored.
             history: What happened so far.
             watch: The running epoch, if there is one.
         """
@@ -138,7 +138,7 @@ class OnlineSession:
         return self._basis.rules
 
     @property
-    def model(self) -> Histogram:
+    def model(self) -> Form:
         """A copy of the hypothesis, made anew: its last bits do not depend on what it was asked."""
         return self._hypothesis.anew()
 
@@ -195,6 +195,7 @@ class OnlineSession:
         Raises:
             QueryError: The text is not understood, or the query's values leave the ``bounds`` of the session; nothing
                 was read.
+            QuestionTooLargeError: The hypothesis would outgrow its limit if it learnt the answer; nothing was read.
             ConfigError: The confidence is not between 0 and 1.
         """
         check_confidence(confidence)
@@ -207,6 +208,7 @@ class OnlineSession:
         self._may_test()
         if self._history.closed:
             return self._tell_alone(self._hypothesis.value(asked))
+        self._hypothesis.check_room(asked, self._history.measurements, self.config.largest_tree)
         before = self._spent
         # On the grid of the tests, so that the answer given is the answer tested.
         found = self._test(asked, round(self._hypothesis.value(asked) / GRID) * GRID)
@@ -223,9 +225,12 @@ class OnlineSession:
 
         Raises:
             QueryError: A query is not understood; none was answered.
+            QuestionTooLargeError: A query is too large now (none was answered), or after what was learnt on the way: to
+                ask again for those before it costs nothing.
             ConfigError: See `ask`.
         """
         listed = [self._read(query) for query in queries]
+        self._check_rooms(listed)
         answers: list[OnlineAnswer] = []
         for _, query in listed:
             if self._history.closed:
@@ -240,6 +245,12 @@ class OnlineSession:
             else:
                 answers.append(self._tell_alone(value))
         return answers
+
+    def _check_rooms(self, listed: Iterable[tuple[Hashable, LinearQuery]]) -> None:
+        history = self._history
+        for key, query in listed:
+            if not (history.closed or key in history.known or _is_public(query)):
+                self._hypothesis.check_room(query, history.measurements, self.config.largest_tree)
 
     def _read(self, query: str | LinearQuery) -> tuple[Hashable, LinearQuery]:
         """The canonical form of a query, and its key."""

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hedgerow.algorithms.algorithm import number_of_records
 from hedgerow.algorithms.online_answer import Basis
-from hedgerow.algorithms.online_plan import COPIES, WARM_COPIES, stream_of
+from hedgerow.algorithms.online_plan import footprint, stream_of
 from hedgerow.algorithms.online_session import History, OnlineSession
 from hedgerow.algorithms.schedule import noise_of_total
-from hedgerow.domain import Domain
+from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
+from hedgerow.models.choice import Hypothesis, hypothesis, may_be_dense
+from hedgerow.models.class_choice import LARGE_ATTRIBUTE
 from hedgerow.models.histogram import Histogram
-from hedgerow.models.memory import check_fits
+from hedgerow.models.junction_tree import JunctionTree
+from hedgerow.models.markov import Markov
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.privacy.charging import ABOVE, pure_rho
 from hedgerow.privacy.ledger import Event, LedgerView
+from hedgerow.quantities import human
 from hedgerow.queries.query import Floats
+from hedgerow.release.model_format import StoredModel
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.pmw_online import OnlinePMW
@@ -40,18 +46,51 @@ def begin(config: OnlinePMW, curator: Curator, warm: Release | None) -> OnlineSe
     """
     domain, budget = curator.domain, curator.budget
     config.variant_for(budget)
-    check_fits(domain, COPIES if warm is None else WARM_COPIES)
+    footprint(config, domain, warm=warm is not None).check()
     if warm is not None:
         check_same(warm, budget, domain)
         check_charged(warm, budget, curator.ledger)
+        check_form(warm)
     charge = config.total_share * curator.ledger.remaining
     noise, total = noise_of_total(budget, charge), number_of_records(curator, charge)
     stream = stream_of(config, budget, domain, total, noise, warm=warm is not None)
     rules = config.rules(stream, budget, curator.ledger.remaining)
-    base = None if warm is None else warm_base(warm, config.uniform_share)
     secure = curator.secure and (warm is None or warm.provenance.secure)
     basis = Basis(config, budget, rules, total, noise, secure)
-    return OnlineSession(curator, basis, Histogram(domain, total, base=base), History.fresh(), None)
+    model = _cold(domain, total) if warm is None else _warm(warm, config.uniform_share, total)
+    return OnlineSession(curator, basis, model, History.fresh(), None)
+
+
+def _cold(domain: Domain, total: float) -> Hypothesis:
+    """Uniform; in classes of values where an attribute has too many to be held one by one."""
+    large = any(attribute.size > LARGE_ATTRIBUTE for attribute in domain)
+    return hypothesis(domain, total, classes=large and not may_be_dense(domain))
+
+
+def _warm(release: Release, gamma: float, total: float) -> Hypothesis:
+    if may_be_dense(release.domain):
+        return Histogram(release.domain, total, base=warm_base(release, gamma))
+    return Markov(release.domain, total, start=warm_factors(_trees_of(release), gamma))
+
+
+def check_form(release: Release) -> None:
+    """Refuse a release whose hypothesis nothing can be mixed into.
+
+    Raises:
+        ConfigError: It is no product over junction trees, and the domain is too large for a histogram.
+    """
+    if not may_be_dense(release.domain):
+        _trees_of(release)
+
+
+def _trees_of(release: Release) -> Markov:
+    model = release.model.model if isinstance(release.model, StoredModel) else release.model
+    if not isinstance(model, Markov):
+        raise ConfigError(
+            f"a session over {human(release.domain.size)} cells cannot start from a {type(model).__name__} hypothesis",
+            remedy="start from a release of MWEM about marginals, or without one",
+        )
+    return model
 
 
 def earlier_events(release: Release, budget: Budget, domain: Domain) -> tuple[Event, ...]:
@@ -118,6 +157,47 @@ def check_charged(release: Release, budget: Budget, ledger: LedgerView) -> None:
             f"the curator's ledger does not hold {missing.total()} of the events of the earlier release",
             remedy="start the session with OnlinePMW.start(table, budget, warm=release), which charges them",
         )
+
+
+def warm_factors(model: Markov, gamma: float) -> dict[Clique, Floats]:
+    """The same over junction trees: log-factors, one table for each clique.
+
+    The hypothesis is the product of the conditional distributions of the cliques, each given what it shares with the
+    clique before it. The uniform distribution is mixed into each of these K conditionals, ``(1 - gamma) p(r | s) +
+    gamma / |R|``. No cell then has less than ``gamma^K / |X|``, so that the potential is at most ``ln|X| + K ln(1 /
+    gamma)``; K is at most the number of attributes.
+
+    Args:
+        model: The hypothesis of the earlier release.
+        gamma: Share of the uniform distribution.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> model = Markov(Domain((IntegerRange("a", 0, 1),)), 4.0)
+        >>> model.reweigh(("a",), np.log([9.0, 1.0]))
+        >>> np.exp(warm_factors(model, 0.5)["a",]).round(12).tolist()
+        [0.7, 0.3]
+    """
+    return {
+        clique: np.log((1.0 - gamma) * given + gamma * share)
+        for tree in model.trees
+        for clique, given, share in _conditionals(model, tree)
+    }
+
+
+def _conditionals(model: Markov, tree: JunctionTree) -> Iterator[tuple[Clique, Floats, float]]:
+    """Of each clique: its distribution given what it shares with the one before it, and the value of a uniform one."""
+    before: dict[int, Clique] = {0: ()}
+    order = [0]
+    for i in order:
+        new = [j for j in tree.neighbours[i] if j not in before]
+        before.update((j, tree.separator(i, j)) for j in new)
+        order += new
+    for i, table in zip(order, model.marginals([tree.cliques[i] for i in order]), strict=True):
+        clique = tree.cliques[i]
+        own = tuple(axis for axis, name in enumerate(clique) if name not in before[i])
+        sums, share = table.sum(axis=own, keepdims=True), 1.0 / math.prod(table.shape[axis] for axis in own)
+        yield clique, np.where(sums > 0.0, table / np.where(sums > 0.0, sums, 1.0), share), share
 
 
 def warm_base(release: Release, gamma: float) -> Floats:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.algorithms.online_answer import Basis, Known
+from hedgerow.algorithms.online_hypothesis import put_together, taken_apart
 from hedgerow.algorithms.online_rules import rules_from_dict
 from hedgerow.algorithms.online_session import WATCH, History, OnlineSession
 from hedgerow.algorithms.pmw_online import OnlinePMW
@@ -28,8 +29,8 @@ from hedgerow.errors import (
     ReleaseError,
     SessionError,
 )
-from hedgerow.models.histogram import Histogram
-from hedgerow.models.memory import check_fits
+from hedgerow.models.choice import Hypothesis
+from hedgerow.models.model import Potentials
 from hedgerow.privacy.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise
 from hedgerow.privacy.budget import budget_from_dict
 from hedgerow.privacy.curator import Curator
@@ -41,13 +42,15 @@ from hedgerow.queries.query import LinearQuery
 from hedgerow.release.container import Container, write_container
 from hedgerow.release.file import StoredArrays
 from hedgerow.release.measurement_format import measurements_from_list, measurements_to_list
-from hedgerow.release.model_format import StoredModel, model_to_dict
+from hedgerow.release.model_format import TABLES, StoredModel, model_to_dict
 
 if TYPE_CHECKING:
     from hedgerow.domain import Domain
     from hedgerow.privacy.noise import NoiseSource
 
 KIND = "session"
+_START = "start_"
+"""Before the names of the arrays that a start from trees of a release began with."""
 
 _FAULTS = (AttributeError, KeyError, IndexError, OverflowError, TypeError, ValueError)
 
@@ -56,7 +59,7 @@ def save_session(
     path: str | os.PathLike[str],
     curator: Curator,
     basis: Basis,
-    model: Histogram,
+    model: Hypothesis,
     history: History,
     *,
     watch: WatchState | None,
@@ -88,10 +91,10 @@ def save_session(
 
 
 def _public(
-    curator: Curator, basis: Basis, model: Histogram, history: History
+    curator: Curator, basis: Basis, model: Hypothesis, history: History
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Everything but the secret, as JSON values and arrays."""
-    entry, arrays = model_to_dict(model)
+    entry, arrays = _model_to_dict(model)
     known = [_as_measurement(each) for each in history.known.values()]
     measured, measured_arrays = measurements_to_list([*history.measurements, *known])
     ledger = Ledger(curator.budget.limit, curator.budget.unit, curator.ledger.events)
@@ -188,16 +191,40 @@ def _session_of(container: Container, source: Any, noise: NoiseSource | None) ->
         total_noise=_noise_from_dict(content["total_noise"]),
         secure=bool(content["secure"]),
     )
-    check_fits(domain, copies=1)
-    model = StoredModel(source.domain, basis.total, content["model"], arrays).model
-    if not isinstance(model, Histogram):
-        raise TypeError("the hypothesis of a session is a histogram")
+    model = _model_from_dict(content["model"], arrays, source.domain, basis.total)
     measured = measurements_from_list(content["measured"], arrays, source.domain)
     watch = None if content["watch"] is None else WatchState.from_dict(content["watch"])
     running = None if watch is None else curator.resume_watch(watch, label=WATCH)
     session = OnlineSession(curator, basis, model, _history_of(content, measured), running)
     session.notes.update(content["notes"])
     return session
+
+
+def _model_to_dict(model: Hypothesis) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The form, the updates, and what a start from trees of a release began with."""
+    form, updates, start = taken_apart(model)
+    entry, arrays = model_to_dict(updates)
+    begun, factors = model_to_dict(Potentials(start))
+    named = {_START + name: table for name, table in factors.items()}
+    return {**entry, "form": form, **({"start": begun} if start else {})}, {**arrays, **named}
+
+
+def _model_from_dict(
+    entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], domain: Domain, total: float
+) -> Hypothesis:
+    updates, begun = _potentials(entry, arrays, domain, total), entry.get("start")
+    factors = {} if begun is None else {TABLES: arrays[_START + TABLES]}
+    start = {} if begun is None else _potentials(begun, factors, domain, total).tables
+    return put_together(domain, total, entry.get("form", "histogram"), updates, start)
+
+
+def _potentials(
+    entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], domain: Domain, total: float
+) -> Potentials:
+    state = StoredModel(domain, total, entry, arrays).state()
+    if not isinstance(state, Potentials):
+        raise TypeError("the hypothesis of a session is a product of factors")
+    return state
 
 
 def _history_of(content: Mapping[str, Any], measured: Sequence[Measurement]) -> History:

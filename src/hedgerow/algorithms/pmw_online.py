@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 from hedgerow.algorithms.algorithm import check_table
 from hedgerow.algorithms.checks import is_count
+from hedgerow.algorithms.mwem import LARGEST_TREE
 from hedgerow.algorithms.online_parameters import best_rules, cheapest_rules, check_variant
 from hedgerow.algorithms.online_practical import ANSWER_SHARE, practical_rules
 from hedgerow.algorithms.online_rules import VARIANTS, Rules, Stream, Variant
@@ -70,6 +71,8 @@ class OnlinePMW:
         total_share: Share of the budget for the noisy number of records, spent under "add-remove" only.
         answer_share: Share of the budget for answers, where no theorem divides it.
         uniform_share: gamma, the part of the uniform distribution in a warm start.
+        largest_tree: Cells that the cliques of junction trees may have, where the domain is too large for a histogram.
+            Questions that would need more are refused.
 
     Example:
         >>> import hedgerow
@@ -100,6 +103,7 @@ class OnlinePMW:
     total_share: float = 0.02
     answer_share: float = ANSWER_SHARE
     uniform_share: float = 0.001
+    largest_tree: int = LARGEST_TREE
 
     def __post_init__(self) -> None:
         """Check every number.
@@ -114,6 +118,7 @@ class OnlinePMW:
         _check_count("queries", self.queries, "give a generous number of queries; it costs no budget")
         if self.updates is not None:
             _check_count("updates", self.updates, "give the number of corrections that the budget is divided over")
+        _check_count("largest_tree", self.largest_tree, "give a number of cells, as 4,000,000")
         for name in ("beta", "total_share", "answer_share", "uniform_share"):
             if not 0.0 < getattr(self, name) < 1.0:
                 raise ConfigError(f"{name} must lie between 0 and 1, not {getattr(self, name)!r}")

@@ -123,8 +123,10 @@ class Markov:
         self.cover([*self._start, *scopes])
 
     @classmethod
-    def from_potentials(cls, domain: Domain, total: float, potentials: Potentials) -> Markov:
-        """The model that ``potentials()`` was taken from.
+    def from_potentials(
+        cls, domain: Domain, total: float, potentials: Potentials, start: Mapping[Clique, Floats] | None = None
+    ) -> Markov:
+        """The model that ``potentials()`` was taken from; given its start, the one with these ``updates()``.
 
         Raises:
             ConfigError: The potentials have a base, or a factor is not finite.
@@ -140,7 +142,7 @@ class Markov:
         """
         if potentials.base is not None:
             raise ConfigError("a product over a junction tree starts uniform", remedy="take a histogram for a base")
-        model = cls(domain, total, [*potentials.tables, *(query.scope for query in potentials.steps)])
+        model = cls(domain, total, [*potentials.tables, *(query.scope for query in potentials.steps)], start)
         for clique, table in potentials.tables.items():
             model.reweigh(clique, table)
         for query, step in potentials.steps.items():
@@ -216,6 +218,11 @@ class Markov:
         state.add(Potentials(self._start))
         state.add(self._terms.potentials(None))
         return state.potentials(None)
+
+    @property
+    def start(self) -> Mapping[Clique, Floats]:
+        """The log-factors of the initial hypothesis."""
+        return self._start
 
     def updates(self) -> Potentials:
         """The log-factors of all updates alone, without those of the initial hypothesis; copies."""

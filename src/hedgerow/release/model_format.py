@@ -38,8 +38,8 @@ RECORDS = "model_records"
 LOG_WEIGHTS = "model_log_weights"
 
 
-def model_to_dict(model: Model) -> tuple[dict[str, Any], Arrays]:
-    """Take the state of a model apart; all tables stand in one array, and all steps or records in another.
+def model_to_dict(model: Model | Potentials) -> tuple[dict[str, Any], Arrays]:
+    """Take a model, or its state, apart; all tables stand in one array, and all steps or records in another.
 
     Raises:
         ReleaseError: The model is of a kind that has no file format.
