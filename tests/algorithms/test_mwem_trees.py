@@ -14,7 +14,7 @@ from hedgerow.algorithms.mwem_session import Session
 from hedgerow.algorithms.schedule import RoundCharge
 from hedgerow.attribute import IntegerRange
 from hedgerow.domain import Domain
-from hedgerow.errors import CandidatesTooLargeError
+from hedgerow.errors import CandidatesTooLargeError, ConfigError
 from hedgerow.models import choice
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.junction_tree import JunctionTree
@@ -134,6 +134,22 @@ def test_a_workload_of_which_nothing_fits_is_refused_before_anything_is_spent() 
     keeper = Curator(DATA, PureDP(1.0), noise=SeededNoise(0))
     with pytest.raises(CandidatesTooLargeError, match="the least, b \\* d, has 4 cells"):
         MWEM(largest_tree=3).run_with(keeper, PAIRS)
+    assert keeper.ledger.events == ()
+
+
+@pytest.mark.usefixtures("trees")
+@pytest.mark.parametrize("largest_tree", [10, 14])
+def test_single_attributes_that_leave_no_room_are_refused_before_anything_is_spent(largest_tree: int) -> None:
+    # 11 cells of four attributes; one of the pairs of 4 cells beside the other two takes 11 of them
+    keeper = Curator(DATA, PureDP(1.0), noise=SeededNoise(0))
+    wide = Workload.marginals(DOMAIN, cliques=["ac", "bd"])
+    config = MWEM(rounds=1, initial="one-way", largest_tree=largest_tree)
+    if largest_tree >= 4 + 3 + 4:
+        config.run_with(keeper, wide)
+        assert keeper.ledger.spent == pytest.approx(1.0)
+        return
+    with pytest.raises(ConfigError, match="11 cells in all, leave room for nothing else"):
+        config.run_with(keeper, wide)
     assert keeper.ledger.events == ()
 
 

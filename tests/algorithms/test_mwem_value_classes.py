@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from hedgerow.algorithms.mwem_candidates import Limit
 from hedgerow.attribute import IntegerRange
 from hedgerow.data.table import Table
 from hedgerow.domain import Domain
+from hedgerow.errors import ConfigError
 from hedgerow.models.value_classes import ValueClasses
+from hedgerow.privacy.curator import Curator
 from hedgerow.queries.query import Conjunction
 from hedgerow.queries.workload import Workload
 
@@ -85,3 +88,24 @@ def test_the_smallest_range_of_all_values_is_found() -> None:
     release = hedgerow.MWEM(rounds=7).run(table, workload, hedgerow.PureDP(2.0), noise=hedgerow.SeededNoise(4))
     found = release.model.conjunctions([Conjunction.where(DOMAIN, {"ip": [123_456_789]})])[0]
     assert math.isclose(found, 10_000, rel_tol=0.1)
+
+
+@pytest.mark.parametrize("rounds", [12, "adaptive", "annealed"])
+def test_runs_whose_limit_is_reached_measure_again_what_they_measured(table: Table, rounds: Any) -> None:
+    workload = Workload.ranges(DOMAIN, ["ip"], 50, seed=1)
+    config = hedgerow.MWEM(rounds=rounds, largest_tree=16)
+    release = config.run(table, workload, hedgerow.ZCDP(0.5), noise=hedgerow.SeededNoise(2))
+    assert release.spent == pytest.approx(0.5, rel=1e-6)
+    assert isinstance(release.model, ValueClasses)
+    assert release.model.cells <= 16
+
+
+def test_single_attributes_of_too_many_values_are_refused_before_anything_is_spent(table: Table) -> None:
+    keeper = Curator(table, hedgerow.PureDP(1.0), noise=hedgerow.SeededNoise(0))
+    workload = Workload.ranges(DOMAIN, ["ip"], 50, seed=1)
+    config = hedgerow.MWEM(initial="one-way")
+    with pytest.raises(ConfigError, match="4,294,967,296 cells in all"):
+        config.run_with(keeper, workload)
+    assert keeper.ledger.events == ()
+    with pytest.raises(ConfigError, match="start uniform"):
+        config.plan(workload, hedgerow.PureDP(1.0), total=100_000)

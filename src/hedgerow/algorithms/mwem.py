@@ -34,6 +34,7 @@ from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.mwem_plan import Plan
+    from hedgerow.domain import Clique
     from hedgerow.privacy.curator import Curator
     from hedgerow.privacy.selection import Law
     from hedgerow.release import Release
@@ -154,6 +155,16 @@ class MWEM(Algorithm):
         """``initial_share`` where something is measured before the first round, else 0."""
         return 0.0 if self.initial == "uniform" else self.initial_share
 
+    def measured_alone(self, workload: Workload) -> Clique:
+        """The attributes of which noisy marginals are the start.
+
+        Args:
+            workload: What the release should answer well.
+        """
+        from hedgerow.algorithms.mwem_candidates import attributes_of
+
+        return attributes_of(workload) if self.initial == "one-way" else ()
+
     def selecting(self, *, annealed: bool = False) -> float:
         """``selection_share``, or what it is by default.
 
@@ -180,7 +191,7 @@ class MWEM(Algorithm):
             regime: Of the budget.
 
         Raises:
-            ConfigError: See `check_options`.
+            ConfigError: See `check_options`; or marginals of single attributes fill ``largest_tree``.
             ModelTooLargeError: The hypothesis does not fit into memory, or into ``largest_tree``.
         """
         from hedgerow.algorithms.mwem_candidates import Limit
@@ -190,8 +201,8 @@ class MWEM(Algorithm):
         limit = Limit(workload, self.largest_tree)
         if self.needs_histogram or not limit.binds:
             check_fits(workload.domain, self.copies)
-        else:
-            limit.check()
+        if limit.binds:
+            limit.check(self.measured_alone(workload))
 
     def check_options(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the workload or the regime does not allow, however much memory there is.

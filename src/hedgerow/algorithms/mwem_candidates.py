@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.domain import Clique
-from hedgerow.errors import CandidatesTooLargeError
+from hedgerow.errors import CandidatesTooLargeError, ConfigError
 from hedgerow.models.choice import may_be_dense
 from hedgerow.models.class_choice import domain_of_classes, wants_classes
 from hedgerow.models.growth import Growth
@@ -65,6 +65,19 @@ def closure(workload: Workload) -> Workload | None:
     for scope, weight in zip(below, _overlaps(workload, below, scopes), strict=True):
         groups.setdefault(weight, []).append(scope)
     return Workload([Marginals(workload.domain, each) for each in groups.values()], groups)
+
+
+def attributes_of(workload: Workload) -> Clique:
+    """The attributes that a workload asks about.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
+        >>> attributes_of(Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), cliques=["ac"]))
+        ('a', 'c')
+    """
+    axes = workload.scope_axes
+    return tuple(workload.domain.names[place] for place in np.unique(axes[axes >= 0]).tolist())
 
 
 @final
@@ -124,14 +137,19 @@ class Limit:
         within = growth.within(share * self.largest_tree, measured, trees)
         return np.ones(self.workload.n_candidates, dtype=np.bool_) if within.all() else within[self.workload.scope_of]
 
-    def check(self) -> None:
+    def check(self, alone: Clique = ()) -> None:
         """Refuse a workload none of whose candidates could ever be measured, and trees that do not fit into memory.
+
+        Args:
+            alone: Attributes that are measured one by one before anything is selected.
 
         Raises:
             CandidatesTooLargeError: They are all too large; with the smallest of them as the estimate.
+            ConfigError: Attributes alone leave room for nothing else.
             ModelTooLargeError: The trees may outgrow the memory.
         """
         if self.allows([], spent=1.0).any():
+            self._check_alone(alone)
             check_tree_fits(self.largest_cells)
             return
         sizes = {scope: math.prod(self.workload.domain.shape_of(scope)) for scope in self.workload.scopes}
@@ -143,6 +161,17 @@ class Limit:
             required_bytes=cells_bytes(sizes[least]),
             available_bytes=usable_bytes(),
         )
+
+    def _check_alone(self, alone: Clique) -> None:
+        sizes = {name: self.workload.domain[name].size for name in alone}
+        if not self.binds or not sizes:
+            return
+        few = sum(sizes.values()) <= self.largest_tree
+        if not (few and self.allows([(name,) for name in alone], spent=1.0, classes=sizes).any()):
+            raise ConfigError(
+                f"marginals of single attributes, {sum(sizes.values()):,} cells in all, leave room for nothing else",
+                remedy=f"start uniform, or allow more than the {self.largest_tree:,} cells of largest_tree",
+            )
 
     def allows_all(self) -> bool:
         """Whether every candidate can be measured in one run."""

@@ -170,7 +170,7 @@ def make_plan(config: MWEM, workload: Workload, budget: Budget, total: float) ->
         each = RoundCharge.split(charges.rounds / rounds, config.selecting(annealed=True))
     limit = Limit(workload, config.largest_tree)
     if not config.needs_histogram:
-        limit.check()
+        limit.check(config.measured_alone(workload))
     tree_cells = limit.largest_cells if limit.binds and not config.needs_histogram else None
     required = Footprint.up_to(workload.domain, tree_cells, config.copies).required_bytes
     beta_total = _BETA_TOTAL if budget.neighbours is Neighbours.ADD_REMOVE else 0.0
