@@ -112,6 +112,14 @@ def test_tables_that_do_not_fit_together_push_out_the_oldest() -> None:
     assert len(counting.asked) == 5
 
 
+def test_tables_that_do_not_fit_together_are_made_in_few_passes() -> None:
+    counting = Counting(model())
+    answering = Answering(counting, kept_cells=160)  # type: ignore[arg-type]
+    queries = [Conjunction.where(DOMAIN, {name: [1], "e": [0]}) for name in "abcd"]
+    assert answering.values(queries) == pytest.approx([by_definition(model(), query) for query in queries])
+    assert counting.asked == [3, 1]
+
+
 def test_parities_over_tables_that_are_not_kept() -> None:
     answering = Answering(model(), kept_cells=1)
     query = Parity(DOMAIN, ("a", "c"))

@@ -8,8 +8,10 @@ would be many, over the corners of its runs in the table's prefix sums.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, final
 
 import numpy as np
@@ -118,24 +120,6 @@ class Answering:
         self._tables.clear()
         self._cells = 0
 
-    def prepare(self, scopes: Iterable[Clique]) -> None:
-        """Make the tables of many scopes by shared passes.
-
-        Args:
-            scopes: Attributes in domain order each.
-        """
-        missing = [scope for scope in dict.fromkeys(scopes) if scope not in self._tables and self._is_kept(scope)]
-        while missing:
-            cells, count = 0, 0
-            while count < len(missing) and (not count or cells + self._size(missing[count]) <= self._kept_cells):
-                cells += self._size(missing[count])
-                count += 1
-            part, missing = missing[:count], missing[count:]
-            for scope, table in zip(part, self._model.marginals(part), strict=True):
-                self._keep(scope, table)
-            if missing:  # they do not all fit: the rest is made one by one
-                return
-
     def value(self, query: LinearQuery) -> float:
         """The answer to a query, in counts.
 
@@ -164,10 +148,11 @@ class Answering:
                 groups.setdefault(query.scope, []).append(index)
             else:
                 found[index] = self.value(query)
-        self.prepare(groups)
-        for scope, places in groups.items():
-            codes = [queries[index].codes for index in places]  # type: ignore[attr-defined]
-            found[places] = self._sums(self._kept(scope), codes)
+        for batch in self._batches(list(groups)):
+            self._make(batch)
+            for scope in batch:
+                codes = [queries[index].codes for index in groups[scope]]  # type: ignore[attr-defined]
+                found[groups[scope]] = self._sums(self._kept(scope), codes)
         return found
 
     # Inside
@@ -177,6 +162,20 @@ class Answering:
 
     def _is_kept(self, scope: Clique) -> bool:
         return scope in self._tables or self._size(scope) <= min(LARGEST_TABLE, self._kept_cells)
+
+    def _batches(self, scopes: Sequence[Clique]) -> Iterator[list[Clique]]:
+        """Scopes whose tables are kept together, to be made by shared passes; those that are there come first."""
+        ordered = sorted(scopes, key=lambda scope: scope not in self._tables)
+        while ordered:
+            cells = list(accumulate(self._size(scope) for scope in ordered))
+            count = max(1, bisect_right(cells, self._kept_cells))
+            yield ordered[:count]
+            ordered = ordered[count:]
+
+    def _make(self, scopes: Sequence[Clique]) -> None:
+        missing = [scope for scope in scopes if scope not in self._tables]
+        for scope, table in zip(missing, self._model.marginals(missing) if missing else (), strict=True):
+            self._keep(scope, table)
 
     def _keep(self, scope: Clique, table: Floats) -> _Table:
         made = self._tables[scope] = _Table.of(table)
