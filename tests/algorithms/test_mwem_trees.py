@@ -10,6 +10,7 @@ import pytest
 
 from hedgerow.algorithms.mwem import MWEM
 from hedgerow.algorithms.mwem_candidates import Limit, closure
+from hedgerow.algorithms.mwem_rounds import automatic_rounds
 from hedgerow.algorithms.mwem_session import Session
 from hedgerow.algorithms.schedule import RoundCharge
 from hedgerow.attribute import IntegerRange
@@ -221,6 +222,13 @@ def test_automatic_rounds_anneal_over_large_domains() -> None:
     plan = MWEM().plan(PAIRS, ZCDP(0.5), total=2000)
     assert (plan.adaptive, plan.tree_cells, plan.rounds) == (True, 48, 16)
     assert "junction trees of up to 48 cells; the domain has 48" in dict(plan.lines(2000.0))["memory"]
+
+
+@pytest.mark.usefixtures("trees")
+def test_automatic_rounds_of_single_queries_stay_near_the_number_of_attributes() -> None:
+    binary_domain = binary(6)
+    workload = Workload.parities(binary_domain, 3)
+    assert automatic_rounds(MWEM(), workload, ZCDP(50.0), 50.0, 1e6) <= 6
 
 
 # ---- privacy ---------------------------------------------------------------------------------------------------------

@@ -188,6 +188,13 @@ def test_what_a_release_says_beyond_its_workload_depends_on_its_kind(
         assert words in " ".join(render_report(made).split())
 
 
+def test_of_a_thousand_attributes_the_first_are_drawn(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "attributes are drawn" not in render_report(release)
+    monkeypatch.setattr("hedgerow.report.page.MOST_DRAWN", 1)
+    page = " ".join(render_report(release).split())
+    assert f"The first 1 of {len(release.domain)} attributes are drawn" in page
+
+
 def test_numbers_of_cells_fit_into_their_place() -> None:
     found = [_large(cells) for cells in (7, 38_102_400, 558_276_364_800, 2 * 10**12, 12345 * 10**20, 10**400)]
     assert found == ["7", "38,102,400", "558 billion", "2 trillion", "1.23e+24", "1.00e+400"]
