@@ -147,8 +147,18 @@ class ModelTooLargeError(HedgerowError, MemoryError):
         available_bytes: What may be used.
     """
 
-    def __init__(self, *, cells: int, required_bytes: int, available_bytes: int, tree: bool = False) -> None:
-        """State the estimate and the ways out; ``tree``: the cells are those of cliques, not of the domain."""
+    def __init__(
+        self, *, cells: int, required_bytes: int, available_bytes: int, tree: bool = False, averaged: bool = False
+    ) -> None:
+        """State the estimate and the ways out.
+
+        Args:
+            cells: Of the domain, or of cliques.
+            required_bytes: Estimate of what the run would need.
+            available_bytes: What may be used.
+            tree: Whether the cells are those of cliques.
+            averaged: Whether hypotheses are averaged, cell by cell.
+        """
         self.cells = cells
         self.required_bytes = required_bytes
         self.available_bytes = available_bytes
@@ -164,7 +174,7 @@ class ModelTooLargeError(HedgerowError, MemoryError):
         super().__init__(
             f"{held} {human(cells)} cells; a hypothesis over all of them needs about "
             f"{human_bytes(required_bytes)} and {human_bytes(available_bytes)} may be used",
-            remedy=ways,
+            remedy=f"take the last hypothesis in place of the average (output='last'), or {ways}" if averaged else ways,
         )
 
 

@@ -7,14 +7,17 @@ import math
 import numpy as np
 import pytest
 
+import hedgerow
 from hedgerow.algorithms.mw import MultiplicativeWeights
 from hedgerow.attribute import IntegerRange
 from hedgerow.domain import Domain
-from hedgerow.errors import ConfigError
+from hedgerow.errors import ConfigError, ModelTooLargeError
 from hedgerow.models.histogram import Histogram
+from hedgerow.models.markov import Markov
 from hedgerow.models.steps import Step
 from hedgerow.queries.query import Floats
 from hedgerow.queries.workload import Workload
+from tests.algorithms.whole_runs import ModelCounts
 from tests.reference.dense_tables import DenseTables
 
 SMALL = Domain((IntegerRange("a", 0, 2), IntegerRange("b", 0, 1), IntegerRange("c", 0, 1)))
@@ -115,3 +118,18 @@ def test_a_constant_added_to_the_queries_changes_nothing() -> None:
 def test_nonsense_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="cannot be run"):
         MultiplicativeWeights(**({"rounds": 3} | wrong))  # type: ignore[arg-type]
+
+
+def test_the_last_hypothesis_needs_no_cells_and_an_average_says_so() -> None:
+    domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
+    model = Markov(domain, 1000.0)
+    model.reweigh(("x0", "x1"), np.random.default_rng(0).normal(size=(10, 10)))
+    workload = Workload.marginals(domain, cliques=[("x0", "x1"), ("x1", "x2")])
+    run = MultiplicativeWeights(rounds=100, step="sharp", output="last").run(ModelCounts(model), workload)
+    assert isinstance(run.model, Markov)
+    assert all(played.drop >= played.guaranteed - 1e-12 for played in run.trace)
+    assert run.trace[-1].error < 0.2 * run.trace[0].error
+    with pytest.raises(ModelTooLargeError, match="output='last'"):
+        MultiplicativeWeights(rounds=30).run(ModelCounts(model), workload)
+    with pytest.raises(ModelTooLargeError, match="output='last'"):
+        hedgerow.MWEM(output="average").run(ModelCounts(model), workload, hedgerow.PureDP(1.0))

@@ -18,13 +18,18 @@ import numpy as np
 from hedgerow.algorithms.averaging import Averager
 from hedgerow.algorithms.steps import exponent_of, guaranteed_drop, potential_drop, take_step
 from hedgerow.errors import ConfigError
+from hedgerow.models.choice import Hypothesis, hypothesis_for
 from hedgerow.models.histogram import Histogram
+from hedgerow.models.memory import check_fits
 from hedgerow.models.steps import Step
 from hedgerow.queries.query import Floats, Tables
 from hedgerow.queries.workload import Workload
 
 Output = Literal["last", "average"]
 """Which hypothesis to return: A_T, or the average of A_0 ... A_(T-1)."""
+
+_COPIES = 3
+"""Arrays over all cells that an average holds at once: itself, the hypothesis, and tables."""
 
 
 @final
@@ -57,7 +62,7 @@ class Run:
         trace: Every round.
     """
 
-    model: Histogram
+    model: Hypothesis
     trace: tuple[Round, ...]
 
 
@@ -105,20 +110,25 @@ class MultiplicativeWeights:
 
         Returns:
             The hypothesis with the mass of the table, and the trace.
+
+        Raises:
+            ModelTooLargeError: The hypothesis does not fit into memory; an average needs every cell.
         """
         domain = workload.domain
         total = float(target.marginals([domain.names[:1]])[0].sum())
         truth = workload.answers(target)
-        model = Histogram(domain, total)
-        averager = Averager(model) if self.output == "average" else None
-        trace = []
+        if self.output == "last":
+            last = hypothesis_for(workload, total)
+            return Run(last, tuple(self._round(last, target, workload, truth) for _ in range(self.rounds)))
+        check_fits(domain, _COPIES, averaged=True)
+        model, trace = Histogram(domain, total), []
+        averager = Averager(model)
         for _ in range(self.rounds):
-            if averager is not None:
-                averager.add(model)
+            averager.add(model)
             trace.append(self._round(model, target, workload, truth))
-        return Run(averager.result() if averager is not None else model, tuple(trace))
+        return Run(averager.result(), tuple(trace))
 
-    def _round(self, model: Histogram, target: Tables, workload: Workload, truth: Floats) -> Round:
+    def _round(self, model: Hypothesis, target: Tables, workload: Workload, truth: Floats) -> Round:
         answers = workload.answers(model)
         errors = workload.candidate_errors(truth - answers)
         chosen = int(np.argmax(errors))

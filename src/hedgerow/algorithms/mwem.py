@@ -200,7 +200,7 @@ class MWEM(Algorithm):
         self.check_options(workload, regime)
         limit = Limit(workload, self.largest_tree)
         if self.needs_histogram or not limit.binds:
-            check_fits(workload.domain, self.copies)
+            check_fits(workload.domain, self.copies, averaged=self.output == "average")
         if limit.binds:
             limit.check(self.measured_alone(workload))
 

@@ -36,12 +36,13 @@ def required_bytes(domain: Domain, copies: int) -> int:
     return 8 * copies * domain.size
 
 
-def check_fits(domain: Domain, copies: int) -> None:
+def check_fits(domain: Domain, copies: int, *, averaged: bool = False) -> None:
     """Refuse a domain that is too large for memory, before anything is allocated.
 
     Args:
         domain: Whose cells a hypothesis would hold.
         copies: Arrays over all cells that are held at once.
+        averaged: Whether one of them is an average of hypotheses, which need not be taken.
 
     Raises:
         ModelTooLargeError: More than ``SHARE`` of the available memory is required.
@@ -52,7 +53,10 @@ def check_fits(domain: Domain, copies: int) -> None:
     """
     if not fits(domain, copies):
         required = required_bytes(domain, copies)
-        raise ModelTooLargeError(cells=domain.size, required_bytes=required, available_bytes=usable_bytes())
+        available = usable_bytes()
+        raise ModelTooLargeError(
+            cells=domain.size, required_bytes=required, available_bytes=available, averaged=averaged
+        )
 
 
 def fits(domain: Domain, copies: int) -> bool:
