@@ -35,8 +35,6 @@ from hedgerow.queries.query import Floats, Marginal, Tables
 SCRIPT = Path(__file__).parent / "peers" / "mbi_fit.py"
 RHO = 0.0115
 """What all measurements cost together, in zCDP: about epsilon = 1 with delta = 1e-9."""
-FINER = Proximal(c=0.6, growth=1.1, polish=2)
-"""Smaller steps: closer to what they approximate, and to what mbi computes, for two to three times the work."""
 LARGEST_SCOPE = 10_000
 AGREE = 1e-3
 """Largest distance between two ways to compute mbi's fitted marginals, in single precision as mbi computes them."""
@@ -85,10 +83,10 @@ def scopes(domain: Domain, count: int, cells: int, seed: int) -> list[Clique]:
     return chosen
 
 
-def problem(name: str, table: Table, count: int, cells: int, seed: int = 1) -> Problem:
+def problem(name: str, table: Table, count: int, cells: int, *, rho: float = RHO, seed: int = 1) -> Problem:
     """Measure random marginals with Gaussian noise, the budget being shared equally."""
     chosen = scopes(table.domain, count, cells, seed)
-    sigma, rng = math.sqrt(count / (2.0 * RHO)), np.random.default_rng(seed)
+    sigma, rng = math.sqrt(count / (2.0 * rho)), np.random.default_rng(seed)
     known = [
         Measurement(
             Marginal(table.domain, scope), exact.ravel() + rng.normal(0.0, sigma, exact.size), NoiseKind.GAUSSIAN, sigma
@@ -98,10 +96,10 @@ def problem(name: str, table: Table, count: int, cells: int, seed: int = 1) -> P
     return Problem(name, table, tuple(known), JunctionTree.of(table.domain, chosen).cells)
 
 
-def fitted(given: Problem, rule: Proximal) -> Markov:
+def fitted(given: Problem) -> Markov:
     """Our fit, from nothing: structure, steps and all."""
     model = Markov(given.table.domain, float(given.table.total()), given.scopes)
-    refit(model, given.measurements, rule)
+    refit(model, given.measurements, Proximal())
     return model
 
 
@@ -154,28 +152,29 @@ def _table(values: Floats) -> Floats:
     return values.astype(np.float64)
 
 
-def _compared(given: Problem, rule: Proximal, peer: PeerFit | None) -> Iterator[Row]:
-    model = fitted(given, rule)
-    ours = cpu_seconds(lambda: fitted(given, rule), 3)
-    note = "{} cells; error {:.4f} (all 2-way {:.4f})".format(f"{given.cells:,}", *given.errors(model))
-    name = f"{given.name}, {'default' if rule == Proximal() else 'finer'}"
+def _compared(given: Problem, peer: PeerFit | None) -> Iterator[Row]:
+    model = fitted(given)
+    ours = cpu_seconds(lambda: fitted(given), 3)
+    sigma = given.measurements[0].std
+    note = "{} cells, noise {:.0f}; error {:.4f} (all 2-way {:.4f})".format(
+        f"{given.cells:,}", sigma, *given.errors(model)
+    )
     if peer is None:
-        yield Row(name, ours, float("nan"), f"{note}; mbi is not installed: {setup.HOW}")
+        yield Row(given.name, ours, float("nan"), f"{note}; mbi is not installed: {setup.HOW}")
         return
     theirs = "mbi {:.4f} ({:.4f}), {:.0f} MB".format(*given.errors(peer.model), peer.megabytes)
-    yield Row(f"{name}; mbi compiling", ours, peer.first, f"{note}; {theirs}")
-    yield Row(f"{name}; mbi compiled", ours, peer.second, "mbi's second fit in the same process")
+    yield Row(f"{given.name}; mbi compiling", ours, peer.first, f"{note}; {theirs}")
+    yield Row(f"{given.name}; mbi compiled", ours, peer.second, "mbi's second fit in the same process")
 
 
 def rows() -> Iterator[Row]:
-    """Eight and 14 attributes, our default and a finer rule; each against mbi with compilation and without."""
+    """Eight attributes, and 14 with less and more noise; against mbi with compilation and without."""
+    eight, all_of_them = adult((*EIGHT[:2], "education-num", *EIGHT[2:6], "age")), adult()
     problems = (
-        problem("8 attributes, 12 marginals", adult((*EIGHT[:2], "education-num", *EIGHT[2:6], "age")), 12, 266_000),
-        problem("14 attributes, 30 marginals", adult(), 30, 1_000_000),
+        problem("8 attributes, 12 marginals", eight, 12, 266_000),
+        problem("14 attributes, 30 marginals", all_of_them, 30, 1_000_000),
+        problem("the same, twice the noise", all_of_them, 30, 1_000_000, rho=RHO / 4),
     )
-    fitted(problem("other", adult(EIGHT), 3, 10_000), FINER)  # compile
     there = setup.installed()
     for given in problems:
-        peer = fitted_by_mbi(given) if there else None
-        for rule in (Proximal(), FINER):
-            yield from _compared(given, rule, peer)
+        yield from _compared(given, fitted_by_mbi(given) if there else None)
