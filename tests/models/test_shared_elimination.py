@@ -171,7 +171,7 @@ def test_conditionals_are_carried_from_where_they_depend_on_least() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_where_conditionals_would_fill_the_memory_eliminations_take_over(
+def test_where_conditionals_would_be_too_many_eliminations_take_over(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, _ = wide_model(seed)
@@ -181,8 +181,7 @@ def test_where_conditionals_would_fill_the_memory_eliminations_take_over(
     (tree,) = model.trees
     inside = [tuple(name for name in clique if any(name in each for each in tree.cliques)) for clique in asked]
     room = 8 * max(width(plan(tree, clique), sizes, clique) for clique in inside if clique)
-    monkeypatch.setattr(memory, "_ALWAYS_FITS", 0)
-    monkeypatch.setattr(memory, "usable_bytes", lambda: 3 * room)
+    monkeypatch.setattr(shared_elimination, "HELD_CELLS", room // 8)
     alone: list[Clique] = []
     eliminate = SharedElimination._alone
 
@@ -198,3 +197,28 @@ def test_where_conditionals_would_fill_the_memory_eliminations_take_over(
     for table, right in zip(model.marginals(asked), expected, strict=True):
         np.testing.assert_allclose(table, right, rtol=1e-9, atol=1e-12)
     assert 0 < len(alone) < len(asked)
+
+
+def test_the_way_of_an_answer_does_not_depend_on_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, _ = wide_model(0)
+    asked = [clique for clique in subsets(model.domain.names, 3) if clique]
+    ways: list[list[Clique]] = []
+    eliminate = SharedElimination._alone
+
+    def counted(elimination: SharedElimination, clique: Clique) -> object:
+        ways[-1].append(clique)
+        return eliminate(elimination, clique)
+
+    monkeypatch.setattr(SharedElimination, "_alone", counted)
+    monkeypatch.setattr(memory, "_ALWAYS_FITS", 0)
+    least = 3 * 8 * max(math.prod(model.domain.shape_of(clique)) for part in model.trees for clique in part.cliques)
+    for usable in (2**40, 3 * least):
+        ways.append([])
+        monkeypatch.setattr(memory, "usable_bytes", lambda usable=usable: usable)
+        for part in model.forest:
+            part.forget(more_than=-1)
+        try:
+            model.marginals(asked)
+        except MarginalTooLargeError:
+            continue
+    assert ways[0] == ways[1]

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.domain import Clique
-from hedgerow.errors import MarginalTooLargeError
 from hedgerow.models.beliefs import Beliefs
 from hedgerow.models.elimination import plan, width
 from hedgerow.queries.query import Floats
@@ -36,6 +35,8 @@ _ROOM = 1 << 22
 """Cells of the tables that are made together beside those asked for."""
 KEPT_CELLS = 1 << 15
 """Cells of conditionals that every part may keep, however small it is."""
+HELD_CELLS = 1 << 26
+"""Cells of conditionals that are held at once, half a gigabyte; and of a table that is put together from them."""
 _LONG = 1e6
 """Multiplications from which on all ways to put a marginal together are compared."""
 _WRITTEN = 4.0
@@ -139,7 +140,11 @@ class SharedElimination:
         return group
 
     def _has_room(self, group: _Group, clique: Clique) -> bool:
-        """Whether the conditionals for this and for all before are few enough to be held together."""
+        """Whether the conditionals for this and for all before are few enough to be held together.
+
+        The size decides, not the memory that is free: answers by the two ways differ in their last digits, and what is
+        free shows the size of the private table.
+        """
         new: dict[tuple[int, int, str], int] = {}
         for name in clique:
             i, j = self._toward(name, group.node), group.node
@@ -149,9 +154,7 @@ class SharedElimination:
                 new[i, j, name] = 0 if same else self._cells((*given, name))
                 i, j = further, i
         cells = self._planned_cells + sum(new.values())
-        try:
-            self._check(clique, max(cells, self._cost(group, clique)[1]))
-        except MarginalTooLargeError:
+        if max(cells, self._cost(group, clique)[1]) > HELD_CELLS:
             return False
         self._planned.update(new)
         self._planned_cells = cells
@@ -395,7 +398,7 @@ def _multiplied(
             product = products(_ordered(table, [*stack, *rows, *inner]).reshape(lengths[0], lengths[2], -1), flat)
         else:  # passes run along the longer side
             left = _ordered(table, [*stack, *inner, *rows]).reshape(lengths)
-            product = products(np.ascontiguousarray(flat.transpose(0, 2, 1)), left).transpose(0, 2, 1)
+            product = products(flat.transpose(0, 2, 1), left).transpose(0, 2, 1)
         for name, start, end in zip(columns, ends, ends[1:], strict=False):
             found = product[:, :, start:end].reshape([size[name] for name in (*stack, *rows)] + [end - start])
             yield name, ((*stack, *rows, name), found)
