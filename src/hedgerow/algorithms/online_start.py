@@ -159,6 +159,21 @@ def check_charged(release: Release, budget: Budget, ledger: LedgerView) -> None:
         )
 
 
+def warm_base(release: Release, gamma: float) -> Floats:
+    """The hypothesis to start from, ``(1 - gamma) p + gamma uniform``, as shares of the cells, shape of the domain.
+
+    Its potential is at most ``ln|X| + ln(1 / gamma)`` whatever the data (theory.md section 2, variation 3): no cell has
+    less than ``gamma / |X|``.
+
+    Args:
+        release: The earlier release.
+        gamma: Share of the uniform distribution.
+    """
+    (cells,) = release.model.marginals([release.domain.names])
+    total = float(cells.sum())
+    return np.asarray((1.0 - gamma) * (cells / total) + gamma / cells.size)
+
+
 def warm_factors(model: Markov, gamma: float) -> dict[Clique, Floats]:
     """The same over junction trees: log-factors, one table for each clique.
 
@@ -198,18 +213,3 @@ def _conditionals(model: Markov, tree: JunctionTree) -> Iterator[tuple[Clique, F
         own = tuple(axis for axis, name in enumerate(clique) if name not in before[i])
         sums, share = table.sum(axis=own, keepdims=True), 1.0 / math.prod(table.shape[axis] for axis in own)
         yield clique, np.where(sums > 0.0, table / np.where(sums > 0.0, sums, 1.0), share), share
-
-
-def warm_base(release: Release, gamma: float) -> Floats:
-    """The hypothesis to start from, ``(1 - gamma) p + gamma uniform``, as shares of the cells, shape of the domain.
-
-    Its potential is at most ``ln|X| + ln(1 / gamma)`` whatever the data (theory.md section 2, variation 3): no cell has
-    less than ``gamma / |X|``.
-
-    Args:
-        release: The earlier release.
-        gamma: Share of the uniform distribution.
-    """
-    (cells,) = release.model.marginals([release.domain.names])
-    total = float(cells.sum())
-    return np.asarray((1.0 - gamma) * (cells / total) + gamma / cells.size)
