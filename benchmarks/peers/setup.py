@@ -20,7 +20,7 @@ def installed() -> bool:
 
 def main() -> None:
     """Make a virtual environment and install the pinned packages into it."""
-    venv.create(HERE / ".venv", with_pip=True)
+    venv.create(HERE / ".venv", with_pip=True, symlinks=True)
     command = [
         PYTHON,
         "-m",
