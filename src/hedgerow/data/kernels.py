@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from hedgerow.compiling import kernel, part
 
 Ints = NDArray[np.int64]
 
@@ -19,7 +20,7 @@ _TILE = 1 << 12
 """Records whose cells are found before they are counted."""
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _find(codes: NDArray[Any], members: Ints, strides: NDArray[Any], low: int, cell: NDArray[Any]) -> None:
     """Positions of the cells of some records, two attributes at a time."""
     high = low + cell.size
@@ -35,7 +36,7 @@ def _find(codes: NDArray[Any], members: Ints, strides: NDArray[Any], low: int, c
             cell[r] += one[r] * stride
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def count_blocks(
     codes: NDArray[Any],
     weights: Ints,
@@ -75,7 +76,7 @@ def count_blocks(
                 counters[c] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def add_marginal(table: NDArray[Any], shape: Ints, strides: Ints, out: NDArray[np.float64]) -> None:
     """Add the cells of a flat table of at least one axis to a marginal; axes that it does not keep have stride 0."""
     n_axes = len(shape)
@@ -97,7 +98,7 @@ def add_marginal(table: NDArray[Any], shape: Ints, strides: Ints, out: NDArray[n
             position[k] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def count_conditions(
     tile: NDArray[Any],
     weights: Ints,

@@ -207,7 +207,7 @@ def _product(first: Labelled, second: Labelled, needed: set[str]) -> Labelled:
         shape = [size[name] for name in kept]
     a = _ordered(names, left, [*stack, *rows, *inner]).reshape(lengths[0], -1, lengths[2])
     b = _ordered(others, right, [*stack, *inner, *columns]).reshape(lengths[0], lengths[2], -1)
-    return kept, products(np.ascontiguousarray(a), np.ascontiguousarray(b)).reshape(shape)
+    return kept, products(a, b).reshape(shape)
 
 
 def _ordered(names: Clique, values: Floats, order: Sequence[str]) -> Floats:

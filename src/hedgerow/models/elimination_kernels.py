@@ -7,8 +7,9 @@ them, which on a busy machine takes ten times as long as the product; these neve
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from hedgerow.compiling import kernel, part
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,7 +24,7 @@ _INNER = 64
 _COLUMNS = 256
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@part(fastmath={"contract"})
 def _four(left: Floats, right: Floats, out: Floats, i: int, first: int, last: int, start: int, stop: int) -> None:
     """Four rows of a product, for a tile of columns and of what is summed over."""
     a, b, c, d = out[i, start:stop], out[i + 1, start:stop], out[i + 2, start:stop], out[i + 3, start:stop]
@@ -51,7 +52,7 @@ def _four(left: Floats, right: Floats, out: Floats, i: int, first: int, last: in
         k += 1
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@part(fastmath={"contract"})
 def _one(left: Floats, right: Floats, out: Floats, i: int, first: int, last: int, start: int, stop: int) -> None:
     a = out[i, start:stop]
     k = first
@@ -68,7 +69,20 @@ def _one(left: Floats, right: Floats, out: Floats, i: int, first: int, last: int
         k += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel()
+def _add_products(left: Floats, right: Floats, out: Floats) -> None:
+    rows, inner, columns = left.shape[1], left.shape[2], right.shape[2]
+    for s in range(left.shape[0]):
+        for first in range(0, inner, _INNER):
+            last = min(first + _INNER, inner)
+            for start in range(0, columns, _COLUMNS):
+                stop = min(start + _COLUMNS, columns)
+                for four in range(rows // 4):
+                    _four(left[s], right[s], out[s], 4 * four, first, last, start, stop)
+                for i in range(rows - rows % 4, rows):
+                    _one(left[s], right[s], out[s], i, first, last, start, stop)
+
+
 def products(left: Floats, right: Floats) -> Floats:
     """A stack of matrix products.
 
@@ -79,24 +93,12 @@ def products(left: Floats, right: Floats) -> Floats:
     Returns:
         Shape ``(stack, rows, columns)``.
     """
-    rows, inner, columns = left.shape[1], left.shape[2], right.shape[2]
-    out = np.zeros((left.shape[0], rows, columns))
-    for s in range(left.shape[0]):
-        for first in range(0, inner, _INNER):
-            last = min(first + _INNER, inner)
-            for start in range(0, columns, _COLUMNS):
-                stop = min(start + _COLUMNS, columns)
-                i = 0
-                while i + 4 <= rows:
-                    _four(left[s], right[s], out[s], i, first, last, start, stop)
-                    i += 4
-                while i < rows:
-                    _one(left[s], right[s], out[s], i, first, last, start, stop)
-                    i += 1
+    out = np.zeros((left.shape[0], left.shape[1], right.shape[2]))
+    _add_products(np.ascontiguousarray(left), np.ascontiguousarray(right), out)  # compiled for one layout
     return out
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def separator_maps(
     starts: Ints, members: Places, slots: Ints, shared: Ints, sizes: Floats, firsts: Ints, places: Ints, maps: Places
 ) -> Ints:
@@ -128,7 +130,7 @@ def separator_maps(
     return counts
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def separator_sums(cells: Floats, first: int, last: int, tree: Maps, sums: Floats) -> None:
     """Sums of some cliques over all their separators."""
     firsts, slots, _, _, maps, places, rooms = tree
@@ -142,7 +144,7 @@ def separator_sums(cells: Floats, first: int, last: int, tree: Maps, sums: Float
                 found[here[cell]] += table[cell]
 
 
-@njit(nogil=True, cache=True)
+@part()
 def _given_one(cells: Floats, sums: Floats, home: int, stride: int, tree: Maps, room: Floats, out: Floats) -> None:
     """The part of a distribution where a binary attribute is 1, in all cliques of its component.
 
@@ -188,7 +190,7 @@ def _given_one(cells: Floats, sums: Floats, home: int, stride: int, tree: Maps, 
                 top += 1
 
 
-@njit(nogil=True, cache=True)
+@part()
 def _sign_sum(cells: Floats, home: int, stride: int, firsts: Ints) -> float:
     """The sum of the cells of a clique where a binary attribute is 0, less that of the others."""
     total = 0.0
@@ -197,7 +199,7 @@ def _sign_sum(cells: Floats, home: int, stride: int, firsts: Ints) -> float:
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def single_parities(cells: Floats, homes: Ints, strides: Ints, tree: Maps) -> Floats:
     """Expectations of ``1 - 2 code`` of binary attributes.
 
@@ -217,7 +219,7 @@ def single_parities(cells: Floats, homes: Ints, strides: Ints, tree: Maps) -> Fl
     return found
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def pair_parities(
     cells: Floats,
     sums: Floats,
@@ -256,7 +258,7 @@ def pair_parities(
                 pairs[a, b] = singles[b] - 2.0 * _sign_sum(one, homes[b], strides[b], tree[0])
 
 
-@njit(nogil=True, cache=True)
+@part()
 def _apart(a: int, b: int, c: int, parts: Ints, singles: Floats, pairs: Floats) -> float:
     """Of three attributes that are not all in one component."""
     if parts[a] == parts[b]:
@@ -268,7 +270,7 @@ def _apart(a: int, b: int, c: int, parts: Ints, singles: Floats, pairs: Floats) 
     return found
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def set_parities(
     cells: Floats,
     sums: Floats,
@@ -327,7 +329,7 @@ def set_parities(
         found[row] = pairs[a, c] + pairs[b, c] - singles[c] + 4.0 * _sign_sum(both, homes[c], strides[c], tree[0])
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def member_strides(starts: Ints, members: Places, sizes: Floats) -> Ints:
     """For each attribute of each clique the cells from one of its codes to the next, as ``members`` has them."""
     strides = np.ones(members.size, dtype=np.int64)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from hedgerow.compiling import kernel
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +38,7 @@ _SHORT = 24
 """Tables of fewer cells take longer by vectors."""
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel()
 def logs(x: Floats, out: Floats) -> None:
     """Natural logarithms of positive numbers that are not denormal, to the last digit or the one before it.
 
@@ -61,7 +62,7 @@ def logs(x: Floats, out: Floats) -> None:
         out[i] = exponent * _LN2_HIGH - ((half - (s * (half + rest) + exponent * _LN2_LOW)) - f)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel()
 def exps(x: Floats, out: Floats, room: Floats) -> None:
     """Exponentials of numbers up to 708, to the last digits; smaller ones than -708 count as that."""
     if x.size < _SHORT:
@@ -92,7 +93,7 @@ def exps(x: Floats, out: Floats, room: Floats) -> None:
         out[i] *= room[i]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel()
 def omega(x: float) -> float:
     """The Wright omega function of one number, as ``omegas``."""
     if x < -36.0:
@@ -114,7 +115,7 @@ def omega(x: float) -> float:
     return w
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel()
 def omegas(x: Floats, w: Floats, logs_of: Floats, room: Floats) -> None:
     """The Wright omega function: the w with ``w + ln(w) = x``, to 1e-14; x below -708 counts as that.
 
@@ -141,7 +142,7 @@ def omegas(x: Floats, w: Floats, logs_of: Floats, room: Floats) -> None:
     improve(x, w, logs_of)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel()
 def improve(x: Floats, w: Floats, logs_of: Floats) -> None:
     """One iteration towards ``w + ln(w) = x``."""
     logs(w, logs_of)
@@ -153,7 +154,7 @@ def improve(x: Floats, w: Floats, logs_of: Floats) -> None:
         w[i] = w[i] if x[i] < -36.0 else better
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel()
 def shift(w: Floats, h: Floats) -> None:
     """From omega(x) to omega(x + h), by its series; the relative error is about ``h**4 / 24`` at most."""
     for i in range(w.size):
@@ -163,7 +164,7 @@ def shift(w: Floats, h: Floats) -> None:
         w[i] += w[i] * share * h[i] * (1.0 + h[i] * (0.5 * second + h[i] * third / 6.0))
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})
+@kernel(fastmath={"reassoc"})
 def mass_and_slope(w: Floats) -> tuple[float, float]:
     """The sum, and the sum of the derivatives."""
     total, slope = 0.0, 0.0

@@ -10,6 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from hedgerow.compiling import kernel
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Places = NDArray[np.signedinteger]
@@ -44,7 +46,7 @@ def _below(word: np.uint64, bound: int) -> np.int64:
     return np.int64(((mixed >> _32) * factor + (((mixed & _LOW) * factor) >> _32)) >> _32)
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def round_rows(
     table: Floats,
     group_place: Ints,
@@ -103,7 +105,7 @@ def round_rows(
     return found
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def add_entries(starts: Ints, cells: Places, counts: Ints, group_part: Ints, rest_part: Ints, sizes: Ints) -> None:
     """Sum entries into a smaller table: cell ``k`` of row ``g`` goes to ``group_part[g] + rest_part[k]``."""
     for g in range(starts.size - 1):
@@ -111,7 +113,7 @@ def add_entries(starts: Ints, cells: Places, counts: Ints, group_part: Ints, res
             sizes[group_part[g] + rest_part[cells[e]]] += counts[e]
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def group(codes: Columns, columns: Ints, strides: Ints, groups: Places, sizes: Ints) -> None:
     """The group of every record, ``sum(strides[c] * codes[columns[c]])``, and how many each has."""
     groups[:] = 0
@@ -125,7 +127,7 @@ def group(codes: Columns, columns: Ints, strides: Ints, groups: Places, sizes: I
         sizes[groups[i]] += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def take(
     sizes: Ints, starts: Ints, cells: Places, counts: Ints, left: Ints, state: Words, firsts: Ints, slots: Places
 ) -> None:
@@ -162,7 +164,7 @@ def take(
     state[0] = word
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def deal(groups: Places, sizes: Ints, firsts: Ints, slots: Places, state: Words, found: Places) -> None:
     """Give every record one of its group's slots at random, without replacement; the sizes end at 0."""
     word = state[0]
@@ -177,7 +179,7 @@ def deal(groups: Places, sizes: Ints, firsts: Ints, slots: Places, state: Words,
     state[0] = word
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def shuffle(found: Ints, state: Words) -> None:
     """Random order (Fisher and Yates)."""
     word = state[0]
@@ -190,7 +192,7 @@ def shuffle(found: Ints, state: Words) -> None:
     state[0] = word
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def draw_rows(ends: Floats, groups: Places, state: Words, found: Places) -> None:
     """For every record a cell of its group's row, whose cumulative sums are given, each record by itself."""
     word = state[0]
@@ -210,7 +212,7 @@ def draw_rows(ends: Floats, groups: Places, state: Words, found: Places) -> None
     state[0] = word
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def unravel(found: Places, columns: Ints, shape: Ints, codes: Columns) -> None:
     """Split flat cells into codes, the last of the columns fastest; the cells are lost."""
     for c in range(columns.size - 1, 0, -1):

@@ -9,8 +9,9 @@ hold, in the order of the clique). Cells are floats, since they may be more than
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from hedgerow.compiling import kernel, part
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,7 +25,7 @@ MOST_MEMBERS = 62
 _FORKED = 1 << MOST_MEMBERS
 
 
-@njit(nogil=True, cache=True)
+@part()
 def _cost(near: Bytes, lists: Places, degrees: Ints, sizes: Floats, v: int) -> tuple[float, float]:
     """What eliminating an attribute would connect, and the cells of its clique."""
     missing, cells = 0.0, sizes[v]
@@ -38,7 +39,7 @@ def _cost(near: Bytes, lists: Places, degrees: Ints, sizes: Floats, v: int) -> t
     return missing, cells
 
 
-@njit(nogil=True, cache=True)
+@part()
 def _drop(lists: Places, degrees: Ints, a: int, v: int) -> None:
     last = degrees[a] - 1
     for i in range(last):
@@ -48,7 +49,7 @@ def _drop(lists: Places, degrees: Ints, a: int, v: int) -> None:
     degrees[a] = last
 
 
-@njit(nogil=True, cache=True)
+@part()
 def _connect(near: Bytes, lists: Places, degrees: Ints, a: int, b: int) -> None:
     near[a, b] = near[b, a] = 1
     lists[a, degrees[a]] = b
@@ -57,7 +58,7 @@ def _connect(near: Bytes, lists: Places, degrees: Ints, a: int, b: int) -> None:
     degrees[b] += 1
 
 
-@njit(nogil=True, cache=True)
+@part()
 def _cheapest(costs: Floats, cells: Floats, alive: Bytes) -> int:
     best = -1
     for v in range(alive.size):
@@ -68,17 +69,26 @@ def _cheapest(costs: Floats, cells: Floats, alive: Bytes) -> int:
     return best
 
 
-@njit(nogil=True, cache=True)
+@part()
 def _eliminate(
-    near: Bytes, lists: Places, degrees: Ints, sizes: Floats, alive: Bytes, order: Places, cliques: Places, ends: Ints
+    near: Bytes,
+    lists: Places,
+    degrees: Ints,
+    sizes: Floats,
+    alive: Bytes,
+    stale: Bytes,
+    costs: Floats,
+    cells: Floats,
+    order: Places,
+    cliques: Places,
+    ends: Ints,
 ) -> int:
     """Eliminate all attributes that are alive; the clique of each, itself first, goes to a flat list."""
-    n = alive.size
-    costs, cells = np.zeros(n), np.zeros(n)
-    stale = alive.copy()
+    for v in range(alive.size):
+        stale[v] = 1
     count, end = 0, 0
     while True:
-        for v in range(n):
+        for v in range(alive.size):
             if stale[v] != 0 and alive[v] != 0:
                 costs[v], cells[v] = _cost(near, lists, degrees, sizes, v)
             stale[v] = 0
@@ -103,7 +113,7 @@ def _eliminate(
                 _lessen(near, lists, degrees, sizes, v, lists[v, i], costs, cells)
 
 
-@njit(nogil=True, cache=True)
+@part()
 def _fill(near: Bytes, lists: Places, degrees: Ints, v: int, stale: Bytes) -> bool:
     """Connect the neighbours of an attribute; whether any pair was not."""
     filled = False
@@ -118,7 +128,7 @@ def _fill(near: Bytes, lists: Places, degrees: Ints, v: int, stale: Bytes) -> bo
     return filled
 
 
-@njit(nogil=True, cache=True)
+@part()
 def _lessen(
     near: Bytes, lists: Places, degrees: Ints, sizes: Floats, v: int, a: int, costs: Floats, cells: Floats
 ) -> None:
@@ -133,7 +143,7 @@ def _lessen(
     cells[a] = left
 
 
-@njit(nogil=True, cache=True)
+@part()
 def _list(near: Bytes, alive: Bytes, lists: Places, degrees: Ints) -> None:
     for a in range(alive.size):
         degrees[a] = 0
@@ -144,7 +154,7 @@ def _list(near: Bytes, alive: Bytes, lists: Places, degrees: Ints) -> None:
                     degrees[a] += 1
 
 
-@njit(nogil=True, cache=True)
+@part()
 def _parents(order: Places, cliques: Places, ends: Ints, count: int, parents: Ints, places: Ints) -> None:
     """For each clique the next one that holds all its attributes but the first; -1 if it has no other."""
     for i in range(count):
@@ -158,7 +168,7 @@ def _parents(order: Places, cliques: Places, ends: Ints, count: int, parents: In
                 parents[i] = place
 
 
-@njit(nogil=True, cache=True)
+@part()
 def _keepers(ends: Ints, parents: Ints, count: int, keepers: Ints) -> None:
     """For each clique itself, or the clique kept that it lies in."""
     for i in range(count):
@@ -172,26 +182,49 @@ def _keepers(ends: Ints, parents: Ints, count: int, keepers: Ints) -> None:
             keepers[parent] = keepers[i]
 
 
-@njit(nogil=True, cache=True)
+@kernel()
+def _cliques(
+    near: Bytes, sizes: Floats, lists: Places, order: Places, cliques: Places, marks: Bytes, floats: Floats, room: Ints
+) -> int:
+    """Eliminate the attributes that ``marks[0]`` says; see ``_rooms`` for where the rest goes. Returns their number."""
+    alive, degrees, ends, parents, keepers = marks[0], room[0], room[1], room[2], room[3]
+    _list(near, alive, lists, degrees)
+    count = _eliminate(near, lists, degrees, sizes, alive, marks[1], floats[0], floats[1], order, cliques, ends)
+    _parents(order, cliques, ends, count, parents, room[4])
+    _keepers(ends, parents, count, keepers)
+    return count
+
+
+def _rooms(n: int) -> tuple[Places, Places, Places, Bytes, Floats, Ints]:
+    """Room to eliminate n attributes in.
+
+    Returns:
+        Lists of neighbours; the attributes in the order in which they go; members of the cliques; marks, of which the
+        first row says what is to go; costs and cells; and five rows: the second says where each clique ends, the third
+        its parent, the fourth the clique kept that it lies in.
+    """
+    return (
+        np.empty((n, n), dtype=np.int32),
+        np.empty(n, dtype=np.int32),
+        np.empty(n * (n + 1) // 2, dtype=np.int32),
+        np.ones((2, n), dtype=np.uint8),
+        np.empty((2, n)),
+        np.empty((5, n), dtype=np.int64),
+    )
+
+
 def triangulated(near: Bytes, sizes: Floats) -> tuple[Places, Ints, Ints, Ints]:
     """The cliques of all attributes of a graph in their order of elimination, flat.
 
     Returns:
         Members and ends of the cliques; the parent of each; the clique kept that each lies in. ``near`` is filled.
     """
-    n = sizes.size
-    lists, degrees = np.empty((n, n), dtype=np.int32), np.zeros(n, dtype=np.int64)
-    alive = np.ones(n, dtype=np.uint8)
-    _list(near, alive, lists, degrees)
-    order, cliques = np.empty(n, dtype=np.int32), np.empty(n * (n + 1) // 2, dtype=np.int32)
-    ends, parents, keepers = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    _eliminate(near, lists, degrees, sizes, alive, order, cliques, ends)
-    _parents(order, cliques, ends, n, parents, np.empty(n, dtype=np.int64))
-    _keepers(ends, parents, n, keepers)
-    return cliques[: ends[n - 1] if n > 0 else 0], ends, parents, keepers
+    rooms = _rooms(len(sizes))
+    _cliques(near, sizes, *rooms)
+    _, ends, parents, keepers, _ = rooms[-1]
+    return rooms[2][: ends[-1] if len(ends) else 0], ends, parents, keepers
 
 
-@njit(nogil=True, cache=True)
 def triangulated_cells(graph: Bytes, sizes: Floats, parts: Ints, part_cells: Floats, scopes: Places) -> Floats:
     """Cells of all cliques of a graph to which one scope after the other is added, each alone.
 
@@ -202,45 +235,73 @@ def triangulated_cells(graph: Bytes, sizes: Floats, parts: Ints, part_cells: Flo
         part_cells: Cells of each part as it is, 0 for an attribute that is not in the graph.
         scopes: Attributes of each scope, -1 after the last.
     """
-    n = sizes.size
-    near, lists, degrees = np.empty_like(graph), np.empty((n, n), dtype=np.int32), np.zeros(n, dtype=np.int64)
-    order, cliques = np.empty(n, dtype=np.int32), np.empty(n * (n + 1) // 2, dtype=np.int32)
-    ends, parents, keepers = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    alive, places = np.zeros(n, dtype=np.uint8), np.empty(n, dtype=np.int64)
-    touched = np.zeros(part_cells.size, dtype=np.uint8)
-    total = part_cells.sum()
-    found = np.empty(scopes.shape[0])
-    for s in range(scopes.shape[0]):
-        touched[:] = 0
-        for a in scopes[s]:
-            if a >= 0:
-                touched[parts[a]] = 1
-        left = total
-        for part in range(touched.size):
-            left -= part_cells[part] * touched[part]
-        for a in range(n):
-            alive[a] = touched[parts[a]]
-            if alive[a] != 0:
-                near[a, :] = graph[a, :]
-        for a in scopes[s]:
-            for b in scopes[s]:
-                if a >= 0 and b >= 0 and a != b:
-                    near[a, b] = 1
-        _list(near, alive, lists, degrees)
-        count = _eliminate(near, lists, degrees, sizes, alive, order, cliques, ends)
-        _parents(order, cliques, ends, count, parents, places)
-        _keepers(ends, parents, count, keepers)
-        for i in range(count):
-            if keepers[i] == i:
-                cells = 1.0
-                for k in range(ends[i - 1] if i > 0 else 0, ends[i]):
-                    cells *= sizes[cliques[k]]
-                left += cells
-        found[s] = left
+    touched, found = np.empty(len(part_cells), dtype=np.uint8), np.empty(len(scopes))
+    _each_added(graph, np.empty_like(graph), sizes, parts, part_cells, touched, scopes, *_rooms(len(sizes)), found)
     return found
 
 
-@njit(nogil=True, cache=True)
+@part()
+def _with_scope(
+    graph: Bytes,
+    near: Bytes,
+    sizes: Floats,
+    parts: Ints,
+    part_cells: Floats,
+    touched: Bytes,
+    scope: Places,
+    alive: Bytes,
+) -> float:
+    """Make the graph of the parts that a scope meets, all attributes of which are alive; the cells of the others."""
+    touched[:] = 0
+    for a in scope:
+        if a >= 0:
+            touched[parts[a]] = 1
+    left = 0.0
+    for place in range(touched.size):
+        left += 0.0 if touched[place] else part_cells[place]
+    for a in range(sizes.size):
+        alive[a] = touched[parts[a]]
+        for b in range(sizes.size if alive[a] else 0):
+            near[a, b] = graph[a, b]
+    for a in scope:
+        for b in scope:
+            if a >= 0 and b >= 0 and a != b:
+                near[a, b] = 1
+    return left
+
+
+@kernel()
+def _each_added(
+    graph: Bytes,
+    near: Bytes,
+    sizes: Floats,
+    parts: Ints,
+    part_cells: Floats,
+    touched: Bytes,
+    scopes: Places,
+    lists: Places,
+    order: Places,
+    cliques: Places,
+    marks: Bytes,
+    floats: Floats,
+    room: Ints,
+    found: Floats,
+) -> None:
+    for s in range(scopes.shape[0]):
+        left = _with_scope(graph, near, sizes, parts, part_cells, touched, scopes[s], marks[0])
+        count = _cliques(near, sizes, lists, order, cliques, marks, floats, room)
+        start = 0
+        for i in range(count):
+            if room[3, i] == i:
+                cells = 1.0
+                for k in range(start, room[1, i]):
+                    cells *= sizes[cliques[k]]
+                left += cells
+            start = room[1, i]
+        found[s] = left
+
+
+@kernel()
 def held(homes: Ints, cliques: Places, starts: Ints, members: Places, scopes: Places) -> Bytes:
     """Whether each scope lies inside one clique of a tree.
 
@@ -272,7 +333,7 @@ def held(homes: Ints, cliques: Places, starts: Ints, members: Places, scopes: Pl
     return found
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def separators(starts: Ints, members: Places, slots: Ints, other: Places) -> tuple[Ints, Ints]:
     """The edges of a tree as seen from the far end, and the attributes that each shares, a bit for each."""
     back, shared = np.empty(other.size, dtype=np.int64), np.zeros(other.size, dtype=np.int64)
@@ -291,7 +352,7 @@ def separators(starts: Ints, members: Places, slots: Ints, other: Places) -> tup
     return back, shared
 
 
-@njit(nogil=True, cache=True)
+@part()
 def _cells_of(mask: int, start: int, members: Places, sizes: Floats) -> float:
     cells = 1.0
     while mask:
@@ -302,7 +363,7 @@ def _cells_of(mask: int, start: int, members: Places, sizes: Floats) -> float:
     return cells
 
 
-@njit(nogil=True, cache=True)
+@part()
 def _widened(tree: Tree, sizes: Floats, i: int, mask: int, factor: float) -> float:
     """Cells of a new clique beside clique i, of some of its attributes and others; less its own if it is inside."""
     starts, members, _, _, _, _, cells = tree
@@ -310,7 +371,7 @@ def _widened(tree: Tree, sizes: Floats, i: int, mask: int, factor: float) -> flo
     return added - cells[i] if mask + 1 == 1 << (starts[i + 1] - starts[i]) else added
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def pair_growth(tree: Tree, homes: Ints, cliques: Places, sizes: Floats, growth: Floats) -> None:
     """Cells that joining each pair of attributes of the same part would add, at most.
 
@@ -358,7 +419,7 @@ def pair_growth(tree: Tree, homes: Ints, cliques: Places, sizes: Floats, growth:
                 top += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def rooted(slots: Ints, other: Places, back: Ints, root: int) -> tuple[Ints, Ints, Ints]:
     """For each clique the edge towards the root of its part, -1 for roots, its depth, and the root: the first clique.
 
@@ -387,7 +448,7 @@ def rooted(slots: Ints, other: Places, back: Ints, root: int) -> tuple[Ints, Int
     return up, depths, roots
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def tops_of(homes: Ints, cliques: Places, depths: Ints) -> Ints:
     """For each attribute its clique nearest to the root, -1 if it is in none."""
     tops = np.full(homes.size - 1, -1)
@@ -398,7 +459,7 @@ def tops_of(homes: Ints, cliques: Places, depths: Ints) -> Ints:
     return tops
 
 
-@njit(nogil=True, cache=True)
+@part()
 def _deepest(cliques: Ints, depths: Ints) -> int:
     found = 0
     for x in range(1, cliques.size):
@@ -407,7 +468,7 @@ def _deepest(cliques: Ints, depths: Ints) -> int:
     return found
 
 
-@njit(nogil=True, cache=True)
+@part()
 def _present(members: Places, scope: Places) -> tuple[int, int]:
     """Which attributes of a scope a clique holds, and which of its attributes these are; a bit for each."""
     here, bits = 0, 0
@@ -419,7 +480,7 @@ def _present(members: Places, scope: Places) -> tuple[int, int]:
     return here, bits
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def joined(
     tree: Tree,
     up: Ints,
@@ -488,7 +549,7 @@ def joined(
     return total, count
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def scope_growth(tree: Tree, up: Ints, depths: Ints, tops: Ints, sizes: Floats, parts: Ints, scopes: Places) -> Floats:
     """Cells that joining the attributes of each scope would add, at most; those in several parts by a clique of all.
 
@@ -529,7 +590,7 @@ def scope_growth(tree: Tree, up: Ints, depths: Ints, tops: Ints, sizes: Floats, 
     return growth
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def routes(homes: Ints, cliques: Places, slots: Ints, other: Places) -> tuple[Places, Places]:
     """For each attribute and clique the neighbour towards the attribute, -1 inside, and how many edges it is away.
 

@@ -8,9 +8,9 @@ are those of the edges, then those of what is measured.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from hedgerow.compiling import kernel, part
 from hedgerow.models.tree_kernels import NARROW, PATTERN, WIDE
 
 Floats = NDArray[np.float64]
@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 Places = NDArray[np.int32]
 
 
-@njit(nogil=True, cache=True)
+@part()
 def _holds(members: Places, scope: Places) -> bool:
     """Whether one ascending list holds another."""
     at = 0
@@ -30,13 +30,14 @@ def _holds(members: Places, scope: Places) -> bool:
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def holders(
     starts: Ints, members: Places, cells: Floats, homes: Ints, cliques: Places, ends: Ints, scopes: Places
 ) -> Ints:
     """For each scope the smallest clique that holds it; -1 if none does."""
-    found = np.full(ends.size - 1, -1)
+    found = np.empty(ends.size - 1, np.int64)
     for m in range(found.size):
+        found[m] = -1
         scope = scopes[ends[m] : ends[m + 1]]
         rarest = scope[0]
         for a in scope:
@@ -50,13 +51,13 @@ def holders(
     return found
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def tables_of(owners: Ints, cliques: int, ends: Ints, scopes: Places) -> tuple[Ints, Ints]:
     """Which measurements share a table, since they have the same scope; and the first measurement of each table."""
-    table = np.empty(owners.size, dtype=np.int64)
-    first = np.empty(owners.size, dtype=np.int64)
-    last = np.full(cliques, -1)  # the last table of each clique, and the one before each
-    before = np.empty(owners.size, dtype=np.int64)
+    table, first = np.empty(owners.size, np.int64), np.empty(owners.size, np.int64)
+    last, before = np.empty(cliques, np.int64), np.empty(owners.size, np.int64)
+    for i in range(cliques):  # the last table of each clique, and the one before each
+        last[i] = -1
     count = 0
     for m in range(owners.size):
         scope = scopes[ends[m] : ends[m + 1]]
@@ -76,11 +77,12 @@ def tables_of(owners: Ints, cliques: int, ends: Ints, scopes: Places) -> tuple[I
     return table, first[:count]
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def spanned(slots: Ints, other: Places, needed: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Which cliques lie on the way between those that are needed."""
-    kept = np.ones(slots.size - 1, dtype=np.bool_)
-    degree = slots[1:] - slots[:-1]
+    kept, degree = np.empty(slots.size - 1, np.bool_), np.empty(slots.size - 1, np.int64)
+    for i in range(kept.size):
+        kept[i], degree[i] = True, slots[i + 1] - slots[i]
     for leaf in range(kept.size):
         i = leaf
         while kept[i] and not needed[i] and degree[i] <= 1:
@@ -93,7 +95,7 @@ def spanned(slots: Ints, other: Places, needed: NDArray[np.bool_]) -> NDArray[np
     return kept
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def around(
     slots: Ints, other: Places, back: Ints, edge: Ints, kept: NDArray[np.bool_], of_clique: Ints, tables: Ints
 ) -> tuple[Ints, Ints, Ints]:
@@ -113,8 +115,10 @@ def around(
     """
     room = 2 * kept.size + tables.size
     node, out, into = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
-    home, following = np.full(kept.size, -1), slots[:-1].copy()
-    seen = ~kept
+    home, following = np.empty(kept.size, np.int64), np.empty(kept.size, np.int64)
+    seen = np.empty(kept.size, np.bool_)
+    for i in range(kept.size):
+        home[i], following[i], seen[i] = -1, slots[i], not kept[i]
     count = 0
     for root in range(kept.size):
         if seen[root]:
@@ -123,8 +127,8 @@ def around(
         seen[root] = True
         while i >= 0:
             if arrived:
-                for t in tables[of_clique[i] : of_clique[i + 1]]:
-                    node[count], out[count] = i, t
+                for t in range(of_clique[i], of_clique[i + 1]):
+                    node[count], out[count] = i, tables[t]
                     count += 1
             s = following[i]
             following[i] += 1
@@ -141,11 +145,12 @@ def around(
                 count += 1
             i = other[s] if s >= 0 else -1
         into[first] = out[count - 1]
-        into[first + 1 : count] = out[first : count - 1]
+        for stop in range(first + 1, count):
+            into[stop] = out[stop - 1]
     return node[:count], out[:count], into[:count]
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def in_order(
     other: Places, edge: Ints, up: Ints, depths: Ints, roots: Ints, stops: Ints, tables: Ints
 ) -> tuple[Ints, Ints, Ints, Ints]:
@@ -163,10 +168,14 @@ def in_order(
     Returns:
         The same as ``around``, and for each stop its position among ``stops``, -1 for those on the way.
     """
-    room = stops.size * (2 * depths.max() + 1)
+    deepest = 0
+    for depth in depths:
+        deepest = max(deepest, depth)
+    room = stops.size * (2 * deepest + 1)
     node, out, into = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
-    which = np.full(room, -1)
-    way = np.empty(depths.max() + 1, dtype=np.int64)
+    which, way = np.empty(room, np.int64), np.empty(deepest + 1, np.int64)
+    for stop in range(room):
+        which[stop] = -1
     count, first, begin = 0, 0, 0
     for k in range(stops.size):
         i, j = stops[k], stops[begin]
@@ -191,12 +200,13 @@ def in_order(
             i = way[down]
         if k + 1 == stops.size or roots[stops[k + 1]] != roots[stops[k]]:
             into[first] = out[count - 1]
-            into[first + 1 : count] = out[first : count - 1]
+            for stop in range(first + 1, count):
+                into[stop] = out[stop - 1]
             first, begin = count, k + 1
     return node[:count], out[:count], into[:count], which[:count]
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def outward(slots: Ints, other: Places, edge: Ints, starts: Ints, pending: Ints, none: int) -> tuple[Ints, Ints, Ints]:
     """Messages from one clique of each tree to all others; see ``around``.
 
@@ -234,7 +244,7 @@ def outward(slots: Ints, other: Places, edge: Ints, starts: Ints, pending: Ints,
     return node[:count], out[:count], into[:count]
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def rows_of(sizes: Floats, starts: Ints, members: Places, one_row: int, least: int) -> tuple[Ints, Ints, Ints]:
     """How each clique is laid out: longest axis last.
 
@@ -277,12 +287,12 @@ def rows_of(sizes: Floats, starts: Ints, members: Places, one_row: int, least: i
     return order, leading, nodes
 
 
-@njit(nogil=True, cache=True)
-def _index(pool: Ints, start: int, lengths: Ints, kept: NDArray[np.bool_]) -> int:
+@part()
+def _index(pool: Ints, start: int, lengths: Ints, kept: NDArray[np.bool_], low: int, high: int) -> int:
     """For each cell of a table, at ``start`` and after, the cell of the table of the axes that are kept; its size."""
     count, cells = 1, 1
     pool[start] = 0
-    for axis in range(lengths.size):
+    for axis in range(low, high):
         n = lengths[axis]
         for p in range(count - 1, -1, -1):
             base = pool[start + p]
@@ -294,7 +304,7 @@ def _index(pool: Ints, start: int, lengths: Ints, kept: NDArray[np.bool_]) -> in
     return cells
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def views_of(
     sizes: Floats,
     starts: Ints,
@@ -330,31 +340,34 @@ def views_of(
         zeros = max(zeros, nodes[i, 1], nodes[i, 2])
     for i in owners:
         total += nodes[i, 1] + nodes[i, 2]
-    pool = np.zeros(zeros + total, dtype=np.int64)
-    views = np.zeros((owners.size + 1, 5), dtype=np.int64)
-    views[owners.size] = (NARROW, 0, 0, 1, 1)
-    cells = np.empty(owners.size, dtype=np.int64)
-    place, room = zeros, 1
+    pool = np.zeros(zeros + total, np.int64)
+    views = np.empty((owners.size + 1, 5), np.int64)
+    cells, lengths, kept = (
+        np.empty(owners.size, np.int64),
+        np.empty(order.size, np.int64),
+        np.empty(order.size, np.bool_),
+    )
+    place, room = pool.size - total, 1
     for v in range(owners.size):
         i = owners[v]
-        mine = order[starts[i] : starts[i + 1]]
-        scope = lists[first[v] : last[v]]
-        lengths, kept = np.empty(mine.size, dtype=np.int64), np.empty(mine.size, dtype=np.bool_)
-        for axis in range(mine.size):
-            lengths[axis] = int(sizes[members[mine[axis]]])
-            kept[axis] = False
-            for place_of in scope:
-                kept[axis] |= place_of == members[mine[axis]]
-        cut, pattern = leading[i], place + nodes[i, 1]
-        leads = _index(pool, place, lengths[:cut], kept[:cut])
-        tail = _index(pool, pattern, lengths[cut:], kept[cut:])
+        for axis in range(starts[i], starts[i + 1]):
+            member = members[order[axis]]
+            lengths[axis], kept[axis] = int(sizes[member]), False
+            for at in range(first[v], last[v]):
+                if lists[at] == member:
+                    kept[axis] = True
+        cut, pattern = starts[i] + leading[i], place + nodes[i, 1]
+        leads = _index(pool, place, lengths, kept, starts[i], cut)
+        tail = _index(pool, pattern, lengths, kept, cut, starts[i + 1])
         kind = PATTERN
-        if cut > 0 and tail == 1:
+        if leading[i] > 0 and tail == 1:
             kind = NARROW
-        elif cut > 0 and tail == nodes[i, 2]:
+        elif leading[i] > 0 and tail == nodes[i, 2]:
             kind = WIDE
         views[v, 0], views[v, 1], views[v, 2], views[v, 3], views[v, 4] = kind, place, pattern, leads, tail
         cells[v] = leads * tail
-        room = max(room, cells[v], leads * nodes[i, 2] if kind == PATTERN and cut > 0 else 1)
+        room = max(room, cells[v], leads * nodes[i, 2] if kind == PATTERN and leading[i] > 0 else 1)
         place = pattern + nodes[i, 2]
+    v = owners.size
+    views[v, 0], views[v, 1], views[v, 2], views[v, 3], views[v, 4] = NARROW, 0, 0, 1, 1
     return views, pool, cells, room
