@@ -202,6 +202,17 @@ def test_an_annealed_run_measures_single_attributes_first_and_spends_all(budget:
     assert all(later <= earlier * (1 + 1e-9) for earlier, later in pairwise(scales))
 
 
+@pytest.mark.usefixtures("trees")
+@pytest.mark.parametrize("rounds", ["annealed", "adaptive", 3])
+@pytest.mark.parametrize("budget", [PureDP(1e-9), PureDP(1e-9, REPLACE), ZCDP(1e-18), PureDP(1e9)], ids=repr)
+def test_a_run_ends_however_little_or_much_it_may_spend(budget: Budget, rounds: Any) -> None:
+    # the expected noise, and the noisy number of records, pass what exact scores can hold
+    for seed in range(3):
+        release = MWEM(rounds=rounds).run(DATA, PAIRS, budget, noise=SeededNoise(seed))
+        assert release.spent == pytest.approx(budget.limit, rel=1e-6)
+        assert np.isfinite(PAIRS.answers(release.model)).all()
+
+
 def test_charges_grow_only_after_a_noisy_answer_that_shows_nothing() -> None:
     session = session_of(MWEM(rounds="annealed", error_share=0.0), PAIRS, ZCDP(0.3))
     session.start()

@@ -23,6 +23,7 @@ from hedgerow.models.histogram import Histogram
 from hedgerow.models.markov import Markov
 from hedgerow.models.refit import Proximal, Refit, refit
 from hedgerow.models.value_classes import ValueClasses
+from hedgerow.privacy.lattice import LARGEST_MASS
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Floats, Marginal
 from hedgerow.queries.workload import Workload
@@ -220,7 +221,7 @@ class Session:
             return None
         if self.expected is None or self.expected[0] != charge:  # mostly all rounds have the same
             noise = expected_noise(self.candidates, self.curator.budget, charge, self.config.noise)
-            self.expected = charge, self.noise_counted * noise
+            self.expected = charge, np.minimum(self.noise_counted * noise, LARGEST_MASS)
         return self.expected[1]
 
     def _look(self, chosen: int, charge: RoundCharge) -> bool:

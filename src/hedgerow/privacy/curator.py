@@ -21,7 +21,7 @@ from hedgerow.errors import BudgetError, ConfigError, QueryError
 from hedgerow.privacy.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise, additive_noise
 from hedgerow.privacy.budget import Budget, Regime
 from hedgerow.privacy.databases import database_scores, database_sensitivity, public_databases
-from hedgerow.privacy.lattice import check_mass, exact_answers, exact_units, step_of
+from hedgerow.privacy.lattice import LARGEST_MASS, check_mass, exact_answers, exact_units, step_of
 from hedgerow.privacy.ledger import Event, Ledger, LedgerView
 from hedgerow.privacy.noise import NoiseSource, OpenDPNoise
 from hedgerow.privacy.scores import (
@@ -128,7 +128,7 @@ class Curator:
             charge: What the noisy total may cost; not used under "replace".
 
         Returns:
-            At least 1 (theory.md section 0).
+            At least 1 (theory.md section 0); below 2^31, as no table passes that.
 
         Raises:
             BudgetExceededError: The budget does not cover it.
@@ -140,7 +140,7 @@ class Curator:
         noise = self._noise(1.0, 1.0, 1.0, charge, None)
         self.__ledger.charge(self._event("total", "number of records", noise))
         noisy = self._perturb(np.array([self.__source.total()], dtype=np.int64), noise)
-        return max(1.0, float(noisy[0]))
+        return min(max(1.0, float(noisy[0])), LARGEST_MASS - 1.0)
 
     def noise_for(
         self, target: Measurable, charge: float, kind: NoiseKind | None = None
