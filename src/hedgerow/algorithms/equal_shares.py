@@ -14,7 +14,7 @@ from hedgerow.algorithms.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.schedule import Charges, noise_of
 from hedgerow.algorithms.steps import answer_of
 from hedgerow.domain import Domain
-from hedgerow.models.choice import Hypothesis, hypothesis, hypothesis_for
+from hedgerow.models.choice import Hypothesis, hypothesis, hypothesis_for, suited
 from hedgerow.models.footprint import Footprint
 from hedgerow.models.memory import usable_bytes
 from hedgerow.models.refit import refit
@@ -91,7 +91,9 @@ def run_equal_shares(
         if progress is not None:
             progress(_report(curator, model, found, len(targets)))
     if config.fit is not None:
-        refit(model, found if fitted is None else fitted(workload.domain, found, model.total), config.fit)
+        told = found if fitted is None else fitted(workload.domain, found, model.total)
+        model = suited(model, [measured.target for measured in told])
+        refit(model, told, config.fit)
     return make_release(
         curator, workload, model, name=name, parameters=parameters, measurements=found, error_charge=charges.error
     )
