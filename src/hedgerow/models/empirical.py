@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import TypeVar, final
 
@@ -10,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.domain import Clique, Domain
-from hedgerow.errors import ConfigError, MarginalTooLargeError, QueryError
+from hedgerow.errors import ConfigError
+from hedgerow.models.checks import check_clique, check_step, checked_table, checked_total
 from hedgerow.models.lookup import cells_of, holding, table_cells, values_at
-from hedgerow.models.memory import has_room, usable_bytes
+from hedgerow.models.memory import Room
 from hedgerow.models.model import Codes, SamplingMethod
 from hedgerow.models.sampling import block_rows, check_number, collected, positions, shuffle
 from hedgerow.queries.query import Conjunction, Floats, LinearQuery
@@ -40,7 +40,7 @@ class Empirical:
         >>> from hedgerow.attribute import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> model = Empirical(domain, total=12, codes=[[0, 2], [1, 1]])
-        >>> model.update(Conjunction.where(domain, {"a": [0]}), step=math.log(3))
+        >>> model.update(Conjunction.where(domain, {"a": [0]}), step=float(np.log(3)))
         >>> [answer.round(12).tolist() for answer in model.marginals([("a",), ("b",)])]
         [[9.0, 3.0], [0.0, 3.0, 9.0]]
     """
@@ -57,10 +57,8 @@ class Empirical:
         Raises:
             ConfigError: The total is not positive, a code does not exist, or a log-weight is not finite.
         """
-        if not (math.isfinite(total) and total > 0):
-            raise ConfigError(f"the total of a hypothesis is {total}", remedy="give a positive number of records")
         self._domain = domain
-        self._total = float(total)
+        self._total = checked_total(total)
         self.codes = _checked_codes(domain, codes)
         self._logs = None if log_weights is None else _checked_logs(log_weights, len(self.codes))
         self._masses: Floats | None = None
@@ -115,8 +113,7 @@ class Empirical:
         Raises:
             ConfigError: The step is not finite.
         """
-        if not math.isfinite(step):
-            raise ConfigError(f"a step of size {step}", remedy="check the noisy answers that it was computed from")
+        check_step(step)
         self._move(step * values_at(query, self.codes))
 
     def reweigh(self, clique: Clique, log_factors: Floats) -> None:
@@ -130,12 +127,7 @@ class Empirical:
             QueryError: The clique is not in domain order, or the table does not have its shape.
             ConfigError: A log-factor is not finite.
         """
-        self._check_clique(clique)
-        table = np.asarray(log_factors, dtype=np.float64)
-        if table.shape != self.domain.shape_of(clique):
-            raise QueryError(f"a table of shape {table.shape} does not fit the clique {' * '.join(clique)}")
-        if not np.isfinite(table).all():
-            raise ConfigError("log-factors must be finite", remedy="check the noisy answers they were computed from")
+        table = checked_table(self._domain, clique, log_factors)
         self._move(table.reshape(-1)[cells_of(self.domain, self.codes, [clique])[0]])
 
     def _move(self, log_factors: Floats) -> None:
@@ -158,7 +150,7 @@ class Empirical:
             MarginalTooLargeError: The tables do not fit into memory.
         """
         for clique in cliques:
-            self._check_clique(clique)
+            check_clique(self._domain, clique)
         self._check_memory(cliques)
         return [table for part in self._parts(cliques) for table in self._tables(part)]
 
@@ -220,21 +212,11 @@ class Empirical:
 
     # Inside
 
-    def _check_clique(self, clique: Clique) -> None:
-        if tuple(clique) != self.domain.clique(clique):
-            raise QueryError(f"the clique {clique} is not in domain order", remedy="use domain.clique(names)")
-
     def _check_memory(self, cliques: Sequence[Clique]) -> None:
         sizes = [table_cells(self.domain, clique) for clique in cliques]
-        required = 16 * sum(sizes)
-        if not has_room(required):
+        if sizes:
             largest = max(range(len(sizes)), key=sizes.__getitem__)
-            raise MarginalTooLargeError(
-                attributes=cliques[largest],
-                cells=sizes[largest],
-                required_bytes=required,
-                available_bytes=usable_bytes(),
-            )
+            Room().check(cliques[largest], sizes[largest], 16 * sum(sizes))
 
 
 def _checked_codes(domain: Domain, codes: ArrayLike) -> Codes:

@@ -15,8 +15,9 @@ from typing import final
 import numpy as np
 
 from hedgerow.domain import Clique, Domain
-from hedgerow.errors import ConfigError, QueryError
+from hedgerow.errors import ConfigError
 from hedgerow.models.cells import LOG_RANGE, Cells
+from hedgerow.models.checks import check_clique, check_step, checked_table, checked_total
 from hedgerow.models.layout import Layout, Slice
 from hedgerow.models.memory import check_fits
 from hedgerow.models.model import Codes, Potentials, SamplingMethod
@@ -57,11 +58,9 @@ class Histogram:
             ModelTooLargeError: The weights do not fit into memory; nothing was allocated.
             ConfigError: The total is not positive, or the base is not a finite, non-negative table of the domain.
         """
-        if not (math.isfinite(total) and total > 0):
-            raise ConfigError(f"the total of a hypothesis is {total}", remedy="give a positive number of records")
         check_fits(domain, copies=1 if base is None else 2)
         self._domain = domain
-        self._total = float(total)
+        self._total = checked_total(total)
         layout = Layout(domain)
         self._base = None if base is None else _checked(np.asarray(base), layout)
         self._terms = Terms()
@@ -83,7 +82,7 @@ class Histogram:
         """
         model = cls(domain, total, potentials.base)
         for clique, table in potentials.tables.items():
-            model._terms.add_table(clique, model._checked_table(clique, table))
+            model._terms.add_table(clique, checked_table(domain, clique, table))
         for query, step in potentials.steps.items():
             model._terms.add_step(query, float(step))
         model._rebuild()
@@ -172,8 +171,7 @@ class Histogram:
         Raises:
             ConfigError: The step is not finite.
         """
-        if not math.isfinite(step):
-            raise ConfigError(f"a step of size {step}", remedy="check the noisy answers that it was computed from")
+        check_step(step)
         if not isinstance(query, Conjunction):
             self.reweigh(query.scope, step * query.values())
             return
@@ -198,7 +196,7 @@ class Histogram:
             QueryError: The clique is not in domain order, or the table does not have its shape.
             ConfigError: A log-factor is not finite.
         """
-        table = self._checked_table(clique, log_factors)
+        table = np.array(checked_table(self.domain, clique, log_factors))  # what is put off must not change
         if self._pending is not None and self._pending[0] != clique:
             self._flush()
         self._terms.add_table(clique, table)
@@ -273,7 +271,7 @@ class Histogram:
             QueryError: A clique is not in domain order.
         """
         for clique in cliques:
-            self._checked_clique(clique)
+            check_clique(self.domain, clique)
         if len(cliques) == 1 and cliques[0] == self.domain.names:
             return [self._every_cell()]
         if len(cliques) == 1:
@@ -341,19 +339,6 @@ class Histogram:
     @property
     def _scale(self) -> float:
         return self.total / self._cells.mass
-
-    def _checked_clique(self, clique: Clique) -> None:
-        if tuple(clique) != self.domain.clique(clique):
-            raise QueryError(f"the clique {clique} is not in domain order", remedy="use domain.clique(names)")
-
-    def _checked_table(self, clique: Clique, log_factors: Floats) -> Floats:
-        self._checked_clique(clique)
-        table = np.array(log_factors, dtype=np.float64)
-        if table.shape != self.domain.shape_of(clique):
-            raise QueryError(f"a table of shape {table.shape} does not fit the clique {' * '.join(clique)}")
-        if not np.isfinite(table).all():
-            raise ConfigError("log-factors must be finite", remedy="check the noisy answers they were computed from")
-        return table
 
     def _slice(self, query: Conjunction) -> Slice:
         key = (query.scope, query.codes)

@@ -8,7 +8,6 @@ that the scope touches.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import final
@@ -17,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.domain import Clique, Domain
-from hedgerow.errors import ConfigError, ModelTooLargeError, QueryError
+from hedgerow.errors import ConfigError
 from hedgerow.models.beliefs import Beliefs
+from hedgerow.models.checks import check_clique, check_step, checked_table, checked_total
 from hedgerow.models.growth import grown_tree
 from hedgerow.models.junction_tree import JunctionTree
-from hedgerow.models.memory import has_room, usable_bytes
+from hedgerow.models.memory import check_cells
 from hedgerow.models.model import Codes, Potentials, SamplingMethod
 from hedgerow.models.parts import components
 from hedgerow.models.sampling import collected
@@ -71,7 +71,7 @@ def check_tree_fits(cells: int) -> None:
     Example:
         >>> check_tree_fits(2**10)
     """
-    _check_cells(cells, cells_bytes(cells))
+    check_cells(cells, cells_bytes(cells), tree=True)
 
 
 @final
@@ -111,10 +111,8 @@ class Markov:
             DomainError: A scope names no attribute.
             ModelTooLargeError: The cliques do not fit into memory; nothing was allocated.
         """
-        if not (math.isfinite(total) and total > 0):
-            raise ConfigError(f"the total of a hypothesis is {total}", remedy="give a positive number of records")
         self._domain = domain
-        self._total = float(total)
+        self._total = checked_total(total)
         self._terms = Terms()
         self._scopes: dict[Clique, None] = {}
         self._parts: dict[str, Beliefs] = {}
@@ -244,7 +242,7 @@ class Markov:
             return
         for scope in new:  # what no tree could hold is refused before one is looked for
             cells = math.prod(self._domain.shape_of(scope))
-            _check_cells(cells, _CELL_BYTES * cells)
+            check_cells(cells, _CELL_BYTES * cells, tree=True)
         touched = {id(part): part for scope in new for name in scope if (part := self._parts.get(name))}
         inside = {name for part in touched.values() for name in _names(part)}
         wanted = dict.fromkeys([*(scope for scope in self._scopes if inside.issuperset(scope)), *new])
@@ -273,8 +271,7 @@ class Markov:
             ConfigError: The step is not finite.
             ModelTooLargeError: The cliques would not fit into memory; nothing was changed.
         """
-        if not math.isfinite(step):
-            raise ConfigError(f"a step of size {step}", remedy="check the noisy answers that it was computed from")
+        check_step(step)
         if not isinstance(query, Conjunction):
             self.reweigh(query.scope, step * query.values())
             return
@@ -295,12 +292,7 @@ class Markov:
             ConfigError: A log-factor is not finite.
             ModelTooLargeError: The cliques would not fit into memory; nothing was changed.
         """
-        self._check_clique(clique)
-        table = np.asarray(log_factors, dtype=np.float64)
-        if table.shape != self.domain.shape_of(clique):
-            raise QueryError(f"a table of shape {table.shape} does not fit the clique {' * '.join(clique)}")
-        if not np.isfinite(table).all():
-            raise ConfigError("log-factors must be finite", remedy="check the noisy answers they were computed from")
+        table = checked_table(self._domain, clique, log_factors)
         part = self._part_for(clique)
         self._terms.add_table(clique, table)
         if part is not None:
@@ -331,7 +323,7 @@ class Markov:
             MarginalTooLargeError: A table, or a product on the way to it, does not fit into memory.
         """
         for clique in cliques:
-            self._check_clique(clique)
+            check_clique(self._domain, clique)
         return [np.multiply(table, self._total, out=table) for table in self._answers.tables(cliques)]
 
     def parities(self, scopes: Sequence[Clique] | NDArray[np.int64]) -> Floats:
@@ -431,13 +423,8 @@ class Markov:
 
     # Checks
 
-    def _check_clique(self, clique: Clique) -> None:
-        places = self._domain.axes(clique)
-        if any(a >= b for a, b in itertools.pairwise(places)):
-            raise QueryError(f"the clique {clique} is not in domain order", remedy="use domain.clique(names)")
-
     def _check_fits(self, trees: Sequence[JunctionTree]) -> None:
-        _check_cells(sum(tree.cells for tree in trees), markov_bytes(trees))
+        check_cells(sum(tree.cells for tree in trees), markov_bytes(trees), tree=True)
 
 
 def _names(part: Beliefs) -> Clique:
@@ -447,8 +434,3 @@ def _names(part: Beliefs) -> Clique:
 def _inside(scopes: Iterable[Clique], group: Clique) -> list[Clique]:
     names = set(group)
     return [scope for scope in scopes if names.issuperset(scope)]
-
-
-def _check_cells(cells: int, required: int) -> None:
-    if not has_room(required):
-        raise ModelTooLargeError(cells=cells, required_bytes=required, available_bytes=usable_bytes(), tree=True)

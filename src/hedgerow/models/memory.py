@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import final
 
-from hedgerow.domain import Domain
-from hedgerow.errors import ModelTooLargeError
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import MarginalTooLargeError, ModelTooLargeError
 from hedgerow.memory import available_bytes
 
 SHARE = 0.85
@@ -51,11 +51,27 @@ def check_fits(domain: Domain, copies: int, *, averaged: bool = False) -> None:
         >>> from hedgerow.attribute import IntegerRange
         >>> check_fits(Domain((IntegerRange("a", 0, 1023),)), copies=2)
     """
-    if not fits(domain, copies):
-        required = required_bytes(domain, copies)
-        available = usable_bytes()
+    check_cells(domain.size, required_bytes(domain, copies), averaged=averaged)
+
+
+def check_cells(cells: int, required: int, *, tree: bool = False, averaged: bool = False) -> None:
+    """Refuse a hypothesis that is too large for memory, before anything is allocated.
+
+    Args:
+        cells: How many it would hold, for the message.
+        required: Bytes of it and of the work on it.
+        tree: Whether they are those of junction trees.
+        averaged: Whether an average of hypotheses is among it, which need not be taken.
+
+    Raises:
+        ModelTooLargeError: More than may be used now is required.
+
+    Example:
+        >>> check_cells(2**10, 48 * 2**10, tree=True)
+    """
+    if not has_room(required):
         raise ModelTooLargeError(
-            cells=domain.size, required_bytes=required, available_bytes=available, averaged=averaged
+            cells=cells, required_bytes=required, available_bytes=usable_bytes(), averaged=averaged, tree=tree
         )
 
 
@@ -99,3 +115,19 @@ class Room:
         if required > _ALWAYS_FITS and self._bytes is None:
             self._bytes = usable_bytes()
         return required <= _ALWAYS_FITS or (self._bytes is not None and required <= self._bytes)
+
+    def check(self, attributes: Clique, cells: int, required: int) -> None:
+        """Refuse a table that is too large, before it is allocated.
+
+        Args:
+            attributes: Of the table.
+            cells: Of the table.
+            required: Bytes that it takes to make it.
+
+        Raises:
+            MarginalTooLargeError: They may not be used.
+        """
+        if not self.has(required):
+            raise MarginalTooLargeError(
+                attributes=attributes, cells=cells, required_bytes=required, available_bytes=usable_bytes()
+            )

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.domain import Clique, Domain
-from hedgerow.errors import MarginalTooLargeError
 from hedgerow.models.beliefs import Beliefs
 from hedgerow.models.elimination import plan, spread, width
-from hedgerow.models.memory import Room, usable_bytes
+from hedgerow.models.memory import Room
 from hedgerow.models.shared_elimination import SharedElimination
 from hedgerow.models.tree_parities import LONGEST, TreeParities
 from hedgerow.queries.query import Conjunction, Floats, Parity
@@ -189,7 +188,4 @@ class TreeAnswers:
 
 
 def _check_room(room: Room, names: Clique, cells: int) -> None:
-    required = _TABLES * 8 * cells
-    if not room.has(required):
-        available = usable_bytes()
-        raise MarginalTooLargeError(attributes=names, cells=cells, required_bytes=required, available_bytes=available)
+    room.check(names, cells, _TABLES * 8 * cells)

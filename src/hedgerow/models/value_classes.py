@@ -10,7 +10,6 @@ from all updates so far.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.domain import Clique, Domain
-from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError, QueryError
+from hedgerow.errors import ConfigError, QueryError
+from hedgerow.models.checks import check_clique, check_step, checked_table
 from hedgerow.models.markov import Markov
-from hedgerow.models.memory import has_room, usable_bytes
+from hedgerow.models.memory import Room, check_cells
 from hedgerow.models.model import Codes, Potentials, SamplingMethod
 from hedgerow.models.sampling import code_type, collected
 from hedgerow.models.terms import Key, Terms
@@ -32,9 +32,6 @@ from hedgerow.queries.coarsening import Coarsening
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Conjunction, Explicit, Floats, LinearQuery, Marginal, Measurable, Parity
 from hedgerow.randomness import Seed, generator
-
-CHEAP_CELLS = 1 << 16
-"""A table of so many cells is still made quickly."""
 
 _GRID_CELLS = 1 << 24
 """Conditions are summed over tables of so many classes; on more, one by one over the cliques."""
@@ -101,7 +98,7 @@ class ValueClasses:
             raise ConfigError("classes of values start uniform", remedy="take a histogram for a base")
         model = cls(domain, total)
         for clique, table in potentials.tables.items():
-            model._check_table(clique, table)
+            checked_table(domain, clique, table)
         model._refine(model._coarsening.split(tables=potentials.tables.items()), potentials.tables)
         model.cover(potentials.steps)
         for clique, table in potentials.tables.items():
@@ -123,7 +120,7 @@ class ValueClasses:
     @property
     def cheap_cells(self) -> int:
         """Larger tables take time and memory."""
-        return CHEAP_CELLS
+        return self._inner.cheap_cells
 
     @property
     def cells(self) -> int:
@@ -191,8 +188,7 @@ class ValueClasses:
             ConfigError: The step is not finite.
             ModelTooLargeError: The classes would not fit into memory; nothing was changed.
         """
-        if not math.isfinite(step):
-            raise ConfigError(f"a step of size {step}", remedy="check the noisy answers that it was computed from")
+        check_step(step)
         plain = canonical(query) if isinstance(query, Conjunction) else query
         if not isinstance(plain, Conjunction):
             self.reweigh(plain.scope, step * plain.values())
@@ -213,7 +209,7 @@ class ValueClasses:
             ConfigError: A log-factor is not finite.
             ModelTooLargeError: The classes would not fit into memory; nothing was changed.
         """
-        table = self._check_table(clique, log_factors)
+        table = checked_table(self._domain, clique, log_factors)
         self._refine(self._coarsening.split(tables=[(clique, table)]), [clique])
         self._terms.add_table(clique, table)
         self._inner.reweigh(*self._coarsening.coarse_table(clique, table))
@@ -233,7 +229,9 @@ class ValueClasses:
         """
         said = [(each, target) for each in measurements if (target := _plain(each.target)) is not None]
         whole = [target.scope for _, target in said if isinstance(target, Marginal | Parity)]
-        self._check_apart(whole)
+        for scope in whole:
+            cells = math.prod(self._domain.shape_of(scope))
+            check_cells(cells, 4 * 8 * cells, tree=True)
         self._refine(self._coarsening.apart(name for scope in whole for name in scope), whole)
         self.cover([target for _, target in said if isinstance(target, LinearQuery)])
         self._over_classes([target for _, target in said if isinstance(target, Conjunction)])
@@ -276,8 +274,9 @@ class ValueClasses:
             MarginalTooLargeError: A table, or a product on the way to it, does not fit into memory.
         """
         for clique in cliques:
-            self._check_clique(clique)
-            self._check_room(clique)
+            check_clique(self._domain, clique)
+            cells = math.prod(self._domain.shape_of(clique))
+            Room().check(clique, cells, 3 * 8 * cells)
         told = [tuple(name for name in clique if name in self.classes) for clique in cliques]
         tables = self._inner.marginals(told)
         return [self._spread(*each) for each in zip(cliques, told, tables, strict=True)]
@@ -387,37 +386,6 @@ class ValueClasses:
             labels = block[:, self._coarsening.coarse.index(attribute.name)] if told else np.zeros(len(block))
             codes[:, axis] = _drawn(classes, labels.astype(np.int64), draw, method)
         return codes
-
-    # Checks
-
-    def _check_clique(self, clique: Clique) -> None:
-        places = self._domain.axes(clique)
-        if any(a >= b for a, b in itertools.pairwise(places)):
-            raise QueryError(f"the clique {clique} is not in domain order", remedy="use domain.clique(names)")
-
-    def _check_table(self, clique: Clique, log_factors: Floats) -> Floats:
-        self._check_clique(clique)
-        table = np.asarray(log_factors, dtype=np.float64)
-        if table.shape != self._domain.shape_of(clique):
-            raise QueryError(f"a table of shape {table.shape} does not fit the clique {' * '.join(clique)}")
-        if not np.isfinite(table).all():
-            raise ConfigError("log-factors must be finite", remedy="check the noisy answers they were computed from")
-        return table
-
-    def _check_room(self, clique: Clique) -> None:
-        cells = math.prod(self._domain.shape_of(clique))
-        if not has_room(3 * 8 * cells):
-            raise MarginalTooLargeError(
-                attributes=clique, cells=cells, required_bytes=24 * cells, available_bytes=usable_bytes()
-            )
-
-    def _check_apart(self, scopes: Iterable[Clique]) -> None:
-        for scope in scopes:
-            cells = math.prod(self._domain.shape_of(scope))
-            if not has_room(4 * 8 * cells):
-                raise ModelTooLargeError(
-                    cells=cells, required_bytes=32 * cells, available_bytes=usable_bytes(), tree=True
-                )
 
 
 def _product(coarsening: Coarsening, total: float, scopes: Iterable[Clique], terms: Terms) -> Markov:
