@@ -8,16 +8,15 @@ would be many, over the corners of its runs in the table's prefix sums.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.domain import Clique, Domain
+from hedgerow.models.memory import runs_within
 from hedgerow.models.model import Model
 from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.query import Conjunction, Floats, LinearQuery
@@ -166,11 +165,7 @@ class Answering:
     def _batches(self, scopes: Sequence[Clique]) -> Iterator[list[Clique]]:
         """Scopes whose tables are kept together, to be made by shared passes; those that are there come first."""
         ordered = sorted(scopes, key=lambda scope: scope not in self._tables)
-        while ordered:
-            cells = list(accumulate(self._size(scope) for scope in ordered))
-            count = max(1, bisect_right(cells, self._kept_cells))
-            yield ordered[:count]
-            ordered = ordered[count:]
+        return (ordered[run] for run in runs_within(map(self._size, ordered), self._kept_cells))
 
     def _make(self, scopes: Sequence[Clique]) -> None:
         missing = [scope for scope in scopes if scope not in self._tables]

@@ -120,14 +120,13 @@ def contracted(
     """
     messages: dict[int, Labelled] = {}
     for step in steps:
-        table = _conditional(found[step.node], step.keep, step.shared)
+        table = conditional(found[step.node], step.keep, step.shared)
         names, values = step.keep, table[where(step.keep, table.shape, evidence)]
         for child, needed in _children(step, wanted):
             # evidence about what both hold was applied to both: their axes agree
             names, values = _product((names, values), messages.pop(child), needed)
         messages[step.node] = _summed(names, values, {*wanted, *step.shared})
-    names, values = messages[steps[-1].node]
-    return _ordered(names, values, wanted)
+    return ordered(messages[steps[-1].node], wanted)
 
 
 def where(clique: Clique, shape: Sequence[int], allowed: Mapping[str, Codes]) -> Index:
@@ -155,10 +154,26 @@ def spread(table: Floats, scope: Clique, clique: Clique) -> Floats:
     return table.reshape([next(sizes) if name in scope else 1 for name in clique])
 
 
-def _conditional(table: Floats, names: Clique, shared: Clique) -> Floats:
-    """Given the attributes that the parent holds; codes that never occur give 0."""
+def conditional(table: Floats, names: Clique, shared: Clique) -> Floats:
+    """Given what is shared; codes that never occur give 0.
+
+    Example:
+        >>> conditional(np.array([[3.0, 1.0], [0.0, 0.0]]), ("a", "b"), ("a",)).tolist()
+        [[0.75, 0.25], [0.0, 0.0]]
+    """
     sums = table.sum(axis=tuple(axis for axis, name in enumerate(names) if name not in shared), keepdims=True)
     return np.asarray(np.divide(table, sums, out=np.zeros_like(table), where=sums > 0.0), dtype=np.float64)
+
+
+def ordered(table: Labelled, order: Sequence[str]) -> Floats:
+    """The axes of a table in another order; a view.
+
+    Example:
+        >>> ordered((("a", "b"), np.array([[1.0, 2.0, 3.0]])), ("b", "a")).shape
+        (3, 1)
+    """
+    names, values = table
+    return values.transpose([names.index(name) for name in order])
 
 
 def _ordered_children(
@@ -197,21 +212,17 @@ def _product(first: Labelled, second: Labelled, needed: set[str]) -> Labelled:
     kept = (*stack, *rows, *columns)
     shape = [size[name] for name in kept]
     if not inner:
-        wide = _ordered(names, left, [*stack, *rows]).reshape(lengths[0], lengths[1], 1)
-        return kept, (wide * _ordered(others, right, [*stack, *columns]).reshape(lengths[0], 1, -1)).reshape(shape)
+        wide = ordered((names, left), [*stack, *rows]).reshape(lengths[0], lengths[1], 1)
+        return kept, (wide * ordered((others, right), [*stack, *columns]).reshape(lengths[0], 1, -1)).reshape(shape)
     from hedgerow.models.elimination_kernels import products  # compiling takes a second
 
     if lengths[3] < lengths[1]:  # passes run along the longer side
         names, left, rows, others, right, columns = others, right, columns, names, left, rows
         kept = (*stack, *rows, *columns)
         shape = [size[name] for name in kept]
-    a = _ordered(names, left, [*stack, *rows, *inner]).reshape(lengths[0], -1, lengths[2])
-    b = _ordered(others, right, [*stack, *inner, *columns]).reshape(lengths[0], lengths[2], -1)
+    a = ordered((names, left), [*stack, *rows, *inner]).reshape(lengths[0], -1, lengths[2])
+    b = ordered((others, right), [*stack, *inner, *columns]).reshape(lengths[0], lengths[2], -1)
     return kept, products(a, b).reshape(shape)
-
-
-def _ordered(names: Clique, values: Floats, order: Sequence[str]) -> Floats:
-    return values.transpose([names.index(name) for name in order])
 
 
 def _summed(names: Clique, values: Floats, needed: set[str]) -> Labelled:

@@ -18,6 +18,7 @@ from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models.cells import LOG_RANGE, Cells
 from hedgerow.models.checks import check_clique, check_step, checked_table, checked_total
+from hedgerow.models.elimination import spread
 from hedgerow.models.layout import Layout, Slice
 from hedgerow.models.memory import check_fits
 from hedgerow.models.model import Codes, Potentials, SamplingMethod
@@ -218,9 +219,9 @@ class Histogram:
             return
         table = np.zeros(self.domain.shape_of(clique))
         for scope, part in factors.tables.items():
-            table += _spread(part, scope, clique)
+            table += spread(part, scope, clique)
         for query, step in factors.steps.items():
-            table += _spread(step * query.values(), query.scope, clique)
+            table += spread(step * query.values(), query.scope, clique)
         self._pending = (clique, table)
 
     def table_cells(self, clique: Clique) -> int:
@@ -366,11 +367,6 @@ class Histogram:
         self._pending = None
         steps = [(self._slice(query), step) for query, step in self._terms.steps()]
         self._cells.rebuild(self._base, self._terms.tables, steps)
-
-
-def _spread(table: Floats, scope: Clique, clique: Clique) -> Floats:
-    """A table with an axis of size 1 for each attribute of the clique that is not in its scope."""
-    return np.expand_dims(table, tuple(i for i, name in enumerate(clique) if name not in scope))
 
 
 def _log_range(weights: Floats) -> float:

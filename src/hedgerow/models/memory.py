@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import final
 
 from hedgerow.domain import Clique, Domain
@@ -94,6 +95,27 @@ def has_room(required: int) -> bool:
         (True, False)
     """
     return required <= _ALWAYS_FITS or required <= usable_bytes()
+
+
+def runs_within(sizes: Iterable[int], most: int) -> Iterator[slice]:
+    """Cut a list into runs whose sizes add up to at most so much; what is larger by itself is alone.
+
+    Args:
+        sizes: Of the items of the list.
+        most: Cells or bytes that may be held together.
+
+    Example:
+        >>> list(runs_within([3, 4, 2, 9, 1], 7))
+        [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None), slice(4, 5, None)]
+    """
+    start = stop = held = 0
+    for place, size in enumerate(sizes):
+        if place > start and held + size > most:
+            yield slice(start, place)
+            start, held = place, 0
+        stop, held = place + 1, held + size
+    if stop:
+        yield slice(start, stop)
 
 
 @final

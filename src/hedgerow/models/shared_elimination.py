@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 
 from hedgerow.domain import Clique
 from hedgerow.models.beliefs import Beliefs
-from hedgerow.models.elimination import plan, width
+from hedgerow.models.elimination import Labelled, conditional, ordered, plan, width
+from hedgerow.models.memory import runs_within
 from hedgerow.queries.query import Floats
 
 Check = Callable[[Clique, int], None]
 """Refuses arrays of too many cells that are made for some attributes."""
-Labelled = tuple[Clique, Floats]
 
 _ROOM = 1 << 22
 """Cells of the tables that are made together beside those asked for."""
@@ -226,7 +226,7 @@ class SharedElimination:
             chosen[tuple(behind[edge] for edge, _ in group.edges)] = clique
         for names, found in self._products(group, table, 0, list(chosen)):
             clique = chosen[names]
-            yield clique, np.array(_ordered(found, clique), order="C")
+            yield clique, np.array(ordered(found, clique), order="C")
 
     def _products(
         self, group: _Group, table: Labelled, place: int, chosen: Sequence[Clique]
@@ -272,17 +272,17 @@ class SharedElimination:
         across = {(edge, given): self._scope(i, (shared, given)) for edge, given in further}
         for batch in self._batches(list(dict.fromkeys([*inside, *across.values()]))):
             tables = self._sums(i, batch).items()
-            found = {scope: (scope, _conditional(table, scope, shared)) for scope, table in tables}
+            found = {scope: (scope, conditional(table, scope, shared)) for scope, table in tables}
             for scope, table in found.items():
                 if scope in inside:
-                    yield inside[scope], _ordered(table, (*shared, inside[scope]))
+                    yield inside[scope], ordered(table, (*shared, inside[scope]))
             for (edge, given), scope in across.items():
                 if scope in found:
                     conditionals = self._behind(edge, i, further[edge, given])
                     for name, product in _multiplied(
                         found[scope], given, conditionals, shared, check=self._check, side_by_side=self._columns
                     ):
-                        yield name, _ordered(product, (*shared, name))
+                        yield name, ordered(product, (*shared, name))
 
     # Inside cliques
 
@@ -296,18 +296,10 @@ class SharedElimination:
 
     def _batches(self, scopes: Sequence[Clique]) -> Iterator[list[Clique]]:
         """Few enough tables at once."""
-        batch: list[Clique] = []
-        cells = 0
-        for scope in scopes:
-            size = self._cells(scope)
+        sizes = [self._cells(scope) for scope in scopes]
+        for scope, size in zip(scopes, sizes, strict=True):
             self._check(scope, size)
-            if batch and cells + size > _ROOM:
-                yield batch
-                batch, cells = [], 0
-            batch.append(scope)
-            cells += size
-        if batch:
-            yield batch
+        return (list(scopes[run]) for run in runs_within(sizes, _ROOM))
 
     def _sums(self, node: int, scopes: Sequence[Clique]) -> dict[Clique, Floats]:
         """Probabilities of sets of attributes inside a clique."""
@@ -323,12 +315,6 @@ class SharedElimination:
 
 def _orders(group: _Group) -> Iterator[_Group]:
     return (replace(group, edges=edges) for edges in permutations(group.edges))
-
-
-def _conditional(table: Floats, names: Clique, shared: Clique) -> Floats:
-    """Given what is shared; codes that never occur give 0."""
-    sums = table.sum(axis=tuple(axis for axis, name in enumerate(names) if name not in shared), keepdims=True)
-    return np.asarray(np.divide(table, sums, out=np.zeros_like(table), where=sums > 0.0), dtype=np.float64)
 
 
 @final
@@ -395,9 +381,9 @@ def _multiplied(
         ends = np.cumsum([0, *(conditionals[name].shape[-1] for name in columns)]).tolist()
         flat = side_by_side.of(conditionals, columns, shared, [*stack, *inner]).reshape(lengths[0], lengths[1], -1)
         if ends[-1] >= lengths[2]:
-            product = products(_ordered(table, [*stack, *rows, *inner]).reshape(lengths[0], lengths[2], -1), flat)
+            product = products(ordered(table, [*stack, *rows, *inner]).reshape(lengths[0], lengths[2], -1), flat)
         else:  # passes run along the longer side
-            left = _ordered(table, [*stack, *inner, *rows]).reshape(lengths)
+            left = ordered(table, [*stack, *inner, *rows]).reshape(lengths)
             product = products(flat.transpose(0, 2, 1), left).transpose(0, 2, 1)
         for name, start, end in zip(columns, ends, ends[1:], strict=False):
             found = product[:, :, start:end].reshape([size[name] for name in (*stack, *rows)] + [end - start])
@@ -406,19 +392,5 @@ def _multiplied(
 
 def _chunks(conditionals: Mapping[str, Floats], rows: int) -> Iterator[list[str]]:
     """Few enough columns at once."""
-    chunk: list[str] = []
-    cells = 0
-    for name, table in conditionals.items():
-        size = rows * table.shape[-1]
-        if chunk and cells + size > _ROOM:
-            yield chunk
-            chunk, cells = [], 0
-        chunk.append(name)
-        cells += size
-    if chunk:
-        yield chunk
-
-
-def _ordered(table: Labelled, order: Sequence[str]) -> Floats:
-    names, values = table
-    return values.transpose([names.index(name) for name in order])
+    names = list(conditionals)
+    return (names[run] for run in runs_within([rows * each.shape[-1] for each in conditionals.values()], _ROOM))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hedgerow.domain import Clique, Domain
 from hedgerow.models.beliefs import Beliefs
 from hedgerow.models.elimination import plan, spread, width
-from hedgerow.models.memory import Room
+from hedgerow.models.memory import Room, runs_within
 from hedgerow.models.shared_elimination import SharedElimination
 from hedgerow.models.tree_parities import LONGEST, TreeParities
 from hedgerow.queries.query import Conjunction, Floats, Parity
@@ -175,16 +175,8 @@ class TreeAnswers:
         return math.prod(self._domain.shape_of(names))
 
     def _batches(self, scopes: Iterable[Clique]) -> Iterator[list[Clique]]:
-        batch: list[Clique] = []
-        cells = 0
-        for scope in scopes:
-            cells += self._cells(scope)
-            if batch and cells > _TOGETHER:
-                yield batch
-                batch, cells = [], self._cells(scope)
-            batch.append(scope)
-        if batch:
-            yield batch
+        listed = list(scopes)
+        return (listed[run] for run in runs_within(map(self._cells, listed), _TOGETHER))
 
 
 def _check_room(room: Room, names: Clique, cells: int) -> None:
