@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from itertools import chain, combinations
 
@@ -60,7 +61,7 @@ def test_all_sets_in_order_and_out_of_it(
     """Several tiles of words, several runs of attributes, several threads."""
     monkeypatch.setattr(bits, "_WORDS_PER_THREAD", 1)
     monkeypatch.setattr(bits, "_SETS_AT_ONCE", 7)
-    monkeypatch.setattr(bits.os, "sched_getaffinity", lambda _: set(range(threads)))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(threads)))
     columns = random_columns(n, m, seed=n)
     weights = np.random.default_rng(1).integers(0, 5, n) if weighted else None
     order = min(m, 4 if m < 10 else 3)

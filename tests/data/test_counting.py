@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import tracemalloc
 from collections import Counter
 from collections.abc import Sequence
@@ -101,7 +102,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     }.items():
         for name, value in limits.items():
             monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(rows.os, "sched_getaffinity", lambda _: {0, 1, 2})
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
 
 
 @pytest.mark.usefixtures("small_limits")
@@ -151,7 +152,7 @@ def test_many_records_agree_with_bincount(weighted: bool) -> None:
 
 
 def test_memory_does_not_grow_with_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows.os, "sched_getaffinity", lambda _: {0})
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
 
     def peak(n: int) -> int:
         rng = np.random.default_rng(0)

@@ -8,9 +8,7 @@ once are packed by the binary digits of their weights: those whose weight holds 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
 from typing import final
@@ -18,6 +16,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.cores import in_parts, usable_cores
 from hedgerow.data.encoding import Codes
 from hedgerow.queries.query import Floats
 from hedgerow.queries.walsh import hadamard
@@ -242,7 +241,7 @@ def _every_pair(part: _Part, out: Floats) -> None:
     words, n = part.words, part.n_attributes
     threads = _threads(words.shape[1] * len(out))
     odd, mask = np.empty((n + 3, n + 3), dtype=np.int64), np.zeros(words.shape[1], dtype=np.uint64)
-    _over_threads(threads, lambda thread: differing_pairs(words, mask, thread, threads, odd))
+    in_parts(lambda thread, _: differing_pairs(words, mask, thread, threads, odd), threads, threads)
     add_upper(odd, n, part.n_records, part.weight, out)
 
 
@@ -253,14 +252,14 @@ def _every_triple(part: _Part, out: Floats) -> None:
     words, n = part.words, part.n_attributes
     threads = _threads(words.shape[1] * len(out))
 
-    def work(thread: int) -> None:
+    def work(thread: int, _: int) -> None:
         odd = np.empty((n + 3, n + 3), dtype=np.int64)
         for first in range(thread, n - 2, threads):
             differing_pairs(words[first + 1 :], words[first], 0, 1, odd)
             start, stop = (math.comb(n, 3) - math.comb(n - i, 3) for i in (first, first + 1))
             add_upper(odd, n - first - 1, part.n_records, part.weight, out[start:stop])
 
-    _over_threads(threads, work)
+    in_parts(work, threads, threads)
 
 
 _EVERY: dict[int, Callable[[_Part, Floats], None]] = {1: _single, 2: _every_pair, 3: _every_triple}
@@ -272,24 +271,13 @@ def _listed(part: _Part, sets: Ints) -> Floats:
     out = np.zeros(len(sets))
     if sets.shape[1] == 0:
         return out + part.weight * part.n_records
-    threads = _threads(part.words.shape[1] * len(sets))
-    cuts = [len(sets) * i // threads for i in range(threads + 1)]
 
-    def work(thread: int) -> None:
-        own = slice(cuts[thread], cuts[thread + 1])
-        add_listed(part.words, sets[own], part.n_records, part.weight, out[own])
+    def work(start: int, stop: int) -> None:
+        add_listed(part.words, sets[start:stop], part.n_records, part.weight, out[start:stop])
 
-    _over_threads(threads, work)
+    in_parts(work, len(sets), _threads(part.words.shape[1] * len(sets)))
     return out
 
 
 def _threads(words: int) -> int:
-    return max(1, min(len(os.sched_getaffinity(0)), words // _WORDS_PER_THREAD))
-
-
-def _over_threads(threads: int, work: Callable[[int], None]) -> None:
-    if threads == 1:
-        work(0)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, range(threads)))
+    return max(1, min(usable_cores(), words // _WORDS_PER_THREAD))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.cores import in_parts, usable_cores
 from hedgerow.data.encoding import Codes
 
 Ints = NDArray[np.int64]
@@ -95,12 +94,8 @@ def over_rows(count: Callable[[int, int], NDArray[Any]], n_rows: int, n_cells: i
         >>> over_rows(lambda start, stop: np.array([stop - start]), 10, 1)
         array([10])
     """
-    threads = min(len(os.sched_getaffinity(0)), n_rows // _ROWS_PER_THREAD)
-    if threads < 2 or n_cells > PASS_CELLS:
-        return count(0, n_rows)
-    cuts = [n_rows * i // threads for i in range(threads + 1)]
-    with ThreadPoolExecutor(threads) as pool:
-        parts = list(pool.map(count, cuts[:-1], cuts[1:]))
-    for part in parts[1:]:
-        parts[0] += part
-    return parts[0]
+    threads = 1 if n_cells > PASS_CELLS else min(usable_cores(), n_rows // _ROWS_PER_THREAD)
+    first, *others = in_parts(count, n_rows, threads)
+    for other in others:
+        first += other
+    return first

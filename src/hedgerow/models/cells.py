@@ -7,13 +7,12 @@ rebuild; as long as it is at most ``LOG_RANGE`` no weight that matters has left 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, final
 
 import numpy as np
 
+from hedgerow.cores import in_parts, usable_cores
 from hedgerow.domain import Clique
 from hedgerow.models.layout import Frame, Layout, Slice, pack
 from hedgerow.queries.partial_sums import shared_marginals
@@ -41,8 +40,7 @@ def kernels() -> Any:
 
 
 def _threads() -> int:
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(_MAX_THREADS, usable)
+    return min(_MAX_THREADS, usable_cores())
 
 
 @final
@@ -142,12 +140,7 @@ class Cells:
     def _in_parts(self, part: Callable[[int, int], T]) -> list[T]:
         """Run over all blocks, by as many threads as there are processors if there are many cells."""
         blocks = self.weights.shape[0]
-        threads = min(_threads(), blocks) if self.weights.size >= PARALLEL_CELLS else 1
-        if threads == 1:
-            return [part(0, blocks)]
-        ends = [blocks * i // threads for i in range(threads + 1)]
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(part, ends[:-1], ends[1:]))
+        return in_parts(part, blocks, min(_threads(), blocks) if self.weights.size >= PARALLEL_CELLS else 1)
 
     # Slices
 
