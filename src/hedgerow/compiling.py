@@ -1,8 +1,8 @@
 """How kernels are compiled, so that a first run does not wait long for it.
 
-What numba makes of a kernel beside the machine code, so that other compilers can call it and Python can, takes longer
-than a small kernel itself. Divisions by 0 follow the rules of floats: kernels look where they must, which is not at
-every division.
+What numba makes of a function beside the machine code, so that C can call it and Python can, takes as long as a small
+function itself. Divisions by 0 follow the rules of floats: kernels look where they must, which is not at every
+division. Slices, assignments to slices and arrays that kernels make cost far more to compile than loops.
 """
 
 from __future__ import annotations
@@ -36,20 +36,17 @@ def kernel(**options: Any) -> Callable[[Function], Function]:
     return decorator
 
 
+def inlined() -> Callable[[Function], Function]:
+    """A decorator for a function that is compiled as lines of the kernels that call it; best if only one does."""
+    return kernel(inline="always")
+
+
 def part(**options: Any) -> Callable[[Function], Function]:
-    """A decorator for a compiled function that only kernels call; called from Python, it ends the process.
+    """A decorator for a function that several kernels call, or that is compiled by rules of its own.
+
+    Called from Python, it ends the process.
 
     Args:
         options: More options of ``numba.njit``.
-
-    Example:
-        >>> @part(cache=False)
-        ... def twice(number: int) -> int:
-        ...     return 2 * number
-        >>> @kernel(cache=False)
-        ... def four_times(number: int) -> int:
-        ...     return twice(twice(number))
-        >>> four_times(4)
-        16
     """
     return kernel(no_cpython_wrapper=True, **options)

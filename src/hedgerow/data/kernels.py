@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.compiling import kernel, part
+from hedgerow.compiling import inlined, kernel
 
 Ints = NDArray[np.int64]
 
@@ -20,7 +20,7 @@ _TILE = 1 << 12
 """Records whose cells are found before they are counted."""
 
 
-@part()
+@inlined()
 def _find(codes: NDArray[Any], members: Ints, strides: NDArray[Any], low: int, cell: NDArray[Any]) -> None:
     """Positions of the cells of some records, two attributes at a time."""
     high = low + cell.size

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.compiling import kernel, part
+from hedgerow.compiling import inlined, kernel, part
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -258,7 +258,7 @@ def pair_parities(
                 pairs[a, b] = singles[b] - 2.0 * _sign_sum(one, homes[b], strides[b], tree[0])
 
 
-@part()
+@inlined()
 def _apart(a: int, b: int, c: int, parts: Ints, singles: Floats, pairs: Floats) -> float:
     """Of three attributes that are not all in one component."""
     if parts[a] == parts[b]:

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.compiling import kernel
+from hedgerow.compiling import kernel, part
 
 Floats = NDArray[np.float64]
 
@@ -142,7 +142,7 @@ def omegas(x: Floats, w: Floats, logs_of: Floats, room: Floats) -> None:
     improve(x, w, logs_of)
 
 
-@kernel()
+@part()
 def improve(x: Floats, w: Floats, logs_of: Floats) -> None:
     """One iteration towards ``w + ln(w) = x``."""
     logs(w, logs_of)
@@ -154,7 +154,7 @@ def improve(x: Floats, w: Floats, logs_of: Floats) -> None:
         w[i] = w[i] if x[i] < -36.0 else better
 
 
-@kernel()
+@part()
 def shift(w: Floats, h: Floats) -> None:
     """From omega(x) to omega(x + h), by its series; the relative error is about ``h**4 / 24`` at most."""
     for i in range(w.size):
@@ -164,7 +164,7 @@ def shift(w: Floats, h: Floats) -> None:
         w[i] += w[i] * share * h[i] * (1.0 + h[i] * (0.5 * second + h[i] * third / 6.0))
 
 
-@kernel(fastmath={"reassoc"})
+@part(fastmath={"reassoc"})
 def mass_and_slope(w: Floats) -> tuple[float, float]:
     """The sum, and the sum of the derivatives."""
     total, slope = 0.0, 0.0

@@ -7,10 +7,9 @@ whose steps are mixed, seeded from numpy; it shuffles public tables and protects
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from hedgerow.compiling import kernel
+from hedgerow.compiling import inlined, kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,20 +25,20 @@ _11, _27, _30, _31, _32 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64
 _UNIT = 2.0**-53
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined()
 def _mixed(word: np.uint64) -> np.uint64:
     once = (word ^ (word >> _30)) * _FIRST
     twice = (once ^ (once >> _27)) * _SECOND
     return twice ^ (twice >> _31)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined()
 def _unit(word: np.uint64) -> float:
     """Uniform in [0, 1)."""
     return float(_mixed(word) >> _11) * _UNIT
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined()
 def _below(word: np.uint64, bound: int) -> np.int64:
     """Uniform below a bound of at most 2^32, with a bias below 2^-32."""
     mixed, factor = _mixed(word), np.uint64(bound)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.compiling import kernel, part
+from hedgerow.compiling import inlined, kernel, part
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,7 +25,7 @@ MOST_MEMBERS = 62
 _FORKED = 1 << MOST_MEMBERS
 
 
-@part()
+@inlined()
 def _cost(near: Bytes, lists: Places, degrees: Ints, sizes: Floats, v: int) -> tuple[float, float]:
     """What eliminating an attribute would connect, and the cells of its clique."""
     missing, cells = 0.0, sizes[v]
@@ -39,7 +39,7 @@ def _cost(near: Bytes, lists: Places, degrees: Ints, sizes: Floats, v: int) -> t
     return missing, cells
 
 
-@part()
+@inlined()
 def _drop(lists: Places, degrees: Ints, a: int, v: int) -> None:
     last = degrees[a] - 1
     for i in range(last):
@@ -49,7 +49,7 @@ def _drop(lists: Places, degrees: Ints, a: int, v: int) -> None:
     degrees[a] = last
 
 
-@part()
+@inlined()
 def _connect(near: Bytes, lists: Places, degrees: Ints, a: int, b: int) -> None:
     near[a, b] = near[b, a] = 1
     lists[a, degrees[a]] = b
@@ -58,7 +58,7 @@ def _connect(near: Bytes, lists: Places, degrees: Ints, a: int, b: int) -> None:
     degrees[b] += 1
 
 
-@part()
+@inlined()
 def _cheapest(costs: Floats, cells: Floats, alive: Bytes) -> int:
     best = -1
     for v in range(alive.size):
@@ -69,7 +69,7 @@ def _cheapest(costs: Floats, cells: Floats, alive: Bytes) -> int:
     return best
 
 
-@part()
+@inlined()
 def _eliminate(
     near: Bytes,
     lists: Places,
@@ -113,7 +113,7 @@ def _eliminate(
                 _lessen(near, lists, degrees, sizes, v, lists[v, i], costs, cells)
 
 
-@part()
+@inlined()
 def _fill(near: Bytes, lists: Places, degrees: Ints, v: int, stale: Bytes) -> bool:
     """Connect the neighbours of an attribute; whether any pair was not."""
     filled = False
@@ -128,7 +128,7 @@ def _fill(near: Bytes, lists: Places, degrees: Ints, v: int, stale: Bytes) -> bo
     return filled
 
 
-@part()
+@inlined()
 def _lessen(
     near: Bytes, lists: Places, degrees: Ints, sizes: Floats, v: int, a: int, costs: Floats, cells: Floats
 ) -> None:
@@ -143,7 +143,7 @@ def _lessen(
     cells[a] = left
 
 
-@part()
+@inlined()
 def _list(near: Bytes, alive: Bytes, lists: Places, degrees: Ints) -> None:
     for a in range(alive.size):
         degrees[a] = 0
@@ -154,7 +154,7 @@ def _list(near: Bytes, alive: Bytes, lists: Places, degrees: Ints) -> None:
                     degrees[a] += 1
 
 
-@part()
+@inlined()
 def _parents(order: Places, cliques: Places, ends: Ints, count: int, parents: Ints, places: Ints) -> None:
     """For each clique the next one that holds all its attributes but the first; -1 if it has no other."""
     for i in range(count):
@@ -168,7 +168,7 @@ def _parents(order: Places, cliques: Places, ends: Ints, count: int, parents: In
                 parents[i] = place
 
 
-@part()
+@inlined()
 def _keepers(ends: Ints, parents: Ints, count: int, keepers: Ints) -> None:
     """For each clique itself, or the clique kept that it lies in."""
     for i in range(count):
@@ -240,7 +240,7 @@ def triangulated_cells(graph: Bytes, sizes: Floats, parts: Ints, part_cells: Flo
     return found
 
 
-@part()
+@inlined()
 def _with_scope(
     graph: Bytes,
     near: Bytes,
@@ -459,7 +459,7 @@ def tops_of(homes: Ints, cliques: Places, depths: Ints) -> Ints:
     return tops
 
 
-@part()
+@inlined()
 def _deepest(cliques: Ints, depths: Ints) -> int:
     found = 0
     for x in range(1, cliques.size):
@@ -468,7 +468,7 @@ def _deepest(cliques: Ints, depths: Ints) -> int:
     return found
 
 
-@part()
+@inlined()
 def _present(members: Places, scope: Places) -> tuple[int, int]:
     """Which attributes of a scope a clique holds, and which of its attributes these are; a bit for each."""
     here, bits = 0, 0

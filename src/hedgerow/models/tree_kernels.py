@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from hedgerow.compiling import inlined, kernel
 from hedgerow.models.kernels import implicit_step, multiply_and_sum
 from hedgerow.models.omega_kernels import exps, improve, logs, mass_and_slope, omegas, shift
 
@@ -36,7 +36,7 @@ _NEAR, _CLOSE = 0.3, 1e-3
 """How far omega is followed by its series, with an iteration after it and without."""
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inlined()
 def _scale_of(table: Floats) -> float:
     """The sum; 0 where a cell is lost."""
     total = 0.0
@@ -47,7 +47,7 @@ def _scale_of(table: Floats) -> float:
     return total if least > _LOST else 0.0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel()
 def implicit_marginal(p: Floats, target: Floats, dt: float, theta: Floats, room: Floats) -> bool:
     """Take the implicit step of a marginal (see ``implicit.marginal_step``).
 
@@ -97,7 +97,7 @@ def implicit_marginal(p: Floats, target: Floats, dt: float, theta: Floats, room:
     return True
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inlined()
 def _follow(x: Floats, w: Floats, h: Floats, far: float, room: Floats, more: Floats) -> None:
     """Make w omega(x), where it was omega(x - h), and no h is larger than ``far``."""
     if far > _NEAR:
@@ -108,7 +108,7 @@ def _follow(x: Floats, w: Floats, h: Floats, far: float, room: Floats, more: Flo
         improve(x, w, room)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inlined()
 def _first_guess(mu: Floats, log_mu: Floats, target: Floats, dt: float) -> tuple[float, float]:
     """A lower bound of nu, and a guess that is exact where nothing has to move.
 
@@ -124,7 +124,7 @@ def _first_guess(mu: Floats, log_mu: Floats, target: Floats, dt: float) -> tuple
     return low - 1.0, max(low - 1.0, pull / weight)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inlined()
 def _explicit_marginal(p: Floats, target: Floats, rate: float, theta: Floats, room: Floats) -> bool:
     mass = _scale_of(p)
     if mass == 0.0:
@@ -146,7 +146,7 @@ def _explicit_marginal(p: Floats, target: Floats, rate: float, theta: Floats, ro
     return True
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inlined()
 def _marginal(p: Floats, target: Floats, rate: float, kind: int, theta: Floats, room: Floats) -> bool:
     """Take the step of a marginal; whether no cell was lost."""
     if kind == EXPLICIT:
@@ -159,7 +159,7 @@ def _marginal(p: Floats, target: Floats, rate: float, kind: int, theta: Floats, 
     return True
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inlined()
 def _implicit_values(values: Floats, masses: Floats, target: float, dt: float, p: Floats) -> float:
     """The implicit step of a query with several values (see ``implicit.query_step``); values increase."""
     last = values.size - 1
@@ -192,7 +192,7 @@ def _implicit_values(values: Floats, masses: Floats, target: float, dt: float, p
     return max(-limit, min(step, limit))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inlined()
 def _query(p: Floats, classes: Ints, values: Floats, target: float, rate: float, kind: int, room: Floats) -> float:
     """Take the step of a query, whose values increase, and return it; NaN where cells are lost."""
     count = values.size
@@ -230,7 +230,7 @@ def _query(p: Floats, classes: Ints, values: Floats, target: float, rate: float,
     return step
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inlined()
 def _spread(table: Floats, view: Ints, pool: Ints, width: int, room: Floats) -> Floats:
     """A small table as its rows meet those of a node."""
     if view[0] != PATTERN:
@@ -244,7 +244,7 @@ def _spread(table: Floats, view: Ints, pool: Ints, width: int, room: Floats) -> 
     return room[: view[3] * width]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inlined()
 def _folded(wide: Floats, view: Ints, pool: Ints, width: int, table: Floats) -> None:
     pattern = pool[view[2] : view[2] + width]
     for i in range(table.size):
@@ -256,7 +256,7 @@ def _folded(wide: Floats, view: Ints, pool: Ints, width: int, table: Floats) -> 
             values[pattern[j]] += row[j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel()
 def visit(
     cells: Floats,
     rows: int,
@@ -300,7 +300,7 @@ def visit(
         _folded(wide, view_out, pool, width, sums)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inlined()
 def _pass_on(sums: Floats, old: Floats, ratio: Floats) -> bool:
     """The factors that bring a neighbour up to date; whether no cell was lost."""
     least = 1.0
@@ -311,7 +311,7 @@ def _pass_on(sums: Floats, old: Floats, ratio: Floats) -> bool:
     return least > _LOST
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel()
 def sweep_trees(
     cells: Floats,
     nodes: Ints,

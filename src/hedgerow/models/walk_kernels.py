@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.compiling import kernel, part
+from hedgerow.compiling import inlined, kernel, part
 from hedgerow.models.tree_kernels import NARROW, PATTERN, WIDE
 
 Floats = NDArray[np.float64]
@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 Places = NDArray[np.int32]
 
 
-@part()
+@inlined()
 def _holds(members: Places, scope: Places) -> bool:
     """Whether one ascending list holds another."""
     at = 0
