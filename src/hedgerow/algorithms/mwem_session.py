@@ -199,7 +199,7 @@ class Session:
         if not allowed.any():
             allowed = self.limit.allows(scopes, 1.0, trees, classes)
         if not allowed.any():  # classes are counted as if any measurement told more of them apart
-            allowed = self.finest > 0.0
+            allowed = self.finest > 0.0 if self.finest.any() else self.limit.allows([], 1.0)
         fresh = self._fresh(charge) & allowed
         return allowed if self.config.repeats or not fresh.any() else fresh
 
