@@ -33,30 +33,6 @@ _NARROW = 4
 """Attributes of candidates that are first looked at all together."""
 
 
-def grown_cells(domain: Domain, held: Sequence[Clique], candidates: Sequence[Clique] | Ints) -> Floats:
-    """Cells of all cliques of the junction trees over some scopes and one candidate, for each candidate.
-
-    Args:
-        domain: The domain.
-        held: Scopes measured so far.
-        candidates: Scopes of what may be measured next.
-
-    Returns:
-        Shape ``(len(candidates),)``, infinite where floats end. A candidate inside a clique adds nothing. Exactly those
-        of ``JunctionTree.of`` or, where there are very many candidates, an upper bound (see ``Growth``).
-
-    Raises:
-        DomainError: An attribute does not exist.
-
-    Example:
-        >>> from hedgerow.attribute import IntegerRange
-        >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abcd")
-        >>> grown_cells(domain, [("a", "b"), ("b", "c")], [("a", "b"), ("c", "d"), ("a", "c"), ("a", "b", "d")])
-        array([ 200.,  300., 1000., 1100.])
-    """
-    return Growth(domain, candidates).cells(held)
-
-
 def grown_tree(domain: Domain, trees: Sequence[JunctionTree], scope: Clique) -> JunctionTree:
     """The trees joined to one that holds one more scope, by the rule whose cells ``Growth`` gives as a bound.
 
@@ -114,7 +90,7 @@ class Growth:
         >>> from hedgerow.attribute import IntegerRange
         >>> domain = Domain(IntegerRange(f"x{i}", 0, 1) for i in range(400))
         >>> growth = Growth(domain, list(combinations(domain.names, 2)))
-        >>> growth.cells([("x0", "x1"), ("x1", "x2")])[:4]
+        >>> growth.cells([("x0", "x1"), ("x1", "x2")])[:4]  # the first lies in a clique and adds nothing
         array([ 8., 12., 12., 12.])
         >>> int(growth.within(13, [("x0", "x1"), ("x1", "x2")]).sum())
         79800
@@ -137,7 +113,9 @@ class Growth:
         self._named = np.unique(self._scopes[self._scopes >= 0])
 
     def cells(self, held: Sequence[Clique], trees: Sequence[JunctionTree] | None = None) -> Floats:
-        """Cells of all cliques together once a candidate was added to what is held.
+        """Cells of all cliques together once a candidate was added to what is held, infinite where floats end.
+
+        Exactly those of ``JunctionTree.of`` or, where there are very many candidates, an upper bound.
 
         Args:
             held: Scopes so far.
@@ -214,7 +192,9 @@ class Growth:
 
 def _places(domain: Domain, candidates: Sequence[Clique] | Ints) -> Places:
     if isinstance(candidates, np.ndarray):
-        return candidates.astype(np.int32)
+        # compiled passes read a first column, also where all scopes are empty
+        axes = candidates if candidates.shape[1] else np.full((len(candidates), 1), -1)
+        return axes.astype(np.int32)
     position = {name: place for place, name in enumerate(domain.names)}
     try:
         return _padded([sorted({position[name] for name in scope}) for scope in candidates])
