@@ -32,7 +32,7 @@ class SamplingMethod(StrEnum):
 @final
 @dataclass(frozen=True, eq=False)
 class Potentials:
-    """The portable state of a histogram: log-weights as sums over small scopes.
+    """The portable state of a hypothesis: log-weights as sums over small scopes.
 
     The weight of cell x is ``base(x) * exp(sum of tables at x + sum of steps of the conjunctions that hold at x)``.
 

@@ -75,13 +75,13 @@ class TreeFit:
         self._sorting = self._sorted_places()
         scopes = [domain.axes(target.scope) for target in self._targets]
         self._layout = Layout.of([part.tree for part in parts], scopes, ordered=ordered)
-        classes = _Classes()
-        steps = [(place, *classes.of(target)) for target, place in zip(self._targets, self._places, strict=False)]
+        equal = _EqualCells()
+        steps = [(place, *equal.of(target)) for target, place in zip(self._targets, self._places, strict=False)]
         self._steps = np.column_stack([self._layout.members, np.array(steps, dtype=np.int64)[self._layout.members]])
         self._steps[:, 3] += self._layout.pool.size
-        self._pool = np.concatenate([self._layout.pool, *classes.maps])
-        self._values = np.concatenate([np.zeros(1), *classes.values])
-        self._room = np.empty((7, max(self._layout.room, 2 * classes.most)))
+        self._pool = np.concatenate([self._layout.pool, *equal.maps])
+        self._values = np.concatenate([np.zeros(1), *equal.values])
+        self._room = np.empty((7, max(self._layout.room, 2 * equal.most)))
         nodes, tables = self._layout.nodes, self._layout.tables
         self._cells = np.repeat(1.0 / (nodes[:, 1] * nodes[:, 2]), nodes[:, 1] * nodes[:, 2])
         self._old = np.repeat(1.0 / tables[:, 1], tables[:, 1])
@@ -218,7 +218,7 @@ def _probabilities(sums: Floats) -> Floats:
     return np.asarray(laid_out(sums) / sums.sum(), dtype=np.float64)
 
 
-class _Classes:
+class _EqualCells:
     """Which cells of the scope of a query have the same value."""
 
     def __init__(self) -> None:

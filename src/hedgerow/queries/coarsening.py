@@ -78,11 +78,7 @@ class Coarsening:
         Args:
             queries: None of them impossible; their sets are classes put together. Sets of all codes are left out.
         """
-        sets: dict[str, dict[CodeSet, None]] = {}
-        for query in queries:
-            for name, codes in zip(query.scope, query.codes, strict=True):
-                sets.setdefault(name, {})[codes] = None
-        found = {name: self._over_classes(name, list(each)) for name, each in sets.items()}
+        found = {name: self._over_classes(name, list(each)) for name, each in _sets(queries).items()}
         return [
             Conjunction.where(
                 self.coarse,
@@ -125,17 +121,23 @@ class Coarsening:
         return table
 
 
+def _sets(queries: Iterable[Conjunction]) -> dict[str, dict[CodeSet, None]]:
+    """For each attribute the different sets of codes that queries name, in their order."""
+    sets: dict[str, dict[CodeSet, None]] = {}
+    for query in queries:
+        for name, codes in zip(query.scope, query.codes, strict=True):
+            sets.setdefault(name, {})[codes] = None
+    return sets
+
+
 def _split(
     domain: Domain,
     classes: Mapping[str, Classes],
     queries: Iterable[Conjunction],
     tables: Iterable[tuple[Clique, NDArray[Any]]],
 ) -> dict[str, Classes]:
-    sets: dict[str, dict[CodeSet, None]] = {}
+    sets = _sets(queries)
     labels: dict[str, list[NDArray[Any]]] = {}
-    for query in queries:
-        for name, codes in zip(query.scope, query.codes, strict=True):
-            sets.setdefault(name, {})[codes] = None
     for clique, table in tables:
         for axis, name in enumerate(clique):
             rows = np.moveaxis(table, axis, 0).reshape(table.shape[axis], -1)
