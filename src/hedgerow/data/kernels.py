@@ -80,12 +80,17 @@ def count_blocks(
 def add_marginal(table: NDArray[Any], shape: Ints, strides: Ints, out: NDArray[np.float64]) -> None:
     """Add the cells of a flat table of at least one axis to a marginal; axes that it does not keep have stride 0."""
     n_axes = len(shape)
-    position = np.zeros(n_axes, np.int64)
+    position = np.empty(n_axes, np.int64)
+    for k in range(n_axes):
+        position[k] = 0
     target = 0
     for low in range(0, table.size, shape[-1]):
         row = table[low : low + shape[-1]]
         if strides[-1] == 0:
-            out[target] += row.sum()
+            total = 0
+            for cell in row:
+                total += cell
+            out[target] += total
         else:
             for j in range(row.size):
                 out[target + j * strides[-1]] += row[j]

@@ -252,7 +252,8 @@ def _with_scope(
     alive: Bytes,
 ) -> float:
     """Make the graph of the parts that a scope meets, all attributes of which are alive; the cells of the others."""
-    touched[:] = 0
+    for place in range(touched.size):
+        touched[place] = 0
     for a in scope:
         if a >= 0:
             touched[parts[a]] = 1
@@ -312,10 +313,10 @@ def held(homes: Ints, cliques: Places, starts: Ints, members: Places, scopes: Pl
         members: Of the tree, ascending in each clique.
         scopes: Attributes of each scope, ascending, -1 after the last.
     """
-    found = np.zeros(scopes.shape[0], dtype=np.uint8)
+    found = np.empty(scopes.shape[0], np.uint8)
     for s in range(scopes.shape[0]):
-        if scopes[s, 0] < 0:
-            found[s] = 1
+        found[s] = scopes[s, 0] < 0
+        if found[s]:
             continue
         rarest = scopes[s, 0]
         for a in scopes[s]:
@@ -336,10 +337,10 @@ def held(homes: Ints, cliques: Places, starts: Ints, members: Places, scopes: Pl
 @kernel()
 def separators(starts: Ints, members: Places, slots: Ints, other: Places) -> tuple[Ints, Ints]:
     """The edges of a tree as seen from the far end, and the attributes that each shares, a bit for each."""
-    back, shared = np.empty(other.size, dtype=np.int64), np.zeros(other.size, dtype=np.int64)
+    back, shared = np.empty(other.size, np.int64), np.empty(other.size, np.int64)
     for i in range(starts.size - 1):
         for e in range(slots[i], slots[i + 1]):
-            j = other[e]
+            j, shared[e] = other[e], 0
             for f in range(slots[j], slots[j + 1]):
                 if other[f] == i:
                     back[e] = f
@@ -430,7 +431,14 @@ def rooted(slots: Ints, other: Places, back: Ints, root: int) -> tuple[Ints, Int
         root: The root of its own part, instead of the first clique; -1 for none.
     """
     n = slots.size - 1
-    up, depths, queue, roots = np.full(n, -1), np.full(n, -1), np.empty(n, dtype=np.int64), np.arange(n)
+    up, depths, queue, roots = (
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+    )
+    for i in range(n):
+        up[i], depths[i], roots[i] = -1, -1, i
     for turn in range(-1, n):
         first = root if turn < 0 else turn
         if first < 0 or depths[first] >= 0:
@@ -451,8 +459,9 @@ def rooted(slots: Ints, other: Places, back: Ints, root: int) -> tuple[Ints, Int
 @kernel()
 def tops_of(homes: Ints, cliques: Places, depths: Ints) -> Ints:
     """For each attribute its clique nearest to the root, -1 if it is in none."""
-    tops = np.full(homes.size - 1, -1)
+    tops = np.empty(homes.size - 1, np.int64)
     for a in range(tops.size):
+        tops[a] = -1
         for h in range(homes[a], homes[a + 1]):
             if tops[a] < 0 or depths[cliques[h]] < depths[tops[a]]:
                 tops[a] = cliques[h]
@@ -604,10 +613,11 @@ def routes(homes: Ints, cliques: Places, slots: Ints, other: Places) -> tuple[Pl
         Both of shape ``(attributes, cliques)``; rows of attributes that are in no clique say nothing.
     """
     n = slots.size - 1
-    toward = np.full((homes.size - 1, n), -1, dtype=np.int32)
-    away = np.full((homes.size - 1, n), -1, dtype=np.int32)
-    queue = np.empty(n, dtype=np.int32)
+    toward, away = np.empty((homes.size - 1, n), np.int32), np.empty((homes.size - 1, n), np.int32)
+    queue = np.empty(n, np.int32)
     for a in range(homes.size - 1):
+        for i in range(n):
+            toward[a, i] = away[a, i] = -1
         end = 0
         for h in range(homes[a], homes[a + 1]):
             away[a, cliques[h]], queue[end] = 0, cliques[h]

@@ -340,7 +340,9 @@ def views_of(
         zeros = max(zeros, nodes[i, 1], nodes[i, 2])
     for i in owners:
         total += nodes[i, 1] + nodes[i, 2]
-    pool = np.zeros(zeros + total, np.int64)
+    pool = np.empty(zeros + total, np.int64)
+    for place in range(zeros):
+        pool[place] = 0
     views = np.empty((owners.size + 1, 5), np.int64)
     cells, lengths, kept = (
         np.empty(owners.size, np.int64),
