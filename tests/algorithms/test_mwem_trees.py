@@ -15,7 +15,7 @@ from hedgerow.algorithms.mwem_session import Session
 from hedgerow.algorithms.schedule import RoundCharge
 from hedgerow.attribute import IntegerRange
 from hedgerow.domain import Domain
-from hedgerow.errors import CandidatesTooLargeError, ConfigError
+from hedgerow.errors import CandidatesTooLargeError, ConfigError, MarginalTooLargeError
 from hedgerow.models import choice
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.junction_tree import JunctionTree
@@ -151,6 +151,14 @@ def test_single_attributes_that_leave_no_room_are_refused_before_anything_is_spe
         return
     with pytest.raises(ConfigError, match="11 cells in all, leave room for nothing else"):
         config.run_with(keeper, wide)
+    assert keeper.ledger.events == ()
+
+
+def test_answers_that_do_not_fit_are_refused_before_anything_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    keeper = Curator(DATA, PureDP(1.0), noise=SeededNoise(0))
+    monkeypatch.setattr("hedgerow.algorithms.checks.has_room", lambda required: required < 48 * PAIRS.n_queries)
+    with pytest.raises(MarginalTooLargeError, match="counting 6 of at most that size"):
+        MWEM().run_with(keeper, PAIRS)
     assert keeper.ledger.events == ()
 
 

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from hedgerow.errors import ConfigError
+import math
+from collections.abc import Sequence
+
+from hedgerow.errors import ConfigError, MarginalTooLargeError
+from hedgerow.models.memory import has_room, usable_bytes
 from hedgerow.privacy.budget import Regime
 from hedgerow.queries.measurement import NoiseKind
+from hedgerow.queries.workload import Workload
+
+_ANSWER_BYTES = 48
+"""Exact answers, those of the hypothesis, and what scores are computed with."""
 
 
 def is_number(value: object) -> bool:
@@ -72,4 +80,33 @@ def check_shares(total: float, error: float, initial: float = 0.0) -> None:
     raise ConfigError(
         f"total_share = {total!r} and error_share = {error!r}{beside} leave nothing for the rounds",
         remedy="give a total_share above 0, and an error_share from 0 on, that sum to less than 1",
+    )
+
+
+def check_answers(workloads: Sequence[Workload]) -> None:
+    """Refuse workloads whose answers do not fit into memory, before anything is counted or spent.
+
+    Args:
+        workloads: All that a run asks about.
+
+    Raises:
+        MarginalTooLargeError: They do not.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
+        >>> check_answers([Workload.marginals(Domain((IntegerRange("a", 0, 1),)), 1)])
+    """
+    required = _ANSWER_BYTES * sum(workload.n_queries for workload in workloads)
+    if has_room(required):
+        return
+    domain, scopes = workloads[0].domain, workloads[0].scopes
+    sizes = [math.prod(domain.shape_of(scope)) for scope in scopes]
+    largest = max(range(len(scopes)), key=sizes.__getitem__)
+    raise MarginalTooLargeError(
+        attributes=scopes[largest],
+        cells=sizes[largest],
+        required_bytes=required,
+        available_bytes=usable_bytes(),
+        n_marginals=len(scopes),
     )

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, final
 
 from hedgerow.algorithms.algorithm import Algorithm
-from hedgerow.algorithms.checks import check_noise, check_shares, is_count
+from hedgerow.algorithms.checks import check_answers, check_noise, check_shares, is_count
 from hedgerow.algorithms.mw import Output
 from hedgerow.algorithms.mwem_rounds import check_rounds
 from hedgerow.algorithms.progress import ProgressCallback
@@ -193,11 +193,15 @@ class MWEM(Algorithm):
         Raises:
             ConfigError: See `check_options`; or marginals of single attributes fill ``largest_tree``.
             ModelTooLargeError: The hypothesis does not fit into memory, or into ``largest_tree``.
+            MarginalTooLargeError: The answers of the workload do not fit into memory.
         """
-        from hedgerow.algorithms.mwem_candidates import Limit
+        from hedgerow.algorithms.mwem_candidates import Limit, closure
+        from hedgerow.algorithms.mwem_rounds import is_annealed
         from hedgerow.models.memory import check_fits
 
         self.check_options(workload, regime)
+        below = closure(workload) if is_annealed(self, workload) else None
+        check_answers([workload] if below is None else [workload, below])
         limit = Limit(workload, self.largest_tree)
         if self.needs_histogram or not limit.binds:
             check_fits(workload.domain, self.copies, averaged=self.output == "average")
