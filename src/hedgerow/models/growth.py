@@ -163,7 +163,7 @@ class Growth:
         return np.union1d(self._named, np.array(sorted(places), dtype=np.int64))
 
     def _triangulated(self, held: Sequence[Clique], used: Ints, scopes: Places) -> Floats:
-        from hedgerow.models.structure_kernels import triangulated_cells
+        from hedgerow.models.graph_kernels import triangulated_cells
 
         alone = [(self._domain.attributes[place].name,) for place in used]
         graph = Graph.of(self._domain, [*held, *alone])

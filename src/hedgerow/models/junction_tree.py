@@ -312,7 +312,7 @@ class Graph:
         Only cliques that lie inside no other are kept. One that was made when an attribute went is joined to the one
         that is made when the next of its attributes goes.
         """
-        from hedgerow.models.structure_kernels import triangulated  # compiling takes a second
+        from hedgerow.models.graph_kernels import triangulated  # compiling takes a second
 
         if not len(self.places):
             return [], []
