@@ -48,6 +48,12 @@ def test_every_named_mechanism_has_a_colour_a_marker_and_a_line_of_its_own() -> 
         assert len({getattr(look, part) for look in LOOKS.values()}) == len(LOOKS)
 
 
+def test_a_bound_is_seen_with_one_budget_too() -> None:
+    without = made("mwem", budgets=(1.0,))
+    bounded = dataclasses.replace(without, bounds={PureDP(1.0): 0.001})
+    assert bounded.plot().count("<use") >= without.plot().count("<use") + 2  # in the panel, and in the legend
+
+
 def contrast(one: str, other: str) -> float:
     """Of WCAG 2."""
 

@@ -162,7 +162,7 @@ class ModelTooLargeError(HedgerowError, MemoryError):
         self.cells = cells
         self.required_bytes = required_bytes
         self.available_bytes = available_bytes
-        held = "the cliques of what was measured have" if tree else "the domain has"
+        held = "the cliques of all that is measured have" if tree else "the domain has"
         ways = (
             "measure marginals of fewer attributes, or fewer that overlap, give these attributes fewer bins, or take "
             "MWEM (--mechanism mwem), which measures only what fits"
@@ -172,8 +172,8 @@ class ModelTooLargeError(HedgerowError, MemoryError):
             "no cells"
         )
         super().__init__(
-            f"{held} {human(cells)} cells; a hypothesis over all of them needs about "
-            f"{human_bytes(required_bytes)} and {human_bytes(available_bytes)} may be used",
+            f"{held} {human(cells)} cells; a hypothesis over all of them needs "
+            f"{human_bytes(required_bytes)}, and {human_bytes(available_bytes)} may be used",
             remedy=f"take the last hypothesis in place of the average (output='last'), or {ways}" if averaged else ways,
         )
 

@@ -99,8 +99,9 @@ WIDE = Domain(IntegerRange(name, 1, size) for name, size in zip("abcdef", (2, 3,
 @pytest.mark.parametrize(
     ("text", "spec"),
     [
-        ("marginals:2<=299", "marginals:2<=250"),  # the bound is written as the largest marginal that is there
+        ("marginals:2<=299", "marginals:2<=250"),  # the roundest bound that allows the same marginals
         ("cells: 2 <= 100 @ 0.5; marginals:1", "cells:2<=100 @ 0.5; marginals:1"),
+        ("marginals:3<=110", "marginals:3<=100"),  # the largest has 90 cells, the next 120
         ("marginals:2<=300", "marginals:2"),  # all of them
         ("marginals:2<=8", "marginals:a*b,a*c"),  # few are written by name
     ],

@@ -14,7 +14,9 @@ from hedgerow import records as records_module
 from hedgerow.errors import ConfigError, DomainError, QueryError
 from hedgerow.models import sampling
 from hedgerow.models.markov import Markov
+from hedgerow.privacy.additive_noise import LaplaceNoise
 from hedgerow.privacy.budget import PureDP
+from hedgerow.privacy.workload_error import WorkloadError
 from hedgerow.release import Provenance, Release
 from hedgerow.release.words import error_sentence, summary_of
 from tests.release.made import DOMAIN, make_release
@@ -85,7 +87,7 @@ def test_records_are_written_as_they_are_drawn(many: Release, ending: str, tmp_p
     told: list[tuple[int, int]] = []
     path = tmp_path / f"a.{ending}"
     assert many.write_records(path, 333, seed=4, progress=lambda *numbers: told.append(numbers)) == 333
-    assert told[-1] == (333, 333)
+    assert (told[0], told[-1]) == ((0, 333), (333, 333))
     assert len(told) >= 4
     many.sample(333, seed=4).write(tmp_path / f"b.{ending}")
     if ending == "csv":
@@ -151,6 +153,15 @@ def test_the_guarantee_is_voided_by_a_seed() -> None:
     release = make_release(PureDP(1.0), 0)
     assert release.guarantee().startswith("NOT PRIVATE: seeded")
     assert Provenance.record("x", {}, secure=True).stamp == ""
+
+
+def test_shares_of_the_records_tell_close_bounds_apart() -> None:
+    noise = LaplaceNoise(2.0)
+    error = WorkloadError(0.11 * 3_000.0, 400.0, noise, noise, n_candidates=6, unit=1.0)
+    release = dataclasses.replace(make_release(PureDP(1.0), 0), error=error, total=3_000.0)
+    low, high = (bound / 30.0 for bound in error.mean_interval(0.95))
+    assert 10.5 < low < high < 11.5
+    assert f"({low:.1f}% to {high:.1f}% of the records)" in error_sentence(release)
 
 
 def test_the_error_in_words_agrees_with_the_figures() -> None:

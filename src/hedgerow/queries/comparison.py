@@ -219,6 +219,6 @@ def _cut_bin(attribute: Binned, code: int, value: str) -> QueryError:
     closed = "<=" if code == attribute.ordinary - 1 else "<"
     return QueryError(
         f"{value} cuts the bin {label} of attribute {attribute.name!r}, whose records are counted together",
-        remedy=f"use its edges, '{name} < {first:.12g}' or '{name} {closed} {second:.12g}', or all of it, "
-        f"\"{name} = '{label}'\"",
+        remedy=f"use its edges, as in: {name} < {first:.12g}, or {name} {closed} {second:.12g}; "
+        f"or all of it: {name} = '{label}'",
     )

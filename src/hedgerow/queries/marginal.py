@@ -64,6 +64,17 @@ def _small_cliques(domain: Domain, order: int, largest: int) -> Iterator[Clique]
     return (clique for clique, shape in zip(cliques, shapes, strict=True) if math.prod(shape) <= largest)
 
 
+def _next_size(domain: Domain, order: int, largest: int) -> int:
+    """Cells of the smallest marginal that has more than ``largest``; there is one."""
+    return min(size for size in map(math.prod, combinations(domain.shape, order)) if size > largest)
+
+
+def _roundest(low: int, high: int) -> int:
+    """The number from ``low`` on and below ``high`` that ends in the most zeros; the smallest of these."""
+    units: list[int] = [10**zeros for zeros in range(len(str(high)))]
+    return next(bound for unit in reversed(units) if (bound := -(-low // unit) * unit) < high)
+
+
 _RECOGNISED = 100_000
 """Sets of attributes that are gone through, at most, to write many marginals as all small ones of an order."""
 _LISTED = 8
@@ -120,7 +131,7 @@ class _CliqueFamily(Family):
         if _LISTED < len(self.cells_of) <= of_order <= _RECOGNISED:
             largest = max(math.prod(self.domain.shape_of(clique)) for clique in self.cells_of)
             if self.cells_of == tuple(_small_cliques(self.domain, order, largest)):
-                return f"{order}<={largest}"
+                return f"{order}<={_roundest(largest, _next_size(self.domain, order, largest))}"
         return clique_list(self.cells_of)
 
     def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:

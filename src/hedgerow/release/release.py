@@ -171,7 +171,7 @@ class Release:
             n: How many; the rounded (noisy) number of records by default.
             seed: As for ``sample``, with the same records.
             method: As for ``sample``.
-            progress: Called with the number of records written so far, and of all.
+            progress: Called with the number of records written so far, first 0, and of all.
 
         Returns:
             The number of records.
@@ -183,6 +183,8 @@ class Release:
 
         wanted = self._checked(n, method)
         told = None if progress is None else (lambda done: progress(done, wanted))
+        if told is not None:
+            told(0)
         write_batches(path, self.domain, self.sample_batches(wanted, seed=seed, method=method), told)
         return wanted
 

@@ -89,7 +89,7 @@ def _amount(value: float) -> str:
 def _percent(share: float) -> str:
     if share > 1.0:
         return "over 100%"
-    return f"{100.0 * share:.2g}%" if share < 0.1 else f"{100.0 * share:.0f}%"
+    return f"{100.0 * share:.2g}%" if share < 0.1 else f"{100.0 * share:.3g}%"
 
 
 def _all_marginals(release: Release) -> bool:

@@ -161,7 +161,9 @@ def _draw(axes: Axes, panel: Panel, looks: dict[str, Look]) -> None:
     for dashes, (name, value) in zip(_LINES, panel.lines.items(), strict=False):
         axes.axhline(value, color=_QUIET, linewidth=1.1, linestyle=dashes, label=name)
     for name, points in panel.bounds.items():
-        axes.plot([p.budget for p in points], [p.mean for p in points], color=INK, linewidth=1.0, label=name)
+        budgets, values = [point.budget for point in points], [point.mean for point in points]
+        alone = "_" if len(points) == 1 else ""  # one point is no line
+        axes.plot(budgets, values, color=INK, linewidth=1.0, label=name, marker=alone, markersize=24.0)
     for name, points in panel.curves.items():
         _curve(axes, name, points, looks[name])
     axes.set(xscale="log", yscale="log", ylabel=panel.unit)
