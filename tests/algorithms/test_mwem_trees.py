@@ -281,3 +281,13 @@ def test_what_is_left_out_depends_on_public_numbers_alone() -> None:
         masks.append(session._eligible(charge).tolist())
     assert masks[0] == masks[1]
     assert not all(masks[0])
+
+
+def test_a_plan_counts_the_time_of_many_answers() -> None:
+    """19,900 tables are answered one by one, as many parities together; by the same number of rounds."""
+    domain, mwem = Domain(IntegerRange(f"q{i}", 0, 1) for i in range(200)), MWEM(rounds=50)
+    tables, parities = (
+        mwem.plan(Workload.parse(text, domain), PureDP(1.0), total=20_000).seconds
+        for text in ("marginals:2", "parities:2")
+    )
+    assert tables > parities + 10.0
