@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import final
 
 from hedgerow.domain import Clique, Domain
-from hedgerow.errors import ModelTooLargeError
 from hedgerow.models.choice import cheaper_trees
 from hedgerow.models.class_choice import domain_of_classes, wants_classes
 from hedgerow.models.junction_tree import JunctionTree
 from hedgerow.models.markov import cells_bytes, markov_bytes
-from hedgerow.models.memory import has_room, required_bytes, usable_bytes
+from hedgerow.models.memory import check_cells, required_bytes
 from hedgerow.quantities import human
 from hedgerow.queries.workload import Workload
 
@@ -92,8 +91,5 @@ class Footprint:
         Raises:
             ModelTooLargeError: More than may be used is required.
         """
-        if has_room(self.required_bytes):
-            return
-        trees, available = self.tree_cells is not None, usable_bytes()
         cells = self.cells if self.tree_cells is None else self.tree_cells
-        raise ModelTooLargeError(cells=cells, required_bytes=self.required_bytes, available_bytes=available, tree=trees)
+        check_cells(cells, self.required_bytes, tree=self.tree_cells is not None)
