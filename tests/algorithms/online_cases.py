@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -92,3 +93,30 @@ def with_rules(make: Callable[..., Rules]) -> Callable[..., Rules]:
         return make(stream, budget, amount)
 
     return rules
+
+
+def check_restored_alike(
+    sessions: Sequence[OnlineSession],
+    stream: Sequence[LinearQuery],
+    source: DenseCounts,
+    noise: SeededNoise,
+    path: Path,
+) -> None:
+    """Two sessions alike are saved after nine questions; the first goes on as what is restored of the second does.
+
+    Args:
+        sessions: With noise of the same seed each.
+        stream: Questions.
+        source: The table of both.
+        noise: Of the second.
+        path: Where to save.
+    """
+    for session in sessions:
+        for query in stream[:9]:
+            session.ask(query)
+        session.save(path)
+    restored = OnlineSession.restore(path, source, noise=noise)
+    for query in stream[9:]:
+        assert sessions[0].ask(query) == restored.ask(query)
+        one, other = (each._hypothesis.model.marginals([DOMAIN.names])[0] for each in (sessions[0], restored))
+        assert np.array_equal(one, other)

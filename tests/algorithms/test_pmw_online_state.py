@@ -23,7 +23,17 @@ from hedgerow.privacy.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.queries.query import Conjunction, LinearQuery, Parity
 from hedgerow.release.container import Container, write_container
-from tests.algorithms.online_cases import BUDGETS, DOMAIN, REPLACE, cells, config_of, random_queries, skewed, start
+from tests.algorithms.online_cases import (
+    BUDGETS,
+    DOMAIN,
+    REPLACE,
+    cells,
+    check_restored_alike,
+    config_of,
+    random_queries,
+    skewed,
+    start,
+)
 from tests.privacy.tables import DenseCounts
 
 STREAM: list[LinearQuery] = [
@@ -71,15 +81,7 @@ def test_a_restored_session_goes_on_bit_by_bit(
 def test_a_saved_session_and_the_restored_one_are_the_same(step: str, tmp_path: Path) -> None:
     source, noises = skewed(20_000), [SeededNoise(2) for _ in range(2)]
     sessions = [OnlinePMW(updates=9, threshold=0.02, step=step).start(source, PureDP(9.0), noise=n) for n in noises]  # type: ignore[arg-type]
-    for session in sessions:
-        for query in STREAM[:9]:
-            session.ask(query)
-        session.save(tmp_path / "s.session")
-    restored = OnlineSession.restore(tmp_path / "s.session", source, noise=noises[1])
-    for query in STREAM[9:]:
-        assert sessions[0].ask(query) == restored.ask(query)
-        one, other = (each._hypothesis.model.marginals([DOMAIN.names])[0] for each in (sessions[0], restored))
-        assert np.array_equal(one, other)
+    check_restored_alike(sessions, STREAM, source, noises[1], tmp_path / "s.session")
 
 
 def test_warm_sessions_private_totals_and_all_kinds_of_queries_come_back(tmp_path: Path) -> None:

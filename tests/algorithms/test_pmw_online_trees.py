@@ -29,7 +29,15 @@ from hedgerow.privacy.noise import NoiseSource, SeededNoise
 from hedgerow.queries.query import Explicit, LinearQuery, Parity
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
-from tests.algorithms.online_cases import DOMAIN, REPLACE, ask_all_kinds, cells, random_queries, skewed
+from tests.algorithms.online_cases import (
+    DOMAIN,
+    REPLACE,
+    ask_all_kinds,
+    cells,
+    check_restored_alike,
+    random_queries,
+    skewed,
+)
 from tests.algorithms.whole_runs import ModelCounts, without_histograms
 from tests.privacy.replay import Run, ScriptedNoise, privacy_loss, record, record_answers
 from tests.privacy.tables import DenseCounts, neighbours_of
@@ -200,15 +208,7 @@ def test_a_saved_session_and_the_restored_one_are_the_same(warm: bool, tmp_path:
     source, noises = skewed(20_000), [SeededNoise(2) for _ in range(2)]
     config, release = OnlinePMW(updates=9, threshold=0.02, step="residual"), released(source) if warm else None
     sessions = [config.start(source, ZCDP(20.0, REPLACE), noise=noise, warm=release) for noise in noises]
-    for session in sessions:
-        for query in STREAM[:9]:
-            session.ask(query)
-        session.save(tmp_path / "s.session")
-    restored = OnlineSession.restore(tmp_path / "s.session", source, noise=noises[1])
-    for query in STREAM[9:]:
-        assert sessions[0].ask(query) == restored.ask(query)
-        one, other = (each._hypothesis.model.marginals([DOMAIN.names])[0] for each in (sessions[0], restored))
-        assert np.array_equal(one, other)
+    check_restored_alike(sessions, STREAM, source, noises[1], tmp_path / "s.session")
 
 
 def test_a_release_of_a_session_over_trees_is_its_hypothesis(tmp_path: Path) -> None:
