@@ -201,3 +201,11 @@ def test_what_is_no_stored_workload_is_refused(values: dict[str, object]) -> Non
 
 def test_long_lists_of_names_are_cut() -> None:
     assert did_you_mean("zzz", [f"name {i}" for i in range(30)]).endswith("'name 11' and 18 more")
+
+
+def test_ranges_are_offered_for_attributes_of_very_many_values() -> None:
+    visits = Domain((IntegerRange("address", 0, 2**32 - 1), IntegerRange("hour", 0, 23)))
+    with pytest.raises(QueryError) as caught:
+        Workload.parse("marginals:2", visits)
+    assert "'ranges:address:2000:0'" in str(caught.value.remedy)
+    assert Workload.parse("ranges:address:2000:0", visits).n_queries == 2000

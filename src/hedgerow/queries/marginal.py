@@ -110,6 +110,8 @@ class _CliqueFamily(Family):
             wide = sorted(domain, key=lambda attribute: -attribute.size)[:3]
             sizes = ", ".join(f"{attribute.name!r} ({attribute.size:,})" for attribute in wide)
             remedy = f"{_FEWER}; or put the values of wide attributes into bins (widest: {sizes})"
+            if wide[0].size > MAX_QUERIES:
+                remedy += f"; or ask for ranges and conditions, as in 'ranges:{wide[0].name}:2000:0'"
             raise QueryError(f"the marginals have {self.n_queries:,} cells together", remedy=remedy)
 
     @cached_property
