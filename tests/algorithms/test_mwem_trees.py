@@ -244,10 +244,13 @@ def test_automatic_rounds_anneal_over_large_domains() -> None:
 
 
 @pytest.mark.usefixtures("trees")
-def test_automatic_rounds_of_single_queries_stay_near_the_number_of_attributes() -> None:
+def test_automatic_rounds_stay_near_the_number_of_attributes_unless_everything_fits() -> None:
     binary_domain = binary(6)
     workload = Workload.parities(binary_domain, 3)
     assert automatic_rounds(MWEM(), workload, ZCDP(50.0), 50.0, 1e6) <= 6
+    pairs = Workload.marginals(binary_domain, 2)
+    assert automatic_rounds(MWEM(largest_tree=63), pairs, ZCDP(50.0), 50.0, 1e6) <= 6
+    assert automatic_rounds(MWEM(), pairs, ZCDP(50.0), 50.0, 1e6) == 15
 
 
 # ---- privacy ---------------------------------------------------------------------------------------------------------

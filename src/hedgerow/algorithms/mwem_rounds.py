@@ -191,10 +191,12 @@ def automatic_rounds(config: MWEM, workload: Workload, budget: Budget, amount: f
     most = min(_MOST, workload.n_candidates)
     if any(isinstance(family, Parities | ExplicitMatrix) for family in workload.families):
         most = min(most, math.ceil(3 * unit))  # fits to many signed queries converge slowly
-    if not whole and Limit(workload, config.largest_tree).binds:
+    limit = Limit(workload, config.largest_tree)
+    if limit.binds:
         most = min(most, len(workload.domain))  # beyond that noise connects what has nothing in common: trees get wide
     few: list[int] = np.unique(np.geomspace(1, most, 64).astype(int)).tolist()
-    everything = [workload.n_candidates] if whole and workload.n_candidates <= SCAN else []
+    few_enough = whole and workload.n_candidates <= SCAN and limit.allows_all()
+    everything = [workload.n_candidates] if few_enough else []
     return min([*few, *everything], key=predicted)
 
 
