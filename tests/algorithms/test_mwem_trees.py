@@ -12,7 +12,7 @@ from hedgerow.algorithms.mwem import MWEM
 from hedgerow.algorithms.mwem_candidates import Limit, closure
 from hedgerow.algorithms.mwem_rounds import automatic_rounds
 from hedgerow.algorithms.mwem_session import Session
-from hedgerow.algorithms.schedule import RoundCharge
+from hedgerow.algorithms.schedule import RoundCharge, expected_noise
 from hedgerow.attribute import IntegerRange
 from hedgerow.domain import Domain
 from hedgerow.errors import CandidatesTooLargeError, ConfigError, MarginalTooLargeError
@@ -112,6 +112,8 @@ def test_what_would_make_the_trees_too_large_is_left_out() -> None:
     assert limit.allows([], spent=1.0).tolist() == [True, True, True, False]
     assert limit.allows([("x0", "x1"), ("x1", "x2")], spent=1.0).tolist() == [True, True, True, False]
     assert limit.allows([("x0", "x1"), ("x1", "x2")], spent=0.5).tolist() == [True, True, False, False]
+    assert limit.allows([], spent=0.0).tolist() == [False] * 4
+    assert Limit(workload, largest_tree=1600).allows([], spent=0.0).tolist() == [True, True, True, False]
     assert not limit.allows_all()
     assert limit.largest_cells == 1100
 
@@ -232,6 +234,20 @@ def test_charges_grow_only_after_a_noisy_answer_that_shows_nothing() -> None:
     for before, after, progress in zip(charges[:-2], charges[1:-1], taught[:-2], strict=True):
         assert after == pytest.approx(before if progress else 2.0 * before, rel=1e-6)
     assert False in taught
+
+
+def test_annealed_rounds_select_with_a_tenth_and_take_a_quarter_of_the_noise_off_scores() -> None:
+    session = session_of(MWEM(rounds="annealed", error_share=0.0, total_share=0.1), PAIRS, ZCDP(0.5))
+    session.start()
+    session.run_rounds()
+    events = session.curator.ledger.events
+    select, measure = next(
+        (one.charge, two.charge) for one, two in pairwise(events) if (one.label, two.label) == ("select", "measure")
+    )
+    assert select == pytest.approx(0.1 * 0.9 * 0.5 / 16, rel=1e-6)
+    assert measure == pytest.approx(9.0 * select, rel=1e-6)
+    noise = expected_noise(session.candidates, session.curator.budget, measure, None)
+    assert session._offsets(measure) == pytest.approx(0.25 * noise)
 
 
 @pytest.mark.usefixtures("trees")

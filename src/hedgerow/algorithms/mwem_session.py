@@ -151,7 +151,8 @@ class Session:
     def _run_annealed(self, left: float) -> None:
         """Single attributes first, then marginals of the workload and of its marginals (`closure`).
 
-        The charge of a round is small at first, and grows once a measurement teaches nothing at its noise.
+        The charge of a round is small at first, and grows once a measurement teaches nothing at its noise. Single
+        attributes may be selected and measured once more with the same charge: everything rests on them.
         """
         below, share = closure(self.workload), self.config.selecting(annealed=True)
         amount = left / annealed_rounds(self.workload)

@@ -57,8 +57,6 @@ def is_dense(domain: Domain, scopes: Iterable[Clique]) -> bool:
         >>> is_dense(domain, [("a", "b"), ("b", "c")]), is_dense(domain, [domain.names])
         (False, True)
     """
-    if domain.size <= SMALL_CELLS:
-        return True
     return may_be_dense(domain) and cheaper_trees(domain, scopes) is None
 
 
