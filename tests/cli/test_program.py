@@ -66,9 +66,9 @@ def test_an_interrupt_in_the_middle(start: Start, tmp_path: Path, sent: signal.S
         DATA / "adult.csv",
         "--domain",
         DATA / "adult.domain.json",
-        # 38 million cells: ten seconds and more, so that the signal comes in the middle
+        # 38 million cells and thousands of rounds: minutes, so that the signal comes in the middle
         *("--columns", "workclass,education,marital-status,occupation,relationship,race,sex,native-country"),
-        *("--epsilon", "1", "--rounds", "26", "-o", "out.csv", "--report", "out.html"),
+        *("--workload", "cells:3", "--epsilon", "1", "--rounds", "3000", "-o", "out.csv", "--report", "out.html"),
     )
     assert program.stderr is not None
     lines = iter(program.stderr.readline, "")
