@@ -14,7 +14,7 @@ from hedgerow.comparison import Comparison, Outcome
 from hedgerow.comparison.outcome import Setting
 from hedgerow.errors import ConfigError, MissingExtraError
 from hedgerow.privacy.budget import PureDP
-from hedgerow.report.comparison_plot import LOOKS, looks_of
+from hedgerow.report.curves import LOOKS, looks_of
 from tests.report.test_report import Page
 
 HOSTILE = "<script>alert('&')</script> $x$"

@@ -13,7 +13,7 @@ from hedgerow.privacy.budget import ZCDP, ApproxDP
 if TYPE_CHECKING:
     from hedgerow.comparison.outcome import Setting
     from hedgerow.comparison.result import Comparison
-    from hedgerow.report.comparison_plot import Panel, Point
+    from hedgerow.report.curves import Panel, Point
 
 _FEWEST_RUNS = 3
 """Intervals for the average of two runs are wider than anything they could be compared with."""
@@ -25,13 +25,13 @@ TITLES = {"mean": "mean error", "largest": "largest error", "rmse": "root mean s
 def drawing_of(comparison: Comparison, purpose: Literal["file", "page"]) -> str:
     """The drawing; see `Comparison.plot`."""
     from hedgerow.report import require_extra
-    from hedgerow.report.comparison_plot import comparison_plot
+    from hedgerow.report.curves import curves_plot
 
     require_extra()
     if not comparison.series:
         raise ConfigError("no mechanism could run, so there is nothing to draw", remedy="read the reasons in the table")
     panels = [_panel(comparison, metric) for metric in METRICS if metric != RMSE or comparison.bounds]
-    return comparison_plot(panels, budget=budget_label(comparison), runs=_runs(comparison), purpose=purpose)
+    return curves_plot(panels, along=budget_label(comparison), runs=_runs(comparison), purpose=purpose)
 
 
 def budget_label(comparison: Comparison) -> str:
@@ -70,7 +70,7 @@ def _runs(comparison: Comparison) -> str:
 
 def _panel(comparison: Comparison, metric: str) -> Panel:
     from hedgerow.comparison.result import BOUND
-    from hedgerow.report.comparison_plot import Panel
+    from hedgerow.report.curves import Panel
 
     return Panel(
         TITLES[metric],
@@ -82,7 +82,7 @@ def _panel(comparison: Comparison, metric: str) -> Panel:
 
 
 def _bounds(comparison: Comparison) -> list[Point]:
-    from hedgerow.report.comparison_plot import Point
+    from hedgerow.report.curves import Point
 
     asked = [budget for budget in comparison.budgets if budget in comparison.bounds]
     found = [(amount_of(budget), comparison.bounds[budget]) for budget in asked]
@@ -90,7 +90,7 @@ def _bounds(comparison: Comparison) -> list[Point]:
 
 
 def _points(comparison: Comparison, name: str, metric: str) -> list[Point]:
-    from hedgerow.report.comparison_plot import Point
+    from hedgerow.report.curves import Point
 
     found = [each for each in comparison.summaries if (each.mechanism, each.metric) == (name, metric) and each.runs]
     ends = [(each.low, each.high) if each.runs >= _FEWEST_RUNS else (each.mean, each.mean) for each in found]

@@ -13,7 +13,7 @@ import numpy as np
 
 from hedgerow.data.source import CountSource
 from hedgerow.errors import QueryError
-from hedgerow.queries.query import Floats
+from hedgerow.queries.query import Floats, Tables
 from hedgerow.queries.workload import Workload
 
 
@@ -68,3 +68,51 @@ def exact_errors(source: CountSource, workload: Workload, answers: Floats) -> Ex
     if given.shape != (workload.n_queries,):
         raise QueryError(f"{workload.n_queries} answers are needed, not an array of shape {given.shape}")
     return ExactErrors(workload.candidate_errors(workload.answers(source) - given), source.total())
+
+
+def exact_answers(source: CountSource, workload: Workload) -> Floats:
+    """Exact answers. NOT PRIVATE: for the yardsticks of experiments on public tables only.
+
+    Args:
+        source: The counts.
+        workload: The queries.
+
+    Returns:
+        Counts, shape ``(n_queries,)``.
+
+    Example:
+        >>> from hedgerow.data.table import Table
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
+        >>> domain = Domain((IntegerRange("a", 0, 1),))
+        >>> exact_answers(Table(domain, [np.array([0, 1, 1])]), Workload.marginals(domain, 1))
+        array([1., 2.])
+    """
+    return workload.answers(source)
+
+
+def relative_entropy(source: CountSource, model: Tables) -> float:
+    """KL(b || p) of the exact distribution b over all cells to that of a model, in nats. NOT PRIVATE.
+
+    Args:
+        source: The counts.
+        model: Gives the table of all attributes; not for large domains. Its mass does not matter.
+
+    Returns:
+        Infinite where the model has no mass at a record.
+
+    Example:
+        >>> from hedgerow.data.table import Table
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
+        >>> domain = Domain((IntegerRange("a", 0, 1),))
+        >>> table = Table(domain, [np.array([1, 1, 1])])
+        >>> round(relative_entropy(table, Table(domain, [np.array([0, 1])])), 4)
+        0.6931
+    """
+    names = source.domain.names
+    exact, guess = (np.asarray(each.marginals([names])[0], dtype=np.float64).ravel() for each in (source, model))
+    held = exact > 0.0
+    with np.errstate(divide="ignore"):
+        logarithms = np.log(exact[held] / exact.sum()) - np.log(guess[held] / guess.sum())
+    return float(max(0.0, np.sum(exact[held] / exact.sum() * logarithms)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hedgerow.report.comparison_plot import STAMP
+from hedgerow.report.curves import STAMP
 from hedgerow.report.page import page_template, require_extra
 
 

@@ -1,9 +1,10 @@
-"""The drawing of a comparison: error against budget on logarithmic axes, legible without colours."""
+"""Drawings of curves with bands, legible without colours: error against budget, rounds, records."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from hedgerow.report.svg import INK, NOISE, PAPER, drawing_style, svg_file_of, svg_of
@@ -56,6 +57,12 @@ _OTHERS = (
     Look("#c04040", "h", (0, (5, 3))),
 )
 
+_BOUNDS = ("solid", (0, (7, 2)), (0, (2, 1.5)))
+_MARKERS = 12
+"""Points of a curve that have a marker, at most."""
+_LONG = 10_000
+"""Numbers from here on have separators."""
+
 _VARIANTS = ((0, (1, 1)), (0, (3, 1.5)), (0, (6, 1, 1, 1, 1, 1)), "solid")
 
 
@@ -83,12 +90,15 @@ def looks_of(names: Iterable[str]) -> dict[str, Look]:
     return found
 
 
+Scale = Literal["log", "linear"]
+
+
 @final
 @dataclass(frozen=True)
 class Point:
-    """An average error at one budget, with the ends of its interval."""
+    """An average at one place of the horizontal axis, with the ends of its interval."""
 
-    budget: float
+    at: float
     mean: float
     low: float
     high: float
@@ -97,38 +107,48 @@ class Point:
 @final
 @dataclass(frozen=True)
 class Panel:
-    """One metric.
+    """One pair of axes.
 
     Attributes:
         title: Above the axes.
-        unit: What the errors are, along the axis.
+        unit: What is drawn, along the vertical axis.
         curves: Points by the name of the mechanism.
-        lines: Errors that do not depend on a budget, by name.
-        bounds: Errors that no mechanism of some kind goes below, by name.
+        lines: Values that are the same everywhere, by name.
+        bounds: Curves of theory, without a look of their own, by name.
+        along: What is along the horizontal axis; empty for what the drawing says for all its panels.
+        scales: Of the horizontal and of the vertical axis.
     """
 
     title: str
     unit: str
-    curves: dict[str, Sequence[Point]]
-    lines: dict[str, float]
-    bounds: dict[str, Sequence[Point]]
+    curves: Mapping[str, Sequence[Point]]
+    lines: Mapping[str, float] = field(default_factory=dict)
+    bounds: Mapping[str, Sequence[Point]] = field(default_factory=dict)
+    along: str = ""
+    scales: tuple[Scale, Scale] = ("log", "log")
 
 
-def comparison_plot(
-    panels: Sequence[Panel], *, budget: str, runs: str, purpose: Literal["file", "page"] = "file"
+def curves_plot(
+    panels: Sequence[Panel],
+    *,
+    along: str,
+    runs: str,
+    purpose: Literal["file", "page"] = "file",
+    stamp: str = STAMP,
 ) -> str:
-    """Draw a comparison as SVG.
+    """Draw curves as SVG.
 
     Args:
         panels: From left to right, two to a row.
-        budget: What is along the horizontal axis.
+        along: What is along the horizontal axes.
         runs: What the bands are, for the legend.
         purpose: For a file of its own, or for a place in an HTML page.
+        stamp: Above all panels.
 
     Example:
         >>> points = [Point(0.1, 0.05, 0.04, 0.06), Point(1.0, 0.01, 0.009, 0.011)]
-        >>> panel = Panel("mean", "total variation distance", {"mwem": points}, {"uniform": 0.6}, {})
-        >>> "NOT PRIVATE" in comparison_plot([panel], budget="epsilon", runs="5 runs")
+        >>> panel = Panel("mean", "total variation distance", {"mwem": points}, {"uniform": 0.6})
+        >>> "NOT PRIVATE" in curves_plot([panel], along="epsilon", runs="5 runs")
         True
     """
     with drawing_style("comparison"):
@@ -138,10 +158,11 @@ def comparison_plot(
         looks = looks_of(names)
         for place, panel in zip(axes, panels, strict=True):
             _draw(place, panel, looks)
-            place.set_xlabel(budget)
+            place.set_xlabel(panel.along or along)
         _legend(figure, axes, rest[0] if rest else None, runs)
-        figure.suptitle(STAMP, x=0.01, ha="left", fontsize=9.5, fontweight="bold", color=NOISE)
-        description = f"errors of {', '.join(names)} against the privacy budget; not private"
+        figure.suptitle(stamp, x=0.01, ha="left", fontsize=9.5, fontweight="bold", color=NOISE)
+        what = f"{panels[0].unit} against {panels[0].along or along}"
+        description = f"{what}: {', '.join(names)}. {stamp}"
         return (svg_file_of if purpose == "file" else svg_of)(axes[0], description)
 
 
@@ -158,32 +179,33 @@ def _figure(panels: Sequence[Panel]) -> tuple[Figure, list[Axes]]:
 
 
 def _draw(axes: Axes, panel: Panel, looks: dict[str, Look]) -> None:
-    for dashes, (name, value) in zip(_LINES, panel.lines.items(), strict=False):
+    for dashes, (name, value) in zip(cycle(_LINES), panel.lines.items(), strict=False):
         axes.axhline(value, color=_QUIET, linewidth=1.1, linestyle=dashes, label=name)
-    for name, points in panel.bounds.items():
-        budgets, values = [point.budget for point in points], [point.mean for point in points]
+    for style, (name, points) in zip(cycle(_BOUNDS), panel.bounds.items(), strict=False):
+        places, values = [point.at for point in points], [point.mean for point in points]
         alone = "_" if len(points) == 1 else ""  # one point is no line
-        axes.plot(budgets, values, color=INK, linewidth=1.0, label=name, marker=alone, markersize=24.0)
+        axes.plot(places, values, color=INK, linewidth=1.0, linestyle=style, label=name, marker=alone, markersize=24.0)
     for name, points in panel.curves.items():
         _curve(axes, name, points, looks[name])
-    axes.set(xscale="log", yscale="log", ylabel=panel.unit)
+    axes.set(xscale=panel.scales[0], yscale=panel.scales[1], ylabel=panel.unit)
     axes.set_title(panel.title, loc="left", fontsize=9.5)
-    _ticks(axes, sorted({point.budget for points in panel.curves.values() for point in points}))
+    _ticks(axes, panel)
 
 
 def _curve(axes: Axes, name: str, points: Sequence[Point], look: Look) -> None:
-    budgets = [point.budget for point in points]
+    places = [point.at for point in points]
     low, high = [point.low for point in points], [point.high for point in points]
     if len(points) > 1:
-        axes.fill_between(budgets, low, high, color=look.colour, alpha=0.16, linewidth=0)
+        axes.fill_between(places, low, high, color=look.colour, alpha=0.16, linewidth=0)
     else:
-        axes.vlines(budgets, low, high, color=look.colour, linewidth=1.2)
+        axes.vlines(places, low, high, color=look.colour, linewidth=1.2)
     axes.plot(
-        budgets,
+        places,
         [point.mean for point in points],
         color=look.colour,
         marker=look.marker,
         markersize=5.5,
+        markevery=max(1, len(points) // _MARKERS),
         markerfacecolor=look.colour if look.filled else PAPER,
         markeredgewidth=1.1,
         linestyle=look.dashes,
@@ -192,22 +214,34 @@ def _curve(axes: Axes, name: str, points: Sequence[Point], look: Look) -> None:
     )
 
 
-def _ticks(axes: Axes, budgets: list[float]) -> None:
-    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+def _ticks(axes: Axes, panel: Panel) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     def plain(value: float, _: Any) -> str:
-        return f"{value:.12g}"
+        return f"{value:,.12g}" if abs(value) >= _LONG else f"{value:.12g}"
 
-    axes.xaxis.set_major_locator(FixedLocator(budgets))
-    axes.xaxis.set_minor_locator(NullLocator())
-    if budgets:
-        room = (budgets[-1] / budgets[0]) ** 0.06 if len(budgets) > 1 else 3.0
-        axes.set_xlim(budgets[0] / room, budgets[-1] * room)
-    low, high = axes.get_ylim()
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high > 1000 * low else (1.0, 2.0, 5.0), numticks=12))
-    axes.yaxis.set_minor_locator(NullLocator())
+    if panel.scales[0] == "log":
+        _ticks_at(axes, sorted({point.at for points in panel.curves.values() for point in points}))
+    if panel.scales[1] == "log":
+        low, high = axes.get_ylim()
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high > 1000 * low else (1.0, 2.0, 5.0), numticks=12))
+        axes.yaxis.set_minor_locator(NullLocator())
+    else:
+        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(plain))
+
+
+def _ticks_at(axes: Axes, places: Sequence[float]) -> None:
+    """Ticks where the points are, unless these are many."""
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    if len(places) <= _MARKERS:
+        axes.xaxis.set_major_locator(FixedLocator(places))
+    axes.xaxis.set_minor_locator(NullLocator())
+    if places:
+        room = (places[-1] / places[0]) ** 0.06 if len(places) > 1 else 3.0
+        axes.set_xlim(places[0] / room, places[-1] * room)
 
 
 def _legend(figure: Figure, axes: Sequence[Axes], place: Axes | None, runs: str) -> None:

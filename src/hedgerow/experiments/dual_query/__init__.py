@@ -1,0 +1,1 @@
+"""M. Gaboardi and others 2014: DualQuery, and what its runs cost."""

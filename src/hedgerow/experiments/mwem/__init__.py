@@ -1,0 +1,1 @@
+"""M. Hardt, K. Ligett, F. McSherry 2012: the figures of MWEM."""

@@ -1,0 +1,1 @@
+"""M. Hardt, G. Rothblum 2010: online private multiplicative weights."""

@@ -1,0 +1,41 @@
+"""All experiments, by name."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+from hedgerow.errors import ConfigError
+from hedgerow.experiments.experiment import Experiment
+
+_HOMES = {
+    "dual-query-accounting": ("dual_query.accounting", "Accounts"),
+}
+"""Module below this package, and class."""
+
+
+def names() -> list[str]:
+    """The names, in the order of the documentation."""
+    return list(_HOMES)
+
+
+def find(name: str) -> Experiment:
+    """The experiment of a name.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    if name not in _HOMES:
+        close = get_close_matches(name, names(), n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ConfigError(f"there is no experiment {name!r}{hint}", remedy=f"give one of: {', '.join(names())}")
+    module, kind = _HOMES[name]
+    return cast("Experiment", getattr(import_module(f"hedgerow.experiments.{module}"), kind)())
+
+
+def home_of(name: str) -> Path:
+    """The folder with the script of an experiment, its pinned table, its drawings and its notes."""
+    module, _ = _HOMES[name]
+    return Path(__file__).parent.joinpath(*module.split(".")).parent

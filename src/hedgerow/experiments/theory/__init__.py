@@ -1,0 +1,1 @@
+"""The bounds of the theory beside measured errors."""
