@@ -20,7 +20,7 @@ define install
 endef
 
 help:  ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 .venv/.runtime: requirements.lock pyproject.toml
 	@echo "Installing the pinned dependencies and hedgerow into .venv (a minute or so) ..."
@@ -57,6 +57,12 @@ bench: .venv/.tools  ## Benchmarks, as ratios in one run
 bench-peers: .venv/.tools  ## Other software for make bench to run beside ours, into benchmarks/peers/.venv
 	$(BIN)/python -m benchmarks.peers.setup
 
+experiments: .venv/.tools  ## The papers' experiments, into experiments-output/ (about an hour; goes on where it stopped)
+	$(BIN)/hedgerow experiment all
+
+experiments-quick: .venv/.tools  ## Small grids of them, in minutes
+	$(BIN)/hedgerow experiment all --quick
+
 lock:  ## Renew the lock files (needs uv)
 	uv pip compile pyproject.toml --all-extras --group build --universal --python-version 3.11 \
 	    --generate-hashes --no-header --no-annotate --quiet --upgrade -o requirements.lock
@@ -64,6 +70,6 @@ lock:  ## Renew the lock files (needs uv)
 	    --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements-dev.lock
 
 clean:  ## Remove what make made
-	rm -rf .venv benchmarks/peers/.venv demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv benchmarks/peers/.venv demo-output experiments-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test audit lint format bench bench-peers lock clean
+.PHONY: help demo test audit lint format bench bench-peers experiments experiments-quick lock clean

@@ -17,7 +17,8 @@ DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
 
 
 @pytest.mark.parametrize(
-    "command", ["synth", "plan", "domain", "sample", "answer", "ask", "show", "report", "mechanisms", "compare"]
+    "command",
+    ["synth", "plan", "domain", "sample", "answer", "ask", "show", "report", "mechanisms", "compare", "experiment"],
 )
 def test_every_help_has_examples(place: Place, command: str) -> None:
     result = place.call(command, "--help")

@@ -15,6 +15,7 @@ from hedgerow.cli.ask import ask
 from hedgerow.cli.compare import compare
 from hedgerow.cli.console import Output
 from hedgerow.cli.domain import domain
+from hedgerow.cli.experiment import experiment
 from hedgerow.cli.mechanisms import mechanisms
 from hedgerow.cli.plan import plan
 from hedgerow.cli.released import answer, report, sample, show
@@ -85,11 +86,12 @@ def _overview(
           -o synthetic.csv --report report.html
       hedgerow answer synthetic.release "age < 30 and sex = 'Female'"
       hedgerow compare public.csv --domain people.yaml --epsilon 0.1,1 -o e.csv
+      hedgerow experiment mwem-figure-2              a figure of a paper, again
 
     Exit codes: 0 done, 1 an error that is explained, 2 wrong usage, 130 interrupted.
     """
 
 
 app.callback(help=_help(_overview))(_overview)
-for _command in (synth, plan, domain, sample, answer, ask, show, report, mechanisms, compare):
+for _command in (synth, plan, domain, sample, answer, ask, show, report, mechanisms, compare, experiment):
     app.command(help=_help(_command))(_command)

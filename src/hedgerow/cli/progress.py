@@ -1,4 +1,4 @@
-"""Progress bars: for the rounds of a run, the runs of a comparison, and records on their way into a file."""
+"""Progress bars: for rounds, the runs of a comparison, cells of an experiment, and records on their way into a file."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from hedgerow.algorithms.progress import ProgressCallback, RoundReport
     from hedgerow.comparison import Step
     from hedgerow.comparison.grid import Progress as RunsCallback
+    from hedgerow.experiments.runner import Progress as CellsCallback
+    from hedgerow.experiments.runner import Step as CellStep
 
 
 @contextmanager
@@ -50,6 +52,18 @@ def showing_runs(output: Output) -> Iterator[RunsCallback | None]:
             update(completed=step.done, total=step.runs, now=step.text)
 
         yield advance if output.shows_progress else None
+
+
+@contextmanager
+def showing_cells(output: Output, name: str) -> Iterator[CellsCallback]:
+    """Give a callback that draws how many cells of an experiment are over; it does nothing where nobody looks."""
+    columns = (TimeRemainingColumn(), TextColumn("{task.fields[now]}", markup=False))
+    with _drawing(output, name, *columns, note=f"running {name}", now="reading") as update:
+
+        def advance(step: CellStep) -> None:
+            update(completed=step.done, total=step.cells, now=step.text)
+
+        yield advance
 
 
 @contextmanager
