@@ -1,9 +1,9 @@
 """The import rule, read off the source code: only ``privacy/`` reads exact answers.
 
-1. ``hedgerow.data`` is imported by ``privacy/``, by itself, by the command line (which reads tables and hands them on)
-   and by the package's public face; by nobody else, nor does anybody else name it in a string.
-2. Functions that return exact answers are imported inside ``privacy/`` only; that of the evaluation also by the command
-   line and by the comparison, whose results are labelled "not private".
+1. ``hedgerow.data`` is imported by ``privacy/``, by itself, by the command line and the experiments (which read tables
+   and hand them on) and by the package's public face; by nobody else, nor does anybody else name it in a string.
+2. Functions that return exact answers are imported inside ``privacy/`` only; those of the evaluation also by the command
+   line, the comparison and the experiments, whose results are labelled "not private".
 3. Nobody else reaches into the curator's private attributes.
 4. Who is handed a private table may ask for its domain and pass it on, whole, to a curator, to the evaluation or to an
    algorithm's ``run``: nothing else.
@@ -17,11 +17,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2] / "src"
 
-MAY_READ_TABLES = ("hedgerow.privacy", "hedgerow.data", "hedgerow.cli")
+MAY_READ_TABLES = ("hedgerow.privacy", "hedgerow.data", "hedgerow.cli", "hedgerow.experiments")
+MAY_EVALUATE = ("hedgerow.cli", "hedgerow.comparison", "hedgerow.experiments")
 EXACT = {"exact_units", "grid_errors"}
+EVALUATION = {"exact_errors", "exact_answers", "relative_entropy"}
 PRIVATE_PREFIXES = ("_Curator__", "_LedgerView__", "_exact_answers")
 TABLE_TYPES = {"Table", "CountSource"}
-TABLE_MAKERS = {"read_table", "read_data"}
+TABLE_MAKERS = {"read_table", "read_data", "table"}
 TABLE_NAMES = {"source"}
 MAY_ASK = {"domain"}
 MAY_TAKE = {"run"}
@@ -61,12 +63,12 @@ def violations(module: str, code: str) -> list[str]:
 
 
 def _imports(module: str, tree: ast.AST) -> Iterator[str]:
-    may_evaluate = within(module, ("hedgerow.cli", "hedgerow.comparison")) or module == "hedgerow"
+    may_evaluate = within(module, MAY_EVALUATE) or module == "hedgerow"
     for name in imports(module, tree):
         member = name.rsplit(".", 1)[-1]
         if _of_data(name) and not within(module, MAY_READ_TABLES) and module != "hedgerow":
             yield f"{module} imports {name}"
-        if member in EXACT or (member == "exact_errors" and not may_evaluate):
+        if member in EXACT or (member in EVALUATION and not may_evaluate):
             yield f"{module} imports {name}"
 
 

@@ -34,6 +34,11 @@ PLANTED = {
     "a late import": ("hedgerow.algorithms.spy", "def f():\n    from hedgerow.data.table import read_table"),
     "exact answers by function": ("hedgerow.cli.spy", "from hedgerow.privacy.lattice import exact_units"),
     "exact errors in an algorithm": ("hedgerow.algorithms.spy", "from hedgerow.privacy.evaluation import exact_errors"),
+    "exact answers in a report": ("hedgerow.report.spy", "from hedgerow.privacy.evaluation import exact_answers"),
+    "counts of a data set": (
+        "hedgerow.experiments.spy",
+        "def f(data, w):\n    t = data.table('x')\n    return w.answers(t)",
+    ),
     "the curator's source": ("hedgerow.algorithms.spy", "def f(curator):\n    return curator._Curator__source"),
     "the same by text": ("hedgerow.algorithms.spy", "def f(curator):\n    return getattr(curator, '_Curator__exact')"),
     "counts of a source": ("hedgerow.algorithms.spy", "def run(source, w):\n    return source.marginals([('a',)])"),
