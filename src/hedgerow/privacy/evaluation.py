@@ -91,6 +91,22 @@ def exact_answers(source: CountSource, workload: Workload) -> Floats:
     return workload.answers(source)
 
 
+def exact_total(source: CountSource) -> int:
+    """Exact number of records. NOT PRIVATE, unless neighbours replace records.
+
+    Args:
+        source: The counts.
+
+    Example:
+        >>> from hedgerow.data.table import Table
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
+        >>> exact_total(Table(Domain((IntegerRange("a", 0, 1),)), [np.array([0, 1, 1])]))
+        3
+    """
+    return source.total()
+
+
 def relative_entropy(source: CountSource, model: Tables) -> float:
     """KL(b || p) of the exact distribution b over all cells to that of a model, in nats. NOT PRIVATE.
 
