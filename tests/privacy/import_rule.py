@@ -2,8 +2,8 @@
 
 1. ``hedgerow.data`` is imported by ``privacy/``, by itself, by the command line and the experiments (which read tables
    and hand them on) and by the package's public face; by nobody else, nor does anybody else name it in a string.
-2. Functions that return exact answers are imported inside ``privacy/`` only; those of the evaluation also by the command
-   line, the comparison and the experiments, whose results are labelled "not private".
+2. Functions that return exact answers are imported inside ``privacy/`` only; those of the evaluation also by the
+   command line, the comparison and the experiments, whose results are labelled "not private".
 3. Nobody else reaches into the curator's private attributes.
 4. Who is handed a private table may ask for its domain and pass it on, whole, to a curator, to the evaluation or to an
    algorithm's ``run``: nothing else.
