@@ -68,7 +68,7 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("paper", ["#ffffff", "#15191e"])
 def test_every_colour_is_seen_on_white_and_on_dark_paper(paper: str) -> None:
-    looks = [*LOOKS.values(), *looks_of(["one", "two", "three"]).values()]
+    looks = [*LOOKS.values(), *looks_of(["one", "two", "three", "four", "five", "six"]).values()]
     assert all(contrast(look.colour, paper) >= 3.0 for look in looks)
 
 
@@ -81,7 +81,7 @@ def test_a_mechanism_looks_the_same_in_every_drawing() -> None:
 
 
 def test_mechanisms_of_ones_own_are_told_apart() -> None:
-    found = looks_of(["one", "two", "three"])
+    found = looks_of(["one", "two", "three", "four", "five", "six"])
     assert len({look.marker for look in found.values()}) == 3
     assert not {look.marker for look in found.values()} & {look.marker for look in LOOKS.values()}
 

@@ -40,7 +40,7 @@ def file_name(experiment: Experiment, ending: str) -> str:
 
 
 def runs_text(found: Results) -> str:
-    """What bands are, for the legend.
+    """What bands are, for the legend; empty where there are none.
 
     Example:
         >>> from hedgerow.experiments.results import Average, Results
@@ -49,6 +49,6 @@ def runs_text(found: Results) -> str:
     """
     runs = sorted({each.runs for each in found.averages if each.quantity != SECONDS})
     if not runs or runs[-1] == 1:
-        return "single runs"
+        return ""
     many = f"{runs[-1]} runs" if runs[0] in (1, runs[-1]) else f"{runs[0]} to {runs[-1]} runs"
     return f"band: 95% for the average of {many}" if runs[-1] >= _FEWEST_RUNS else f"average of {many}"

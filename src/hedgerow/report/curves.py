@@ -55,6 +55,9 @@ _OTHERS = (
     Look("#2f9bd6", "*", (0, (8, 1, 1, 1))),
     Look("#9a6633", "p", (0, (2, 1))),
     Look("#c04040", "h", (0, (5, 3))),
+    Look("#5f8f2f", "<", (0, (3, 1, 1, 1))),
+    Look("#b05ab8", ">", (0, (1, 1))),
+    Look("#4f83c8", "d", (0, (10, 2))),
 )
 
 _BOUNDS = ("solid", (0, (7, 2)), (0, (2, 1.5)))
@@ -141,7 +144,7 @@ def curves_plot(
     Args:
         panels: From left to right, two to a row.
         along: What is along the horizontal axes.
-        runs: What the bands are, for the legend.
+        runs: What the bands are, for the legend; empty where there are none.
         purpose: For a file of its own, or for a place in an HTML page.
         stamp: Above all panels.
 
@@ -251,7 +254,9 @@ def _legend(figure: Figure, axes: Sequence[Axes], place: Axes | None, runs: str)
         label: handle for each in axes for handle, label in zip(*each.get_legend_handles_labels(), strict=True)
     }
     order = sorted(entries, key=lambda label: entries[label].get_color() in (_QUIET, INK))
-    handles, labels = [*(entries[label] for label in order), Patch(color=_QUIET, alpha=0.3)], [*order, runs]
+    handles, labels = [entries[label] for label in order], list(order)
+    if runs:
+        handles, labels = [*handles, Patch(color=_QUIET, alpha=0.3)], [*labels, runs]
     if place is None:
         figure.legend(handles, labels, loc="outside lower left", ncols=_COLUMNS, **_LEGEND)
     else:
