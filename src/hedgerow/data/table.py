@@ -10,17 +10,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.attribute import Attribute, IntegerRange
+from hedgerow.attribute import Attribute
+from hedgerow.data.batches import Coding, encoded
 from hedgerow.data.bits import count_all_parities, count_parities
 from hedgerow.data.columns import ExtraColumns, select_columns
 from hedgerow.data.counting import CHEAP_CELLS, count_conjunctions, count_marginals
-from hedgerow.data.encoding import Codes, UnsupportedTypeError, encoder, smallest_unsigned
-from hedgerow.data.faults import FaultLog
-from hedgerow.data.readers import ArrowStream, Reader, open_table
-from hedgerow.data.weights import LARGEST_TOTAL, Weights
+from hedgerow.data.encoding import Codes, smallest_unsigned
+from hedgerow.data.readers import ArrowStream, open_table
+from hedgerow.data.weights import LARGEST_TOTAL
 from hedgerow.domain import Clique, Domain
 from hedgerow.domain_file import read_domain
-from hedgerow.errors import ColumnError, ConfigError, DomainError, UnreadableTableError
+from hedgerow.errors import ConfigError, DomainError
 from hedgerow.queries.query import Conjunction, Floats, Parity, filled_axes
 
 if TYPE_CHECKING:
@@ -189,9 +189,14 @@ def read_table(
         columns=columns,
         extra_columns=extra_columns,
     )
-    weights = None if count_column is None else Weights(reader.file, count_column)
-    codes = _encode(reader, wanted, weights, coded=coded, show_values=show_values)
-    return Table(wanted, codes, None if weights is None else weights.finish())
+    parts: list[list[Codes]] = [[] for _ in wanted]
+    counts: list[NDArray[np.int64]] = []
+    for codes, weights in encoded(reader, Coding(wanted, count_column, coded, show_values)):
+        for part, column in zip(parts, codes, strict=True):
+            part.append(column)
+        counts += [] if weights is None else [weights]
+    whole = [np.concatenate(parts.pop(0)) for _ in range(len(parts))]  # one column is held twice at a time
+    return Table(wanted, whole, np.concatenate(counts) if counts else None)
 
 
 def _read_domain(path: Any) -> Domain:
@@ -199,44 +204,6 @@ def _read_domain(path: Any) -> Domain:
         remedy = "give a hedgerow.Domain, or the path of a domain file"
         raise DomainError(f"a {type(path).__name__} is no domain", remedy=remedy)
     return read_domain(path)
-
-
-def _encode(reader: Reader, domain: Domain, weights: Weights | None, *, coded: bool, show_values: bool) -> list[Codes]:
-    """Codes of all columns, batch by batch; counts go to ``weights``."""
-    attributes: dict[str, Attribute] = {attribute.name: attribute for attribute in domain}
-    if coded:
-        attributes = {name: IntegerRange(name, 0, attribute.size - 1) for name, attribute in attributes.items()}
-    encoders = {name: encoder(attribute) for name, attribute in attributes.items()}
-    faults = FaultLog(reader.file, show_values=show_values)
-    parts: dict[str, list[Codes]] = {name: [] for name in encoders}
-    count_column = [] if weights is None else [weights.column]
-    row = 1
-    repetitive = [name for name, column_encoder in encoders.items() if column_encoder.prefers_dictionary]
-    for batch in reader.batches([*encoders, *count_column], repetitive):
-        for name, column_encoder in encoders.items():
-            column = batch.column(name)
-            try:
-                codes = column_encoder.codes(column)
-            except UnsupportedTypeError as error:
-                raise _unsupported(reader.file, name, error) from error
-            faults.check(name, codes, column, row, column_encoder.codes)
-            parts[name].append(codes.astype(column_encoder.dtype))
-        if weights is not None:
-            weights.read(batch.column(weights.column), row)
-        row += batch.num_rows
-    if row == 1:
-        raise UnreadableTableError("the table has no rows", file=reader.file, remedy="check how it was made")
-    faults.raise_any(attributes)
-    return [np.concatenate(parts.pop(name)) for name in encoders]
-
-
-def _unsupported(file: str, name: str, error: UnsupportedTypeError) -> ColumnError:
-    return ColumnError(
-        f"its type {error} holds neither texts nor numbers",
-        file=file,
-        column=name,
-        remedy="convert it, or leave it out",
-    )
 
 
 def _checked(attribute: Attribute, column: ArrayLike) -> Codes:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.attribute import IntegerRange
-from hedgerow.data.encoding import Encoder, Fault, Found, encoder
+from hedgerow.data.encoding import Encoder, Fault, encoder
 from hedgerow.data.faults import SHOWN_ROWS
 from hedgerow.errors import CountColumnError
 
@@ -30,8 +30,8 @@ class Weights:
     Example:
         >>> weights = Weights("t.csv", "count")
         >>> weights.read(pa.array(["2", "3.0"]), first_row=1)
-        >>> weights.finish()
         array([2, 3])
+        >>> weights.finish()
     """
 
     def __init__(self, file: str, column: str) -> None:
@@ -39,22 +39,24 @@ class Weights:
         self._file = file
         self.column = column
         self._encoder: Encoder = encoder(IntegerRange(column, 0, LARGEST_TOTAL))
-        self._parts: list[Found] = []
+        self._total = 0
         self._rows: dict[Fault, list[int]] = {}
         self._n_rows: dict[Fault, int] = {}
 
-    def read(self, column: pa.Array[Any], first_row: int) -> None:
-        """Take the counts of a batch, or note what is wrong with them."""
+    def read(self, column: pa.Array[Any], first_row: int) -> NDArray[np.int64]:
+        """The counts of a batch; what is wrong with them is noted."""
         counts = self._encoder.codes(column)
-        self._parts.append(counts)
+        large = counts.max(initial=0) > LARGEST_TOTAL // max(1, counts.size)
+        self._total += int(counts.sum(dtype=object) if large else counts.sum())
         for fault in Fault if len(counts) and counts.min() < 0 else ():
             rows = np.flatnonzero(counts == fault)
             shown = self._rows.setdefault(fault, [])
             shown.extend(int(row) + first_row for row in rows[: SHOWN_ROWS - len(shown)])
             self._n_rows[fault] = self._n_rows.get(fault, 0) + int(rows.size)
+        return counts
 
-    def finish(self) -> NDArray[np.int64]:
-        """The counts of all batches.
+    def finish(self) -> None:
+        """Look at the counts of all batches.
 
         Raises:
             CountColumnError: One is empty, not whole or negative, or their sum is 0 or beyond 2**53.
@@ -69,13 +71,10 @@ class Weights:
                     n_rows=self._n_rows[fault],
                     remedy="give whole numbers of at least 0, or name another column of counts",
                 )
-        counts = np.concatenate(self._parts)
-        total = counts.sum(dtype=object) if counts.max(initial=0) > LARGEST_TOTAL // counts.size else counts.sum()
-        if not 0 < total <= LARGEST_TOTAL:
+        if not 0 < self._total <= LARGEST_TOTAL:
             raise CountColumnError(
-                "the counts sum to 0" if total == 0 else "the sum of the counts is beyond 2**53",
+                "the counts sum to 0" if self._total == 0 else "the sum of the counts is beyond 2**53",
                 file=self._file,
                 column=self.column,
                 remedy="check that this is the column of counts",
             )
-        return counts
