@@ -111,7 +111,7 @@ def svd_bound(
         3.045
     """
     centred = budget.neighbours is Neighbours.REPLACE
-    variance = _variance(budget, calibration)
+    variance = noise_variance(budget, calibration)
     squared = nuclear_norm(workload, centred=centred, weighted=weighted) ** 2
     return SvdBound(
         variance * _sensitivity_factor(workload, budget.neighbours) * squared,
@@ -130,7 +130,20 @@ def _sensitivity_factor(workload: Workload, neighbours: Neighbours) -> float:
     return 2.0 * (1.0 + 1.0 / (cells - 1)) if cells > 1 else 0.0
 
 
-def _variance(budget: Budget, calibration: Calibration) -> float:
+def noise_variance(budget: Budget, calibration: Calibration = "zcdp") -> float:
+    """u, the variance of noise at sensitivity 1; bounds of one workload are as these numbers.
+
+    Args:
+        budget: What may be spent.
+        calibration: See `svd_bound`.
+
+    Raises:
+        ConfigError: The paper's constant is asked for with another budget than (epsilon, delta).
+
+    Example:
+        >>> noise_variance(PureDP(0.1))
+        199.99999999999997
+    """
     if calibration not in ("zcdp", "paper"):
         raise ConfigError(f"calibration = {calibration!r} is unknown", remedy="give 'zcdp' or 'paper'")
     if calibration == "paper":

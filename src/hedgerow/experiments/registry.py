@@ -11,6 +11,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.experiments.experiment import Experiment
 
 _HOMES = {
+    "mwem-figure-2": ("mwem.ranges", "RangeQueries"),
     "dual-query-accounting": ("dual_query.accounting", "Accounts"),
 }
 """Module below this package, and class."""

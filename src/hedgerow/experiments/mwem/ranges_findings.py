@@ -1,0 +1,173 @@
+"""What the averages of the range queries say: claims and drawings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hedgerow.experiments.experiment import Claim, Drawing
+from hedgerow.experiments.mwem.oracle import ORACLE, oracle, oracle_curve
+from hedgerow.experiments.results import Results
+from hedgerow.report.curves import Panel, Point
+
+ERROR = "mean squared error [counts^2]"
+BOUND = "least mean squared error [counts^2]"
+CHOSEN = "rounds chosen"
+
+AUTOMATIC = "mwem (automatic T)"
+PROVEN = f"mwem (as proven, {ORACLE})"
+LISTING = f"mwem (as published, {ORACLE})"
+AVERAGED = f"mwem (as published, averaged, {ORACLE})"
+LAPLACE = "laplace (raw answers)"
+UNIFORM = "uniform (no look at the data)"
+PAPER_BOUND = "SVD bound, as in the paper"
+TIGHT_BOUND = "SVD bound, replace, tight calibration"
+
+_CURVES = (AUTOMATIC, LISTING, AVERAGED, PROVEN, LAPLACE, UNIFORM)
+_SMALL = 2
+"""How many of the epsilons are small, for the claim that speaks of these."""
+_OFTEN = 0.5
+_MUCH = 10.0
+_STEADY = 2.0
+
+
+def claims(found: Results) -> list[Claim]:
+    """The paper's claims, for each table where they can be, and what they leave open.
+
+    Args:
+        found: Averages of `RangeQueries`.
+    """
+    main = _against_epsilon(found)
+    return [
+        *(_below(main, data) for data in main.texts("data")),
+        _much(main),
+        _diminishing(main),
+        _automatic(main),
+        _beyond_uniform(main),
+        _growth(found),
+    ]
+
+
+def _against_epsilon(found: Results) -> Results:
+    """The averages at the number of queries at which all mechanisms run."""
+    return found.where(queries=found.where(mechanism=TIGHT_BOUND).values("queries")[0])
+
+
+def _error(found: Results, mechanism: str, data: str, epsilon: float) -> float:
+    return oracle(found, ERROR, mechanism=mechanism, data=data, epsilon=epsilon).mean
+
+
+def _advantage(found: Results, mechanism: str, data: str, epsilon: float) -> float:
+    """How many times less the error is than the bound of the paper."""
+    bound = found.mean(BOUND, mechanism=PAPER_BOUND, data=data, epsilon=epsilon)
+    return bound / _error(found, mechanism, data, epsilon)
+
+
+def _advantages(found: Results, mechanism: str, data: str) -> list[float]:
+    return [_advantage(found, mechanism, data, epsilon) for epsilon in found.numbers("epsilon")]
+
+
+def _listed(numbers: Sequence[float]) -> str:
+    return ", ".join(f"{number:.3g}" for number in numbers)
+
+
+def _below(found: Results, data: str) -> Claim:
+    ratios = _advantages(found, LISTING, data)
+    epsilons = _listed(found.numbers("epsilon"))
+    return Claim(
+        f"{data}: MWEM with T chosen by hand has less error than the SVD bound at the smallest epsilon",
+        holds=ratios[0] > 1.0,
+        figures=f"bound / error = {_listed(ratios)} at epsilon = {epsilons}",
+    )
+
+
+def _much(found: Results) -> Claim:
+    ratios = [ratio for data in found.texts("data") for ratio in _advantages(found, LISTING, data)[:_SMALL]]
+    many = sum(ratio > _MUCH for ratio in ratios)
+    return Claim(
+        f"at the {_SMALL} smallest epsilons it has often, in half of the cases or more, less than a tenth of the bound",
+        holds=many >= _OFTEN * len(ratios),
+        figures=f"{many} of {len(ratios)} cases; bound / error = {_listed(ratios)}",
+    )
+
+
+def _diminishing(found: Results) -> Claim:
+    pairs = [(ratios[0], ratios[-1]) for ratios in (_advantages(found, LISTING, d) for d in found.texts("data"))]
+    return Claim(
+        "its advantage is largest at the smallest epsilon, and less at the largest one, on every table",
+        holds=all(first > last for first, last in pairs),
+        figures="; ".join(f"{first:.3g} to {last:.3g}" for first, last in pairs),
+    )
+
+
+def _automatic(found: Results) -> Claim:
+    ratios = {data: _advantages(found, AUTOMATIC, data) for data in found.texts("data")}
+    return Claim(
+        "with the private, automatic T it is below the bound at the smallest epsilon on every table, too",
+        holds=all(each[0] > 1.0 for each in ratios.values()),
+        figures="; ".join(f"{data}: bound / error = {_listed(each)}" for data, each in ratios.items()),
+    )
+
+
+def _beyond_uniform(found: Results) -> Claim:
+    below = [
+        _error(found, UNIFORM, data, epsilon) / _error(found, LISTING, data, epsilon)
+        for data in found.texts("data")
+        for epsilon in found.numbers("epsilon")
+        if _advantage(found, LISTING, data, epsilon) > 1.0
+    ]
+    better = sum(ratio > 1.0 for ratio in below)
+    return Claim(
+        "wherever it is below the bound it has less error than the uniform distribution, which looks at no data",
+        holds=better == len(below),
+        figures=f"in {better} of {len(below)} cases; uniform / MWEM = {_listed(below)}",
+    )
+
+
+def _growth(found: Results) -> Claim:
+    few, *_, many = found.numbers("queries")
+    epsilon = found.numbers("epsilon")[-1]
+
+    def growth(mechanism: str, data: str) -> float:
+        first, last = (_error(found.where(queries=int(at)), mechanism, data, epsilon) for at in (few, many))
+        return last / first
+
+    ratios, noise = ([growth(each, data) for data in found.texts("data")] for each in (LISTING, LAPLACE))
+    return Claim(
+        f"{many / few:.0f} times as many queries make its error at most {_STEADY:.0f} times as large",
+        holds=max(ratios) <= _STEADY,
+        figures=f"{_listed(ratios)} times at epsilon = {epsilon:g}; independent noise {_listed(noise)} times",
+    )
+
+
+def drawings(found: Results) -> dict[str, Drawing]:
+    """Errors of every table against epsilon, and against the number of queries at both ends of the epsilons.
+
+    Args:
+        found: Averages of `RangeQueries`.
+    """
+    main, epsilons = _against_epsilon(found), found.numbers("epsilon")
+    queries = int(main.numbers("queries")[0])
+    ends = [(data, epsilon) for data in found.texts("data") for epsilon in (epsilons[0], epsilons[-1])]
+    return {
+        "": Drawing(
+            [_panel(main.where(data=data), "epsilon", data) for data in main.texts("data")],
+            "epsilon",
+            f"Mean squared error of {queries:,} random range queries against epsilon.",
+        ),
+        "-queries": Drawing(
+            [_panel(found.where(data=d, epsilon=e), "queries", f"{d}, epsilon = {e:g}") for d, e in ends],
+            "number of queries",
+            "Mean squared error against the number of random range queries, at the smallest and the largest epsilon.",
+        ),
+    }
+
+
+def _panel(found: Results, along: str, title: str) -> Panel:
+    curves = {name: oracle_curve(found, along, ERROR, mechanism=name) for name in _CURVES}
+    bounds = {name: found.curve(along, BOUND, mechanism=name) for name in (PAPER_BOUND, TIGHT_BOUND)}
+    return Panel(title, ERROR, _longer(curves), bounds=_longer(bounds))
+
+
+def _longer(curves: dict[str, list[Point]]) -> dict[str, list[Point]]:
+    """Those that are curves, not a single point: what was run at one number of queries only is left out."""
+    return {name: points for name, points in curves.items() if len(points) > 1}
