@@ -12,6 +12,7 @@ from hedgerow.experiments.experiment import Experiment
 
 _HOMES = {
     "mwem-figure-2": ("mwem.ranges", "RangeQueries"),
+    "mwem-figure-5": ("mwem.cubes", "Cubes"),
     "dual-query-accounting": ("dual_query.accounting", "Accounts"),
 }
 """Module below this package, and class."""
