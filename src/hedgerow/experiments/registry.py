@@ -14,6 +14,8 @@ _HOMES = {
     "mwem-figure-2": ("mwem.ranges", "RangeQueries"),
     "mwem-figure-5": ("mwem.cubes", "Cubes"),
     "dual-query-accounting": ("dual_query.accounting", "Accounts"),
+    "dual-query-errors": ("dual_query.errors", "DualQueryErrors"),
+    "theory-bounds": ("theory.bounds", "Bounds"),
 }
 """Module below this package, and class."""
 
