@@ -46,7 +46,7 @@ class Coding:
 def encoded(reader: Reader, coding: Coding) -> Iterator[tuple[list[Codes], NDArray[np.int64] | None]]:
     """Codes of all columns and counts of the rows, batch by batch; cells that fit no code are told at the end.
 
-    Until the end of the pass nothing may be made of the codes: those of cells that fit none are meaningless.
+    From the first batch on that holds such a cell none is handed over, but all are looked at.
 
     Args:
         reader: The table.
@@ -72,8 +72,10 @@ def encoded(reader: Reader, coding: Coding) -> Iterator[tuple[list[Codes], NDArr
                 raise _unsupported(reader.file, name, error) from error
             faults.check(name, codes, column, row, column_encoder.codes)
             found.append(codes.astype(column_encoder.dtype))
-        yield found, None if weights is None else weights.read(batch.column(weights.column), row)
+        counts = None if weights is None else weights.read(batch.column(weights.column), row)
         row += batch.num_rows
+        if not faults and not (weights is not None and weights.is_faulty):
+            yield found, counts
     if row == 1:
         raise UnreadableTableError("the table has no rows", file=reader.file, remedy="check how it was made")
     faults.raise_any(attributes)

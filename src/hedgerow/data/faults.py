@@ -83,6 +83,10 @@ class FaultLog:
         if blank:
             faulty.n_with_blanks += int(np.count_nonzero(recode(pa.array(blank)) >= 0))
 
+    def __bool__(self) -> bool:
+        """Whether a cell fitted no code so far."""
+        return bool(self._found)
+
     def raise_any(self, attributes: dict[str, Attribute]) -> None:
         """Raise the first fault, if there is one.
 

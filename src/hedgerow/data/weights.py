@@ -50,10 +50,17 @@ class Weights:
         self._total += int(counts.sum(dtype=object) if large else counts.sum())
         for fault in Fault if len(counts) and counts.min() < 0 else ():
             rows = np.flatnonzero(counts == fault)
+            if not rows.size:
+                continue
             shown = self._rows.setdefault(fault, [])
             shown.extend(int(row) + first_row for row in rows[: SHOWN_ROWS - len(shown)])
             self._n_rows[fault] = self._n_rows.get(fault, 0) + int(rows.size)
         return counts
+
+    @property
+    def is_faulty(self) -> bool:
+        """Whether a count was wrong so far."""
+        return bool(self._n_rows)
 
     def finish(self) -> None:
         """Look at the counts of all batches.
