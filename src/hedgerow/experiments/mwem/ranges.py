@@ -25,6 +25,7 @@ from hedgerow.experiments.mwem.ranges_findings import (
     ERROR,
     LAPLACE,
     LISTING,
+    OWN,
     PAPER_BOUND,
     PROVEN,
     TIGHT_BOUND,
@@ -42,10 +43,10 @@ from hedgerow.release import Release
 
 EPSILONS = (0.0125, 0.025, 0.05, 0.1)
 TABLES = {
-    "adult: capital-loss": ("adult", ("capital-loss",)),
-    "adult: age x hours": ("adult", ("age", "hours-per-week")),
-    "transfusion: recency x frequency": ("transfusion", ("Recency", "Frequency")),
-    "transfusion: monetary": ("transfusion", ("Monetary",)),
+    "capital-loss": ("adult", ("capital-loss",)),
+    "age x hours": ("adult", ("age", "hours-per-week")),
+    "recency x frequency": ("transfusion", ("Recency", "Frequency")),
+    "monetary": ("transfusion", ("Monetary",)),
 }
 """What is drawn, and the file and its columns."""
 
@@ -54,9 +55,10 @@ AGAINST_EPSILON = {Size.FULL: 2000, Size.QUICK: 500, Size.TINY: 8}
 """At how many queries errors are drawn against epsilon, with all mechanisms and both bounds."""
 
 REPETITIONS = {Size.FULL: 5, Size.QUICK: 3, Size.TINY: 1}
-MOST_ROUNDS = {PROVEN: 256, LISTING: 64, AVERAGED: 64}
+MOST_ROUNDS = {PROVEN: 256, LISTING: 64, AVERAGED: 64, OWN: 64}
 """T is 1, 2, 4 and so on up to these, and at most the number of queries; the best is looked for among them."""
 
+_AGAINST_EPSILON_ONLY = (AVERAGED, OWN, TIGHT_BOUND)
 _NEIGHBOURS = Neighbours.REPLACE
 
 
@@ -110,7 +112,7 @@ class RangeQueries(Experiment):
             for data in TABLES
             for queries in QUERIES[size]
             for mechanism in _MECHANISMS
-            if queries == AGAINST_EPSILON[size] or mechanism not in (AVERAGED, TIGHT_BOUND)
+            if queries == AGAINST_EPSILON[size] or mechanism not in _AGAINST_EPSILON_ONLY
         ]
 
     def measure(self, cell: Cell, data: DataSets) -> Iterable[Measured]:
@@ -207,6 +209,7 @@ _MECHANISMS: dict[str, Callable[[Setting], Iterator[Measured]]] = {
     PROVEN: _by_hand(PROVEN, as_proven),
     LISTING: _by_hand(LISTING, as_published),
     AVERAGED: _by_hand(AVERAGED, _averaged),
+    OWN: _by_hand(OWN, MWEM),
     PAPER_BOUND: _bound(Neighbours.ADD_REMOVE, "paper"),
     TIGHT_BOUND: _bound(_NEIGHBOURS, "zcdp"),
 }
