@@ -75,14 +75,14 @@ class Setting(NamedTuple):
     workload: Workload
     cell: Cell
 
-    def noise(self, epsilon: float, rounds: int = 0) -> SeededNoise:
-        """Noise of its own for each run."""
-        return SeededNoise(seed_of(RangeQueries.name, {**self.cell, "epsilon": epsilon, ROUNDS: rounds}))
+    def seed(self, epsilon: float, rounds: int) -> int:
+        """Of the noise of one run."""
+        return seed_of(RangeQueries.name, {**self.cell, "epsilon": epsilon, ROUNDS: rounds})
 
     def run(self, algorithm: MWEM | IndependentNoise, epsilon: float, rounds: int = 0) -> Release:
         """Run an algorithm with a pure budget."""
-        budget = PureDP(epsilon, _NEIGHBOURS)
-        return algorithm.run(self.table, self.workload, budget, noise=self.noise(epsilon, rounds))
+        budget, noise = PureDP(epsilon, _NEIGHBOURS), SeededNoise(self.seed(epsilon, rounds))
+        return algorithm.run(self.table, self.workload, budget, noise=noise)
 
     def error(self, answers: Floats) -> float:
         """Mean over the queries of the squared error, in squared counts."""
@@ -117,7 +117,7 @@ class RangeQueries(Experiment):
 
     def measure(self, cell: Cell, data: DataSets) -> Iterable[Measured]:
         """Errors at every epsilon; by numbers of rounds, where these are chosen by hand."""
-        return _MECHANISMS[str(cell["mechanism"])](_setting(cell, data))
+        return _MECHANISMS[str(cell["mechanism"])](setting_of(cell, data))
 
     def claims(self, found: Results) -> list[Claim]:
         """The paper's, for each table; and what the error of MWEM does as queries become more."""
@@ -128,7 +128,13 @@ class RangeQueries(Experiment):
         return findings.drawings(found)
 
 
-def _setting(cell: Cell, data: DataSets) -> Setting:
+def setting_of(cell: Cell, data: DataSets) -> Setting:
+    """The records and the queries of a cell; the same queries for all mechanisms of a repetition.
+
+    Args:
+        cell: Of the grid of `RangeQueries`.
+        data: The public data sets.
+    """
     name, columns = TABLES[str(cell["data"])]
     drawn = {key: cell[key] for key in ("data", "queries", "repetition")}
     seed = seed_of(f"{RangeQueries.name}: queries", drawn)
