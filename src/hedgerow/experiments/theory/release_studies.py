@@ -122,10 +122,10 @@ def small_db(size: float, seed: int, data: DataSets) -> list[Reading]:
 
 
 _RULES: tuple[Theorem, ...] = ("source", "optimised")
-_ALPHAS = (0.8, 0.6, 0.4, 0.3)
+_ALPHAS = (0.9, 0.7, 0.5, 0.35)
 _MANY = (16, 64, 256, 1024)
 
-_SAMPLES = tuple(1841 * times for times in (10, 30, 60, 120))
+_SAMPLES = tuple(1841 * times for times in (3, 10, 30, 100))
 
 STUDIES = (
     *(Study("dual query", f"dual-query ({rule})", "alpha", _ALPHAS, partial(dual_query, rule), 5) for rule in _RULES),
