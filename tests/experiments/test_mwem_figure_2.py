@@ -165,7 +165,7 @@ def test_drawings_hold_one_panel_for_each_table_and_end() -> None:
     assert LAPLACE not in panel.curves
     assert list(panel.bounds) == [PAPER_BOUND, TIGHT_BOUND]
     assert [point.mean for point in panel.curves[LISTING]] == [10.0, 10.0]
-    assert [point.at for point in found["-queries"].panels[0].bounds[PAPER_BOUND]] == [10.0, 160.0]
+    assert [point.at for point in found["queries"].panels[0].bounds[PAPER_BOUND]] == [10.0, 160.0]
 
 
 def test_the_oracle_takes_one_number_of_rounds_for_all_repetitions() -> None:

@@ -176,7 +176,7 @@ def drawings(found: Results) -> dict[str, Drawing]:
             "epsilon",
             f"Mean squared error of {queries:,} random range queries against epsilon.",
         ),
-        "-queries": Drawing(
+        "queries": Drawing(
             [
                 _panel(
                     found.where(data=data, epsilon=epsilon), "queries", f"{data}, epsilon = {epsilon:g}", _OVER_QUERIES
