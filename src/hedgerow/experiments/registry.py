@@ -15,6 +15,8 @@ _HOMES = {
     "mwem-figure-5": ("mwem.cubes", "Cubes"),
     "dual-query-accounting": ("dual_query.accounting", "Accounts"),
     "dual-query-errors": ("dual_query.errors", "DualQueryErrors"),
+    "online-pmw-stream": ("online_pmw.stream", "AdaptiveStream"),
+    "online-pmw-threshold": ("online_pmw.threshold", "FailingThreshold"),
     "theory-bounds": ("theory.bounds", "Bounds"),
 }
 """Module below this package, and class."""
