@@ -27,12 +27,12 @@ STUDIES = {each.key: each for each in (*mw_studies.STUDIES, *pmw_studies.STUDIES
 
 SHEETS = {
     "mwem": (
-        Sheet("claim 1", "Claim 1: exact answers"),
-        Sheet("updates", "steps of fixed length until no error of alpha", UPDATES),
-        Sheet("theorem 2.3", "MWEM, epsilon = 1, n = 215,740"),
-        Sheet("corollary 2.5", "MWEM, epsilon = 1, balanced T"),
-        Sheet("corollary 2.6", "MWEM, zCDP, T of the smallest bound"),
-        Sheet("games", "Hedge against best responses", GAP),
+        Sheet("claim 1", "Claim 1: exact answers, no noise"),
+        Sheet("updates", "Updates: fixed steps until no error of alpha", UPDATES),
+        Sheet("theorem 2.3", "Theorem 2.3: epsilon = 1, n = 215,740"),
+        Sheet("corollary 2.5", "Corollary 2.5: epsilon = 1, balanced T"),
+        Sheet("corollary 2.6", "Corollary 2.6: zCDP, T of the smallest bound"),
+        Sheet("games", "Regret: Hedge against best responses", GAP),
     ),
     "online": (
         Sheet("offline", "offline PMW, epsilon = 1, n as required"),

@@ -18,7 +18,7 @@ from hedgerow.algorithms.schedule import task_of
 from hedgerow.data.table import Table
 from hedgerow.experiments.datasets import DataSets
 from hedgerow.experiments.theory.populations import alike, cells_of, largest_error, repeated
-from hedgerow.experiments.theory.study import ERROR, GAP, UPDATES, Ceiling, Reading, Study
+from hedgerow.experiments.theory.study import ALPHA, ERROR, GAP, UPDATES, Ceiling, Reading, Study
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.steps import Step
 from hedgerow.privacy.budget import ZCDP, Budget, PureDP
@@ -99,10 +99,9 @@ def theorem(step: Step, rounds: float, seed: int, data: DataSets) -> list[Readin
     total, workload = table.total(), cells_of(table)
     bound = config.plan(workload, budget, total).bound
     printed, probability = theorem_2_3(task_of(workload, total, _REPLACE), 1.0, int(rounds))
-    name = GENERAL if step == "source" else GENERAL_SHARP
-    ceilings = [Ceiling(name, bound.error / total, bound.failure)]
+    ceilings = [Ceiling(GENERAL if step == "source" else GENERAL_SHARP, bound.error / total, bound.failure)]
     if step == "source":
-        ceilings.append(Ceiling(PRINTED, printed / total, 1.0 - probability))
+        ceilings.insert(0, Ceiling(PRINTED, printed / total, 1.0 - probability))
     return [Reading(ERROR, error_of(config, table, budget, seed), tuple(ceilings))]
 
 
@@ -161,7 +160,7 @@ _ROUNDS = (16, 64, 256, 1024)
 
 STUDIES = (
     *(_pair("claim 1", "rounds T", (4, *_ROUNDS[:3]), without_noise)),
-    *(_pair("updates", "alpha", _LENGTHS, fixed_steps)),
+    *(_pair("updates", ALPHA, _LENGTHS, fixed_steps)),
     *(Study("theorem 2.3", f"mwem ({step} step)", "rounds T", _ROUNDS, partial(theorem, step)) for step in STEPS),
     Study("corollary 2.5", SOURCE, "records n", tuple(21_574 * times for times in (1, 4, 16, 64)), balanced),
     Study("corollary 2.6", SOURCE, "rho", (1e-4, 1e-3, 1e-2, 1e-1), concentrated),

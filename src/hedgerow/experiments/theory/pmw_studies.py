@@ -16,7 +16,7 @@ from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.data.table import Table
 from hedgerow.experiments.datasets import DataSets
 from hedgerow.experiments.theory.populations import alike, cells_of, largest_error, repeated
-from hedgerow.experiments.theory.study import ERROR, UPDATES, Ceiling, Reading, Study
+from hedgerow.experiments.theory.study import ALPHA, ERROR, UPDATES, Ceiling, Reading, Study
 from hedgerow.models.steps import Step
 from hedgerow.privacy.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.evaluation import exact_answers
@@ -153,9 +153,9 @@ _SHARES = (0.01, 0.03, 0.1, 0.3, 1.0)
 STEPS: tuple[Step, ...] = ("source", "sharp")
 
 STUDIES = (
-    *(Study("offline", f"pmw ({step} step)", "alpha", _ALPHAS, partial(offline, step)) for step in STEPS),
+    *(Study("offline", f"pmw ({step} step)", ALPHA, _ALPHAS, partial(offline, step)) for step in STEPS),
     *(
-        Study("offline", f"pmw ({step} step), records alike", "alpha", _ALPHAS, partial(offline, step, same=True))
+        Study("offline", f"pmw ({step} step), records alike", ALPHA, _ALPHAS, partial(offline, step, same=True))
         for step in STEPS
     ),
     Study("too few records", "pmw (sharp step)", "share of the records required", _SHARES, fewer),

@@ -15,7 +15,7 @@ from hedgerow.algorithms.small_db import SmallDB
 from hedgerow.data.table import Table
 from hedgerow.experiments.datasets import DataSets
 from hedgerow.experiments.theory.populations import cells_of, largest_error, repeated
-from hedgerow.experiments.theory.study import ERROR, Ceiling, Reading, Study
+from hedgerow.experiments.theory.study import ALPHA, ERROR, Ceiling, Reading, Study
 from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.privacy.subsampling import Subsampled
@@ -128,7 +128,7 @@ _MANY = (16, 64, 256, 1024)
 _SAMPLES = tuple(1841 * times for times in (3, 10, 30, 100))
 
 STUDIES = (
-    *(Study("dual query", f"dual-query ({rule})", "alpha", _ALPHAS, partial(dual_query, rule), 5) for rule in _RULES),
+    *(Study("dual query", f"dual-query ({rule})", ALPHA, _ALPHAS, partial(dual_query, rule), 5) for rule in _RULES),
     Study("sample", "dual-query (on a sample)", "records of the sample m", _SAMPLES, sampled, 5),
     Study("noise", "laplace", "queries m", _MANY, partial(independent, PURE)),
     Study("noise", "gaussian", "queries m", _MANY, partial(independent, ZCDP_HALF)),

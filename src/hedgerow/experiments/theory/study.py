@@ -11,6 +11,7 @@ from hedgerow.experiments.experiment import Size
 
 ERROR = "largest error (share of the records)"
 UPDATES = "updates of the hypothesis"
+ALPHA = "alpha (share of the records)"
 GAP = "gap of the game (payoff)"
 
 _RUNS: Mapping[Size, int] = {Size.TINY: 1, Size.QUICK: 3}
