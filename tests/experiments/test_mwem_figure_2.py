@@ -134,9 +134,9 @@ def found_of(errors: dict[str, float], bound: float) -> Results:
 @pytest.mark.parametrize(
     ("bound", "held"),
     [
-        (1.0, [True, True, True, True, True, True, True]),
-        (0.005, [True, False, True, False, True, True, True]),
-        (0.0001, [False, False, True, False, True, True, True]),
+        (1.0, [True, True, True, True, True, True, True, True]),
+        (0.005, [True, False, True, False, True, True, True, True]),
+        (0.0001, [False, False, True, False, True, True, True, True]),
     ],
 )
 def test_claims_follow_the_figures(bound: float, held: list[bool]) -> None:
@@ -149,8 +149,10 @@ def test_a_uniform_answer_below_the_bound_is_told() -> None:
     errors = {LISTING: 10.0, AUTOMATIC: 50.0, OWN: 20.0, PROVEN: 5.0, AVERAGED: 3.0, LAPLACE: 1e6, UNIFORM: 5.0}
     found = claims(found_of(errors, 1.0))
     uniform = next(each for each in found if "uniform" in each.text)
+    averaged = next(each for each in found if "the average of all" in each.text)
     automatic = next(each for each in found if "same fits" in each.text)
     assert (uniform.holds, uniform.figures) == (False, "in 0 of 2 cases; uniform / MWEM = 0.5, 0.5")
+    assert (averaged.holds, averaged.figures) == (False, "in 0 of 2 cases; average / last = 0.3, 0.3")
     assert (automatic.holds, automatic.figures) == (
         False,
         "t: 2.5 (T = 2, best 1), 2.5 (T = 2, best 1) times at epsilon = 0.0125 and 0.1",
