@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hedgerow.algorithms.online_rules import Variant
 from hedgerow.experiments.experiment import Claim, Drawing
@@ -217,7 +218,7 @@ def drawings_of(found: Results) -> dict[str, Drawing]:
     by_epsilon = found.where(records=RECORDS)
     made = {}
     if len(by_records.values("records")) > 1:
-        made["records"] = Drawing(_four(by_records, "records", "epsilon = 1"), "records n", _caption("n"))
+        made["records"] = Drawing(_four(by_records, "records", "epsilon = 1"), "records n, thousands", _caption("n"))
     if len(by_epsilon.values("epsilon")) > 1:
         made["epsilon"] = Drawing(_four(by_epsilon, "epsilon", f"n = {RECORDS:,}"), "epsilon", _caption("epsilon"))
     place = by_epsilon if by_epsilon.has(MEAN, epsilon=1.0, variant=FITTED[0]) else found
@@ -233,23 +234,33 @@ def drawings_of(found: Results) -> dict[str, Drawing]:
 def _caption(what: str) -> str:
     return (
         f"Errors, free answers and corrections against {what}, for 10,000 questions that depend on earlier answers. "
-        "Thin lines: what independent noise on every answer gives at the same cost, and what the theorems promise. "
+        "Thin lines beside mean errors: independent noise on every answer, at the same cost; beside largest errors: "
+        "promises. "
         "Where nothing was corrected there is no point."
     )
 
 
+def _curve(found: Results, along: str, quantity: str, name: str) -> list[Point]:
+    """Without what a logarithm cannot show; records in thousands."""
+    points = found.curve(along, quantity, variant=name)
+    return [replace(point, at=point.at / _unit(along)) for point in points if point.mean > 0.0]
+
+
+def _unit(along: str) -> float:
+    return 1000.0 if along == "records" else 1.0
+
+
 def _curves(found: Results, along: str, quantity: str) -> dict[str, list[Point]]:
-    curves = {name: found.curve(along, quantity, variant=name) for name in VARIANTS}
-    kept = {name: [point for point in points if point.mean > 0.0] for name, points in curves.items()}
-    return {name: points for name, points in kept.items() if points}
+    curves = {name: _curve(found, along, quantity, name) for name in VARIANTS}
+    return {name: points for name, points in curves.items() if points}
 
 
 def _four(found: Results, along: str, where: str) -> list[Panel]:
     noises = {"Gaussian noise": THEOREM[1], "Laplace noise": THEOREM[2]}
     bounds = {f"independent {what}": _noises(found.where(variant=name), along) for what, name in noises.items()}
-    promised = {f"promised by {name[:2]}": found.curve(along, PROMISED, variant=name) for name in THEOREM}
+    promised = {f"promised by {name[:2]}": _curve(found, along, PROMISED, name) for name in THEOREM}
     unit = "fraction of the records"
-    uniform = found.curve(along, UNIFORM, variant=THEOREM[0])
+    uniform = _curve(found, along, UNIFORM, THEOREM[0])
     return [
         Panel(f"mean error, {where}", unit, {**_curves(found, along, MEAN), "uniform": uniform}, bounds=bounds),
         Panel(f"largest error, {where}", unit, _curves(found, along, LARGEST), bounds=promised),
@@ -259,7 +270,7 @@ def _four(found: Results, along: str, where: str) -> list[Panel]:
 
 
 def _noises(found: Results, along: str) -> list[Point]:
-    points = [(case.numbers(along)[0], _noise(case)) for case in _cases(found)]
+    points = [(case.numbers(along)[0] / _unit(along), _noise(case)) for case in _cases(found)]
     return [Point(at, noise, noise, noise) for at, noise in sorted(points)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, final
 
 import numpy as np
@@ -52,6 +53,7 @@ FACTORS = {
     Size.TINY: (10, 10_000),
 }
 """How many times the records of Adult."""
+COPIES = f"copies of {RECORDS:,} records"
 REPETITIONS = {Size.FULL: 5, Size.QUICK: 2, Size.TINY: 1}
 QUESTIONS = {Size.FULL: 20_000, Size.QUICK: 20_000, Size.TINY: 1_000}
 _MARKS = (10, 30, 100, 300, 1_000, 3_000, 10_000, 20_000)
@@ -130,12 +132,12 @@ class FailingThreshold(Experiment):
         return {
             "fires": Drawing(
                 fires,
-                "records n",
+                COPIES,
                 "Fires of tests without a limit on the updates, and all of them as a multiple of c: above 1 the "
                 "mechanism uses up its updates before the last question. Where nothing fired there is no point.",
             ),
             "errors": Drawing(
-                errors, "records n", "Largest error of the mechanism as a multiple of the error that it promises."
+                errors, COPIES, "Largest error of the mechanism as a multiple of the error that it promises."
             ),
         }
 
@@ -217,7 +219,11 @@ def _name(found: Results) -> str:
 
 def _drawn(found: Results, along: str, quantity: str) -> dict[str, list[Point]]:
     curves = {rule: found.curve(along, quantity, rule=rule) for rule in found.texts("rule")}
-    return {rule: [point for point in points if point.mean > 0.0] for rule, points in curves.items()}
+    unit = RECORDS if along == "records" else 1
+    return {
+        rule: [replace(point, at=point.at / unit) for point in points if point.mean > 0.0]
+        for rule, points in curves.items()
+    }
 
 
 def _fires(setting: str, found: Results) -> list[Panel]:
@@ -229,7 +235,7 @@ def _fires(setting: str, found: Results) -> list[Panel]:
             f"{setting}, n = {most:,}",
             "questions that fired",
             _drawn(last, "asked", SO_FAR),
-            {"c": c},
+            {"c at the given alpha": c},
             along="questions asked",
         ),
         Panel(f"{setting}, all questions", "fires / c", _drawn(found, "records", RATIO), {"fires = c": 1.0}),
