@@ -24,6 +24,7 @@ from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.queries.measurement import NoiseKind
+from hedgerow.queries.query import Floats
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.reference.dense_tables import DenseTables
@@ -341,6 +342,18 @@ def test_reports_tell_every_round() -> None:
     assert [report.chosen for report in reports] == [measured.target.text for measured in release.measurements]
     assert [report.spent for report in reports] == sorted(report.spent for report in reports)
     assert all(report.limit == 1.0 and report.unit == "epsilon" and report.residual >= 0 for report in reports)
+
+
+def test_reports_show_the_hypothesis_of_the_round_and_the_last_one_that_of_the_release() -> None:
+    shown: list[Floats] = []
+
+    def look(report: RoundReport) -> None:
+        assert report.hypothesis is not None
+        shown.append(CELLS.answers(report.hypothesis))
+
+    release = MWEM(rounds=5, refit=None).run(DATA, CELLS, PureDP(10.0), noise=SeededNoise(0), progress=look)
+    assert len({tuple(answers) for answers in shown}) == 5
+    np.testing.assert_allclose(shown[-1], CELLS.answers(release.model), rtol=1e-12)
 
 
 # ---- plans -----------------------------------------------------------------------------------------------------------

@@ -268,9 +268,8 @@ class Session:
         self.told += 1
         if self.progress is not None:
             ledger = self.curator.ledger
-            self.progress(
-                RoundReport(self.told, self.rounds, ledger.spent, ledger.limit, ledger.unit, chosen, residual)
-            )
+            spent = ledger.spent, ledger.limit, ledger.unit
+            self.progress(RoundReport(self.told, self.rounds, *spent, chosen, residual, self.model))
 
     def finish(self) -> Release:
         """Fit once more, estimate the error, and put the release together."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, final
+
+if TYPE_CHECKING:
+    from hedgerow.models.model import Model
 
 
 @final
@@ -20,6 +23,8 @@ class RoundReport:
         unit: ``"epsilon"`` or ``"rho"``.
         chosen: Text of the candidate that was measured.
         residual: Noisy answer minus the hypothesis' answer before the round, L1 over its cells, in counts.
+        hypothesis: What answers the workload after the round, as public as the release; None where the algorithm shows
+            none. The run goes on with this very object: ask it at once, and change nothing.
 
     Example:
         >>> RoundReport(1, 4, 0.25, 1.0, "epsilon", "sex * age", 120.0).share_spent
@@ -33,6 +38,7 @@ class RoundReport:
     unit: str
     chosen: str
     residual: float
+    hypothesis: Model | None = field(default=None, repr=False, compare=False)
 
     @property
     def share_spent(self) -> float:
