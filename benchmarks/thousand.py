@@ -8,144 +8,58 @@ extrapolated from some hundred candidates on the hypothesis that came out.
 
 from __future__ import annotations
 
-import math
 import resource
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
 from benchmarks.row import Row
 from hedgerow.algorithms.mwem import MWEM
-from hedgerow.attribute import IntegerRange
-from hedgerow.data.table import Table, read_table
-from hedgerow.domain import Clique, Domain
-from hedgerow.models.markov import Markov
-from hedgerow.models.model import Codes
+from hedgerow.data.table import Table
+from hedgerow.experiments.datasets import find_data
+from hedgerow.experiments.mwem.binary import BLOCK, adult_bits, binary, blocks
+from hedgerow.experiments.mwem.timing import TimedRun, timed_run
 from hedgerow.privacy.budget import ApproxDP
 from hedgerow.privacy.noise import NoiseSource, OpenDPNoise, SeededNoise
 from hedgerow.queries.parity import Parities, parity_scopes
-from hedgerow.queries.query import Conjunction, Floats
 from hedgerow.queries.workload import Workload
-from hedgerow.release import Release
 
-Found = TypeVar("Found")
-DATA = Path(__file__).parent.parent / "examples" / "data"
 BUDGET = ApproxDP(1.0, 1e-9)
-RECORDS = 100_000
-BLOCK = 20
 SOME = 200
 """Candidates that the reference is timed on."""
 
 
-def binary(count: int) -> Domain:
-    """So many attributes with two codes."""
-    return Domain(IntegerRange(f"x{i}", 0, 1) for i in range(count))
-
-
-def blocks(count: int, seed: int = 0) -> Table:
-    """Records whose attributes follow earlier ones of their block; every fifth is the sum of two."""
-    rng = np.random.default_rng(seed)
-    columns: list[Codes] = []
-    for index in range(count):
-        earlier = columns[len(columns) - index % BLOCK :] if index % BLOCK else []
-        column = (rng.random(RECORDS) < rng.uniform(0.03, 0.4)).astype(np.uint8)
-        for parent in rng.permutation(len(earlier))[: 2 if index % 5 == 4 else 1]:
-            column ^= earlier[parent]
-        columns.append(column)
-    return Table(binary(count), columns)
-
-
-@dataclass
-class Stopwatch:
-    """A private table that keeps the CPU time of its answers."""
-
-    table: Table
-    seconds: float = 0.0
-
-    @property
-    def domain(self) -> Domain:
-        """The table's."""
-        return self.table.domain
-
-    @property
-    def cheap_cells(self) -> int:
-        """The table's."""
-        return self.table.cheap_cells
-
-    def total(self) -> int:
-        """The table's."""
-        return self.table.total()
-
-    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
-        """The table's."""
-        return self._timed(lambda: self.table.marginals(cliques))
-
-    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
-        """The table's."""
-        return self._timed(lambda: self.table.conjunctions(queries))
-
-    def parities(self, scopes: Sequence[Clique] | np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Floats:
-        """The table's."""
-        return self._timed(lambda: self.table.parities(scopes))
-
-    def _timed(self, work: Callable[[], Found]) -> Found:
-        start = time.process_time()
-        found = work()
-        self.seconds += time.process_time() - start
-        return found
-
-
-@dataclass
+@dataclass(frozen=True)
 class Run:
-    """One run of MWEM, in CPU seconds.
+    """One run of MWEM.
 
     Attributes:
-        release: What came out.
-        seconds: All of it but for what is counted.
-        counting: Counting the data, before the first round and in each.
-        ends: When each round ended.
+        timed: What it took.
         memory: Peak memory of the process after each round, in MiB.
     """
 
-    release: Release
-    seconds: float
-    counting: float
-    ends: list[float] = field(default_factory=list)
-    memory: list[float] = field(default_factory=list)
-
-    @property
-    def cells(self) -> int:
-        """Cells that the hypothesis holds."""
-        model = self.release.model
-        return model.cells if isinstance(model, Markov) else model.domain.size
-
-    @property
-    def per_round(self) -> float:
-        """Mean over the rounds, without the last fit."""
-        return self.seconds / len(self.ends)
+    timed: TimedRun
+    memory: Sequence[float]
 
     def part(self, first: float, last: float) -> float:
         """Mean time of the rounds between two shares of the run."""
-        start, stop = (int(share * (len(self.ends) - 1)) for share in (first, last))
-        return (self.ends[stop] - self.ends[start]) / (stop - start)
+        ends = self.timed.ends
+        start, stop = (int(share * (len(ends) - 1)) for share in (first, last))
+        return (ends[stop] - ends[start]) / (stop - start)
 
 
 def run(table: Table, workload: Workload, rounds: int, noise: NoiseSource | None = None) -> Run:
     """MWEM with its defaults and so many rounds."""
-    source, ends, memory = Stopwatch(table), list[float](), list[float]()
+    memory = list[float]()
 
     def note(_: object) -> None:
-        ends.append(time.process_time() - source.seconds)
         memory.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
-    start = time.process_time()
-    release = MWEM(rounds=rounds).run(source, workload, BUDGET, noise=noise or SeededNoise(0), progress=note)
-    return Run(release, time.process_time() - start - source.seconds, source.seconds, ends, memory)
+    config, source = MWEM(rounds=rounds), noise or SeededNoise(0)
+    return Run(timed_run(table, workload, config, BUDGET, noise=source, look=note), memory)
 
 
 def one_by_one(table: Table, workload: Workload) -> float:
@@ -157,7 +71,7 @@ def one_by_one(table: Table, workload: Workload) -> float:
     return (time.process_time() - start) / (len(signs) - 1) * workload.n_queries
 
 
-def unshared(found: Run, workload: Workload) -> float:
+def unshared(found: TimedRun, workload: Workload) -> float:
     """CPU seconds of answering every candidate by itself in every round."""
     picks = np.random.default_rng(0).choice(workload.n_candidates, SOME, replace=False).tolist()
     scopes = [workload.candidate(pick).scope for pick in picks]
@@ -175,24 +89,26 @@ def growing(count: int, order: int, rounds: int, kept: dict[int, Run]) -> Iterat
     found = run(table, workload, rounds)
     kept[count] = found
     what = f"{count:,} attributes, {workload.n_candidates:,} parities"
+    timed = found.timed
     yield Row(
-        f"{what}: count", found.counting, one_by_one(table, workload), "one product of columns each, extrapolated"
+        f"{what}: count", timed.counting, one_by_one(table, workload), "one product of columns each, extrapolated"
     )
-    held = f"{1e3 * found.per_round:.3g} ms a round, {found.cells:,} cells, {found.memory[-1]:.0f} MiB"
+    held = f"{1e3 * timed.per_round:.3g} ms a round, {timed.cells:,} cells, {found.memory[-1]:.0f} MiB"
     note = f"{held}; the reference: one marginal each, extrapolated"
-    yield Row(f"{what}: {rounds:,} rounds", found.seconds, unshared(found, workload), note)
+    yield Row(f"{what}: {rounds:,} rounds", timed.seconds, unshared(timed, workload), note)
 
 
 def secure(count: int, kept: dict[int, Run]) -> Row:
     """The same run with noise that protects."""
     table = blocks(count)
-    found = run(table, Workload.parities(table.domain, 2), count, OpenDPNoise())
-    return Row(f"{count:,} attributes, secure noise", found.seconds, kept[count].seconds, "the reference: seeded noise")
+    found = run(table, Workload.parities(table.domain, 2), count, OpenDPNoise()).timed
+    ours, theirs = found.seconds, kept[count].timed.seconds
+    return Row(f"{count:,} attributes, secure noise", ours, theirs, "the reference: seeded noise")
 
 
 def growth(found: Run) -> Iterator[Row]:
     """Late rounds against early ones: time, and memory."""
-    count = len(found.ends)
+    count = len(found.timed.ends)
     late, early = (1e3 * found.part(*shares) for shares in ((0.8, 1.0), (0.2, 0.4)))
     yield Row(f"a round of {count:,} attributes", late, early, "the last fifth against the second fifth", unit="ms")
     tenth = found.memory[len(found.memory) // 10]
@@ -200,33 +116,17 @@ def growth(found: Run) -> Iterator[Row]:
     yield Row(f"memory of {count:,} attributes", found.memory[-1], tenth, note, unit="MiB")
 
 
-def adult_bits() -> tuple[Domain, list[Codes]]:
-    """The eight attributes of Adult as 27 binary ones, one row for each record."""
-    table = read_table(DATA / "adult8_mwem.csv", DATA / "adult8_mwem.domain.json", count_column="count", coded=True)
-    counts = np.array(table.weights)
-    columns = []
-    names = []
-    for attribute, codes in zip(table.domain, table.columns, strict=True):
-        for bit in range(math.ceil(math.log2(attribute.size))):
-            names.append(f"{attribute.name}.{bit}")
-            columns.append(np.repeat(codes >> bit & 1, counts).astype(np.uint8))
-    return Domain(IntegerRange(name, 0, 1) for name in names), columns
-
-
 def irrelevant(rounds: int = 60, extra: int = 50) -> Iterator[Row]:
     """Adult in 27 bits, alone and beside random attributes that the workload does not name, or does."""
-    domain, columns = adult_bits()
-    rng = np.random.default_rng(0)
-    noise = [rng.integers(0, 2, len(columns[0]), dtype=np.uint8) for _ in range(extra)]
-    wide = Domain([*domain, *(IntegerRange(f"random{i}", 0, 1) for i in range(extra))])
-    sets = parity_scopes(domain, 3)
-    run(Table(domain, columns), Workload([Parities(domain, sets)]), rounds)  # compiles
-    alone = run(Table(domain, columns), Workload([Parities(domain, sets)]), rounds)
-    beside = run(Table(wide, [*columns, *noise]), Workload([Parities(wide, sets)]), rounds)
-    among = run(Table(wide, [*columns, *noise]), Workload.parities(wide, 3), rounds)
+    narrow, wide = (adult_bits(find_data(), coins) for coins in (0, extra))
+    sets = parity_scopes(narrow.domain, 3)
+    run(narrow, Workload([Parities(narrow.domain, sets)]), rounds)  # compiles
+    alone = run(narrow, Workload([Parities(narrow.domain, sets)]), rounds).timed
+    beside = run(wide, Workload([Parities(wide.domain, sets)]), rounds).timed
+    among = run(wide, Workload.parities(wide.domain, 3), rounds).timed
     note = f"{alone.cells:,} cells, and {beside.cells:,}; 2^27 is {2**27:,}"
     yield Row(
-        f"Adult in {len(domain)} bits, {rounds} rounds, and {extra} attributes beside",
+        f"Adult in {len(narrow.domain)} bits, {rounds} rounds, and {extra} attributes beside",
         *_rounds(beside, alone),
         note,
         unit="ms",
@@ -239,7 +139,7 @@ def irrelevant(rounds: int = 60, extra: int = 50) -> Iterator[Row]:
     )
 
 
-def _rounds(ours: Run, theirs: Run) -> tuple[float, float]:
+def _rounds(ours: TimedRun, theirs: TimedRun) -> tuple[float, float]:
     return 1e3 * ours.per_round, 1e3 * theirs.per_round
 
 
@@ -253,7 +153,7 @@ def rows() -> Iterator[Row]:
     yield from growth(kept[1000])
     yield Row(
         "a round of 1,000 attributes, of 100",
-        *_rounds(kept[1000], kept[100]),
+        *_rounds(kept[1000].timed, kept[100].timed),
         "a hundred times the candidates",
         unit="ms",
     )
