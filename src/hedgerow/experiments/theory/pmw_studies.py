@@ -31,8 +31,10 @@ PURE, APPROXIMATE = PureDP(1.0, _REPLACE), ApproxDP(1.0, 1e-6, _REPLACE)
 UNDER_ONE = ApproxDP(0.9, 1e-6, _REPLACE)
 """The composition theorem of variant 4a is stated for epsilon below 1."""
 
-OFFLINE = "4 alpha, or alpha after all rounds"
+OFFLINE = "4 alpha"
+"""Or alpha, where all rounds are made."""
 MOST = {"source": "most updates L", "sharp": "most updates L, sharp step"}
+_CZECH, _MILLION = 1841, 1e6
 QUESTIONS = 320
 """Of a session: all cells of three attributes, the worst first, each followed by one that errs near the threshold."""
 
@@ -90,11 +92,12 @@ class Sessions:
 
     def study(self, topic: str) -> Study:
         """Along the number of records, up to a thousand times as many."""
-        return Study(topic, self.run, "records n", tuple(1841 * self.least * 10**k for k in range(4)), self.read)
+        places = tuple(_CZECH * self.least * 10**k / _MILLION for k in range(4))
+        return Study(topic, self.run, "records n (millions)", places, self.read)
 
-    def read(self, records: float, seed: int, data: DataSets) -> list[Reading]:
+    def read(self, millions: float, seed: int, data: DataSets) -> list[Reading]:
         """A session with somebody who knows the table and asks what the hypothesis gets wrong."""
-        table = repeated(data.table("czech"), round(records / data.table("czech").total()))
+        table = repeated(data.table("czech"), round(millions * _MILLION / _CZECH))
         config = OnlinePMW(self.variant, queries=QUESTIONS, step="theorem")
         session = config.start(table, self.budget, noise=SeededNoise(seed))
         error, rules = Adversary(table, session, seed).largest_error(), session.rules

@@ -35,7 +35,7 @@ _SLACK = 1.001
 DUAL = {"source": "2 tau + gamma + eta / 2 + ln|Q| / eta T", "optimised": "the same, re-optimised"}
 SAMPLED = "the same on a sample, and its error"
 TAIL, QUANTILE = "(m / epsilon n) ln(m / beta)", "quantile of m noises"
-GAUSSIAN, SMALL = "quantile of m noises, Gaussian", "alpha + 2 (k ln|X| + ln(1 / beta)) / epsilon n"
+GAUSSIAN, SMALL = "quantile of m noises, Gaussian", "alpha + 2 (k ln|X| + ln 1/beta) / epsilon n"
 PARITIES = "quantile of K noisy parities"
 
 
