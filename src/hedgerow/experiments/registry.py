@@ -12,6 +12,8 @@ from hedgerow.experiments.experiment import Experiment
 
 _HOMES = {
     "mwem-figure-2": ("mwem.ranges", "RangeQueries"),
+    "mwem-figure-3": ("mwem.tables", "ContingencyTables"),
+    "mwem-figure-4": ("mwem.nltcs", "Survey"),
     "mwem-figure-5": ("mwem.cubes", "Cubes"),
     "dual-query-accounting": ("dual_query.accounting", "Accounts"),
     "dual-query-errors": ("dual_query.errors", "DualQueryErrors"),
