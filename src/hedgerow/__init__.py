@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from hedgerow.algorithms.small_db import SmallDB
     from hedgerow.attribute import Binned, Categorical, IntegerRange
     from hedgerow.comparison import Comparison, compare
+    from hedgerow.data.chunks import scan_table
+    from hedgerow.data.scan import ScannedTable
     from hedgerow.data.table import Table, read_table
     from hedgerow.domain import Domain
     from hedgerow.domain_file import read_domain, write_domain
@@ -63,6 +65,7 @@ _HOMES = {
     "PureDP": "privacy.budget",
     "Records": "records",
     "Release": "release",
+    "ScannedTable": "data.scan",
     "SeededNoise": "privacy.noise",
     "SmallDB": "algorithms.small_db",
     "Subsampled": "privacy.subsampling",
@@ -74,6 +77,7 @@ _HOMES = {
     "parse_predicate": "queries.predicate",
     "read_domain": "domain_file",
     "read_table": "data.table",
+    "scan_table": "data.chunks",
     "solve_game": "algorithms.game",
     "svd_bound": "algorithms.matrix_bound",
     "write_domain": "domain_file",
@@ -103,6 +107,7 @@ __all__ = [
     "PureDP",
     "Records",
     "Release",
+    "ScannedTable",
     "SeededNoise",
     "SmallDB",
     "Subsampled",
@@ -115,6 +120,7 @@ __all__ = [
     "parse_predicate",
     "read_domain",
     "read_table",
+    "scan_table",
     "solve_game",
     "svd_bound",
     "write_domain",

@@ -22,8 +22,8 @@ MAY_EVALUATE = ("hedgerow.cli", "hedgerow.comparison", "hedgerow.experiments")
 EXACT = {"exact_units", "grid_errors"}
 EVALUATION = {"exact_errors", "exact_answers", "exact_total", "relative_entropy"}
 PRIVATE_PREFIXES = ("_Curator__", "_LedgerView__", "_exact_answers")
-TABLE_TYPES = {"Table", "CountSource"}
-TABLE_MAKERS = {"read_table", "read_data", "table"}
+TABLE_TYPES = {"Table", "ScannedTable", "CountSource"}
+TABLE_MAKERS = {"read_table", "scan_table", "read_data", "table"}
 TABLE_NAMES = {"source"}
 MAY_ASK = {"domain"}
 MAY_TAKE = {"run"}
@@ -96,7 +96,9 @@ def _tables(tree: ast.AST) -> set[str]:
 
 
 def _of_data(name: str) -> bool:
-    return within(name, ("hedgerow.data",)) or name in ("hedgerow.Table", "hedgerow.read_table")
+    return within(name, ("hedgerow.data",)) or name in tuple(
+        f"hedgerow.{member}" for member in ("Table", "ScannedTable", "read_table", "scan_table")
+    )
 
 
 def _called(call: ast.Call) -> str:

@@ -45,11 +45,13 @@ class Reader:
         names: Names of its columns, in order; a name may come twice.
         batches: Reads the named columns; of those that are also in the second argument, texts are best read as
             dictionaries.
+        texts: Whether all of its cells are texts, as those of CSV files.
     """
 
     file: str
     names: tuple[str, ...]
     batches: Callable[[Sequence[str], Collection[str]], Batches]
+    texts: bool = False
 
 
 def open_table(source: object) -> Reader:
@@ -193,7 +195,7 @@ def _from_csv(path: Path) -> Reader:
         if broken:
             _explain_csv(path, names)
 
-    return Reader(str(path), names, batches)
+    return Reader(str(path), names, batches, texts=True)
 
 
 def _text(path: Path) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.queries.query import Tables
+from hedgerow.queries.workload import Workload
 
 
 @runtime_checkable
@@ -27,6 +28,15 @@ class CountSource(Tables, Protocol):
 
     def total(self) -> int:
         """Number of records (the sum of the weights, where there are weights)."""
+        ...
+
+
+@runtime_checkable
+class PreparedSource(CountSource, Protocol):
+    """Private records that are counted in passes, and can be told beforehand what will be asked."""
+
+    def prepare(self, workload: Workload) -> None:
+        """Have the answers to a workload counted in the next pass; nothing is read."""
         ...
 
 

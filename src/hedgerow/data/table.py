@@ -179,7 +179,7 @@ def read_table(
         >>> read_table(table, Domain([Categorical("sex", ("F", "M"))]), columns=["sex"]).marginals([("sex",)])
         [array([2., 1.])]
     """
-    declared = domain if isinstance(domain, Domain) else _read_domain(domain)
+    declared = domain if isinstance(domain, Domain) else declared_in(domain)
     reader = open_table(source)
     wanted = select_columns(
         reader.file,
@@ -199,7 +199,12 @@ def read_table(
     return Table(wanted, whole, np.concatenate(counts) if counts else None)
 
 
-def _read_domain(path: Any) -> Domain:
+def declared_in(path: Any) -> Domain:
+    """The domain in a file.
+
+    Raises:
+        DomainError: It is wrong, or what is given is no path.
+    """
     if not isinstance(path, str | os.PathLike):
         remedy = "give a hedgerow.Domain, or the path of a domain file"
         raise DomainError(f"a {type(path).__name__} is no domain", remedy=remedy)

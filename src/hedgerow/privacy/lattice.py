@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.data.source import PreparedSource
 from hedgerow.errors import DataError, QueryError
 from hedgerow.queries.explicit import ExplicitMatrix
 from hedgerow.queries.query import (
@@ -110,6 +111,8 @@ def exact_answers(workload: Workload, tables: Tables) -> Floats:
     Returns:
         Shape ``(n_queries,)``.
     """
+    if isinstance(tables, PreparedSource):
+        tables.prepare(workload)  # one pass for all families
     answers = workload.answers(tables)
     start = 0
     for family in workload.families:

@@ -1,0 +1,105 @@
+"""Where tables can be: files, patterns of file names, folders, databases; each a reader that can be read again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Sequence
+from glob import glob, has_magic
+from pathlib import Path
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from hedgerow.data.readers import Batches, Reader, open_table
+from hedgerow.data.sql import filtered, open_database, open_folder
+from hedgerow.errors import UnreadableTableError
+
+_DATABASE_REMEDY = "write it as duckdb:///folder/file.db#table, or duckdb:file.db#table"
+
+
+def open_place(source: str | os.PathLike[str], where: str | None = None) -> Reader:
+    """Look at the columns of a table that stays where it is; rows are read later, as often as need be.
+
+    Args:
+        source: Path of a CSV or Parquet file; a pattern of such paths (``data/*.parquet``); a folder with Parquet files
+            below it, partitioned (``year=2024/``) or not; a table of a DuckDB file (``duckdb:///path/file.db#table``,
+            ``duckdb:file.db#table`` in the current folder) or of a PostgreSQL database
+            (``postgresql://user@host/database#table``).
+        where: A SQL condition on its columns: only rows for which it holds are read.
+
+    Raises:
+        UnreadableTableError: There is no such table.
+        QueryError: The condition may look at more than one row.
+        MissingExtraError: What reads it is not installed.
+    """
+    text = os.fspath(source)
+    kind = _scheme(text)
+    if kind is not None:
+        return kind(text, where)
+    path = Path(text)
+    if path.is_dir():
+        return open_folder(path, where)
+    reader = _joined(text) if has_magic(text) and not path.exists() else open_table(path)
+    return reader if where is None else filtered(reader, where)
+
+
+def is_place(text: str) -> bool:
+    """Whether a text names a table that can only be read where it is: no single file.
+
+    Example:
+        >>> is_place("data/*.parquet"), is_place("duckdb:people.db#people"), is_place("people.csv")
+        (True, True, False)
+    """
+    return _scheme(text) is not None or Path(text).is_dir() or (has_magic(text) and not Path(text).exists())
+
+
+def _scheme(text: str) -> Callable[[str, str | None], Reader] | None:
+    scheme = text.partition(":")[0].lower()
+    return {"duckdb": _of_duckdb, "postgresql": _of_postgresql, "postgres": _of_postgresql}.get(scheme)
+
+
+def _of_duckdb(text: str, where: str | None) -> Reader:
+    parts = urlsplit(text)
+    if not parts.fragment or parts.netloc or not parts.path:
+        raise UnreadableTableError("the address names no file and table", file=text, remedy=_DATABASE_REMEDY)
+    return open_database(Path(unquote(parts.path)), unquote(parts.fragment), where)
+
+
+def _of_postgresql(text: str, where: str | None) -> Reader:
+    from hedgerow.data.postgresql import open_postgresql
+
+    address, mark, table = text.partition("#")
+    if not mark or not table:
+        remedy = "write it as postgresql://user@host/database#table"
+        raise UnreadableTableError("the address names no table", file=shown_address(text), remedy=remedy)
+    return open_postgresql(address, unquote(table), where, shown_address(text))
+
+
+def shown_address(text: str) -> str:
+    """An address without its password, for messages.
+
+    Example:
+        >>> shown_address("postgresql://me:secret@host:5432/db#t")
+        'postgresql://me@host:5432/db#t'
+    """
+    parts = urlsplit(text)
+    user, at, host = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}{at}{host}"))
+
+
+def _joined(pattern: str) -> Reader:
+    """Files one after the other, in the order of their names; all have the columns of the first."""
+    files = sorted(glob(pattern, recursive=True))
+    if not files:
+        raise UnreadableTableError("no file has such a name", file=pattern, remedy="check the pattern, and quote it")
+    readers = [open_table(file) for file in files]
+    first = readers[0]
+    for other in readers[1:]:
+        if sorted(other.names) != sorted(first.names):
+            raise UnreadableTableError(
+                f"its columns are not those of {first.file}", file=other.file, remedy="choose files of one kind"
+            )
+
+    def batches(names: Sequence[str], repetitive: Collection[str]) -> Batches:
+        for reader in readers:
+            yield from reader.batches(names, repetitive)
+
+    return Reader(pattern, first.names, batches, texts=all(reader.texts for reader in readers))

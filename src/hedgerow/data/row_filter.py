@@ -1,0 +1,125 @@
+"""SQL that is made of what people give: names, and row filters, conditions that look at one row at a time.
+
+A filter that looks at other rows (a subquery, an average) would let one record decide whether others count, and the
+sensitivity of every count would be wrong. So only what is known to look at one row, and to say the same every time, is
+let through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from hedgerow.errors import ColumnError, QueryError
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+_REMEDY = "compare columns of one row with constants: age >= 18 and region in ('north', 'south')"
+
+
+def row_filter(
+    text: str, file: str, names: Collection[str], texts: Collection[str] = (), dialect: str = "duckdb"
+) -> str:
+    """A filter, checked, as the engine writes it.
+
+    Args:
+        text: A SQL condition on columns of the table, whether the domain declares them or not.
+        file: Name of the table in messages.
+        names: Its columns.
+        texts: Columns that hold texts only, as those of CSV files: an empty text is an empty cell, and what is compared
+            with a number is read as a number, if it can be.
+        dialect: Of the engine.
+
+    Raises:
+        QueryError: It cannot be parsed, or may look at more than one row.
+        ColumnError: It names a column that is not there.
+
+    Example:
+        >>> row_filter("age >= 18 and not region in ('north')", "people.parquet", ["age", "region"])
+        "age >= 18 AND NOT region IN ('north')"
+        >>> row_filter("age >= 18", "people.csv", ["age"], texts=["age"])
+        "TRY_CAST(NULLIF(age, '') AS DOUBLE) >= 18"
+        >>> row_filter("age > (select avg(age) from people)", "people.csv", ["age"])
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.QueryError: the filter holds a subquery, which may look at other rows...
+    """
+    from sqlglot import exp
+
+    parsed = _checked(text)
+    for column in list(parsed.find_all(exp.Column)):
+        if column.name not in names:
+            message = "the filter names it, and the table has no such column"
+            raise ColumnError(message, file=file, column=column.name, remedy=f"there are: {', '.join(names)}")
+        if column.name in texts:
+            known: exp.Expression = exp.Nullif(this=column.copy(), expression=exp.Literal.string(""))
+            number = _meets_a_number(column)
+            column.replace(exp.TryCast(this=known, to=exp.DataType.build("double")) if number else known)
+    return str(parsed.sql(dialect=dialect))
+
+
+def _meets_a_number(column: exp.Expression) -> bool:
+    """Whether it is compared with a number."""
+    from sqlglot import exp
+
+    parent = column.parent
+    if not isinstance(parent, exp.Predicate):
+        return False
+    return any(isinstance(each, exp.Literal) and not each.is_string for each in parent.iter_expressions())
+
+
+def _checked(text: str) -> Any:
+    """The parsed filter, if it looks at one row and is a condition."""
+    import sqlglot
+
+    try:
+        parsed: Any = sqlglot.parse_one(text, dialect="duckdb")
+    except sqlglot.errors.SqlglotError as error:
+        raise QueryError(f"the filter {text!r} is no SQL condition", remedy=_REMEDY) from error
+    for node in parsed.walk():
+        if not isinstance(node, _allowed()):
+            raise QueryError(f"the filter holds {_words(node)}, which may look at other rows", remedy=_REMEDY)
+    if not isinstance(parsed, _conditions()):
+        raise QueryError(f"the filter {text!r} is no condition", remedy=_REMEDY)
+    return parsed
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it.
+
+    Example:
+        >>> quoted('marital "status"')
+        '"marital ""status\"\"\"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _words(node: exp.Expression) -> str:
+    from sqlglot import exp
+
+    if isinstance(node, exp.Query | exp.Subquery):
+        return "a subquery"
+    return f"{node.key.upper()}"
+
+
+@lru_cache(maxsize=1)
+def _conditions() -> tuple[type[exp.Expression], ...]:
+    from sqlglot import exp
+
+    return (
+        *(exp.And, exp.Or, exp.Not, exp.Paren, exp.In, exp.Between, exp.Is, exp.Like, exp.ILike, exp.Boolean),
+        *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE),
+    )
+
+
+@lru_cache(maxsize=1)
+def _allowed() -> tuple[type[exp.Expression], ...]:
+    from sqlglot import exp
+
+    return (
+        *_conditions(),
+        *(exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod),
+        *(exp.Cast, exp.DataType, exp.Lower, exp.Upper, exp.Trim, exp.Length, exp.Coalesce, exp.Abs, exp.Tuple),
+    )

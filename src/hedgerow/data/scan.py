@@ -1,0 +1,287 @@
+"""A private table that stays where it is: counted in passes over its batches, however many records it has.
+
+No record is kept. Batches become codes (``batches.py``), a few million rows of codes at a time are a table in memory,
+which is counted by the same kernels as any other, and the counts are added up. What is known to be wanted is counted
+in the first pass; what was counted is kept, so that a mechanism which asks again costs no second pass.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.data.counting import CHEAP_CELLS
+from hedgerow.data.table import Table
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import DataError
+from hedgerow.queries.partial_sums import shared_marginals
+from hedgerow.queries.query import Conjunction, Floats, Parity, filled_axes
+from hedgerow.queries.workload import Workload
+
+T = TypeVar("T")
+
+Scope = tuple[int, ...]
+"""Positions of binary attributes in the domain."""
+
+
+@final
+class Wanted:
+    """What a pass is to count: the questions of whoever takes this for the tables.
+
+    Args:
+        domain: Of the records.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)])
+        >>> wanted = Wanted(domain)
+        >>> Workload.marginals(domain, 2).answers(wanted)
+        array([0., 0., 0., 0., 0., 0.])
+        >>> list(wanted.cliques)
+        [('a', 'b')]
+    """
+
+    cheap_cells = CHEAP_CELLS
+
+    def __init__(self, domain: Domain) -> None:
+        """Want nothing."""
+        self.domain = domain
+        self.cliques: dict[Clique, None] = {}
+        self.queries: dict[Conjunction, None] = {}
+        self.scopes: dict[Scope, None] = {}
+
+    def __bool__(self) -> bool:
+        """Whether anything is wanted."""
+        return bool(self.cliques or self.queries or self.scopes)
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        """Note marginals; the tables are empty."""
+        self.cliques |= dict.fromkeys(cliques)
+        return [np.zeros(self.domain.shape_of(clique)) for clique in cliques]
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
+        """Note conjunctions; the sums are 0."""
+        self.queries |= dict.fromkeys(queries)
+        return np.zeros(len(queries))
+
+    def parities(self, scopes: Sequence[Clique] | NDArray[np.int64]) -> Floats:
+        """Note parities; the sums are 0."""
+        found = scopes_of(self.domain, scopes)
+        self.scopes |= dict.fromkeys(found)
+        return np.zeros(len(found))
+
+
+@final
+class Counts:
+    """Exact counts of records (private), to which those of other records can be added.
+
+    Args:
+        wanted: What is counted.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain([IntegerRange("a", 0, 1)])
+        >>> wanted = Wanted(domain)
+        >>> wanted.marginals([("a",)])
+        [array([0., 0.])]
+        >>> counts = Counts(wanted)
+        >>> counts.count(Table(domain, [[0, 1, 1]]))
+        >>> counts.count(Table(domain, [[1]]))
+        >>> counts.total, counts.tables[("a",)]
+        (4, array([1., 3.]))
+    """
+
+    def __init__(self, wanted: Wanted) -> None:
+        """Begin with 0."""
+        self.total = 0
+        self.tables: dict[Clique, Floats] = {c: np.zeros(wanted.domain.shape_of(c)) for c in wanted.cliques}
+        self.queries = list(wanted.queries)
+        self.sums = np.zeros(len(self.queries))
+        self.scopes = list(wanted.scopes)
+        self.parities = np.zeros(len(self.scopes))
+        self._axes = filled_axes(self.scopes)
+
+    def count(self, table: Table) -> None:
+        """Add the records of a table."""
+        self.total += table.total()
+        for clique, found in zip(self.tables, table.marginals(list(self.tables)), strict=True):
+            self.tables[clique] += found
+        if self.queries:
+            self.sums += table.conjunctions(self.queries)
+        if self.scopes:
+            self.parities += table.parities(self._axes)
+
+    def add(self, other: Counts) -> None:
+        """Add counts of the same things over other records."""
+        self.total += other.total
+        for clique, table in other.tables.items():
+            self.tables[clique] += table
+        self.sums += other.sums
+        self.parities += other.parities
+
+
+@final
+class ScannedTable:
+    """Private records that are counted where they are, with exact counts; only the curator may read these.
+
+    Args:
+        domain: Of the records.
+        passes: Counts what is wanted in one pass over all records.
+        name: What messages call the table.
+
+    Attributes:
+        domain: Of the records.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain([IntegerRange("a", 0, 2)])
+        >>> days = [Table(domain, [[0, 1, 1]]), Table(domain, [[2]])]
+        >>> table = ScannedTable(domain, lambda wanted: counted(days, wanted), "days")
+        >>> table
+        ScannedTable(1 attribute: a)
+        >>> table.total(), table.marginals([("a",)])
+        (4, [array([1., 2., 1.])])
+    """
+
+    cheap_cells = CHEAP_CELLS
+    """Largest table, in cells, that is counted at little cost."""
+
+    def __init__(self, domain: Domain, passes: Callable[[Wanted], Counts], name: str) -> None:
+        """Read nothing yet."""
+        self.domain = domain
+        self._pass = passes
+        self._name = name
+        self._wanted = Wanted(domain)
+        self._total: int | None = None
+        self._tables: dict[Clique, Floats] = {}
+        self._sums: dict[Conjunction, float] = {}
+        self._parities: dict[Scope, float] = {}
+
+    def prepare(self, workload: Workload) -> None:
+        """Have the answers to a workload counted in the next pass; nothing is read."""
+        asked = Wanted(self.domain)
+        workload.answers(asked)
+        self._want(asked)
+
+    def _want(self, asked: Wanted) -> None:
+        """Note what is not known yet."""
+        self._wanted.cliques |= {clique: None for clique in asked.cliques if self._holding(clique) is None}
+        self._wanted.queries |= {query: None for query in asked.queries if query not in self._sums}
+        self._wanted.scopes |= {scope: None for scope in asked.scopes if scope not in self._parities}
+
+    def total(self) -> int:
+        """Number of records (private)."""
+        if self._total is None:
+            self._scan()
+        return self._total or 0
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        """Exact tables (private), one per clique, of shape ``domain.shape_of(clique)``, in counts.
+
+        Raises:
+            MarginalTooLargeError: A table does not fit into memory.
+            DataError: The records do not fit the domain, or are not those of the pass before.
+        """
+        self._wanted.cliques |= {clique: None for clique in cliques if self._holding(clique) is None}
+        self._scan_if_wanted()
+        return [self._marginal(clique) for clique in cliques]
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
+        """Exact sums (private) over the records that satisfy each query, shape ``(len(queries),)``, in counts."""
+        self._wanted.queries |= {query: None for query in queries if query not in self._sums}
+        self._scan_if_wanted()
+        return np.array([self._sums[query] for query in queries])
+
+    def parities(self, scopes: Sequence[Clique] | NDArray[np.int64]) -> Floats:
+        """Exact parities (private) of sets of binary attributes, as those of a `Table`."""
+        axes = scopes_of(self.domain, scopes)
+        names = {axis for scope in axes for axis in scope}
+        Parity(self.domain, tuple(self.domain.names[axis] for axis in sorted(names)))
+        self._wanted.scopes |= dict.fromkeys(scope for scope in axes if scope not in self._parities)
+        self._scan_if_wanted()
+        return np.array([self._parities[scope] for scope in axes])
+
+    def _holding(self, clique: Clique) -> Clique | None:
+        """The smallest table that is kept and holds a marginal."""
+        if clique in self._tables:
+            return clique
+        wider = (other for other in self._tables if set(clique) <= set(other))
+        return min(wider, key=lambda other: math.prod(self.domain.shape_of(other)), default=None)
+
+    def _marginal(self, clique: Clique) -> Floats:
+        held = self._holding(clique) or clique
+        (table,) = shared_marginals(self._tables[held], held, [clique])
+        return table
+
+    def _scan_if_wanted(self) -> None:
+        if self._wanted:
+            self._scan()
+
+    def _scan(self) -> None:
+        """One pass; what it counted is kept."""
+        found = self._pass(self._wanted)
+        if self._total not in (None, found.total):
+            raise DataError(
+                "its records changed between two passes",
+                file=self._name,
+                remedy="count a table that nothing is written to: a copy, or a snapshot",
+            )
+        self._total = found.total
+        self._tables |= found.tables
+        self._sums |= zip(found.queries, found.sums.tolist(), strict=True)
+        self._parities |= zip(found.scopes, found.parities.tolist(), strict=True)
+        self._wanted = Wanted(self.domain)
+
+    def __repr__(self) -> str:
+        """The public part only: not even the number of records."""
+        names = ", ".join(self.domain.names)
+        return f"ScannedTable({len(self.domain)} attribute{'s' if len(self.domain) != 1 else ''}: {names})"
+
+
+def scopes_of(domain: Domain, scopes: Sequence[Clique] | NDArray[np.int64]) -> list[Scope]:
+    """Sets of attributes as positions in the domain.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)])
+        >>> scopes_of(domain, [("b",)]), scopes_of(domain, np.array([[0, 1], [0, -1]]))
+        ([(1,)], [(0, 1), (0,)])
+    """
+    if isinstance(scopes, np.ndarray):
+        return [tuple(axis for axis in row if axis >= 0) for row in scopes.tolist()]
+    return [tuple(domain.axes(scope)) for scope in scopes]
+
+
+def counted(tables: Iterable[Table], wanted: Wanted) -> Counts:
+    """Count tables one after the other; the next one is read while one is counted.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> domain = Domain([IntegerRange("a", 0, 1)])
+        >>> counted(iter([Table(domain, [[0]]), Table(domain, [[1, 1]])]), Wanted(domain)).total
+        3
+    """
+    counts = Counts(wanted)
+    for table in ahead(iter(tables)):
+        counts.count(table)
+    return counts
+
+
+def ahead(items: Iterator[T]) -> Iterator[T]:
+    """Items, of which the next one is made in another thread while one is used.
+
+    Example:
+        >>> list(ahead(iter(range(3))))
+        [0, 1, 2]
+    """
+    end = object()
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(next, items, end)
+        while (item := future.result()) is not end:
+            future = pool.submit(next, items, end)
+            yield item  # type: ignore[misc]  # it is not the end

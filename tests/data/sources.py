@@ -1,0 +1,139 @@
+"""Every kind of place that a private table can be in, and a random table to put there."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from hedgerow.attribute import Binned, Categorical, IntegerRange
+from hedgerow.domain import Domain
+
+DOMAIN = Domain(
+    [
+        Categorical("sex", ("F", "M"), missing="?"),
+        IntegerRange("age", 18, 60, other="older"),
+        Binned("income", (0.0, 10.0, 20.0, 50.0), missing="unknown"),
+        Categorical("answer", ("yes", "no")),
+        Categorical("left handed", ("True", "False")),
+    ]
+)
+"""Missing and other values, bins, a name with a blank, and two attributes of two codes."""
+
+Place = Callable[[pa.Table, Path], tuple[Any, dict[str, Any]]]
+"""Puts a table somewhere; what ``scan_table`` or ``read_table`` is given, and options."""
+
+
+def table_of(n_rows: int, seed: int) -> pa.Table:
+    """A random table that fits `DOMAIN`, with a column of counts and one that is not declared."""
+    draw = np.random.default_rng(seed)
+    sexes = np.array(["F", "M", None], dtype=object)[draw.integers(3, size=n_rows)]
+    incomes = np.where(draw.random(n_rows) < 0.2, np.nan, draw.uniform(0.0, 50.0, n_rows))
+    return pa.table(
+        {
+            "sex": pa.array(sexes, pa.string()),
+            "age": pa.array(draw.integers(18, 70, n_rows)),
+            "income": pa.array(incomes, from_pandas=True),
+            "answer": pa.array(np.array(["yes", "no"])[draw.integers(2, size=n_rows)]),
+            "left handed": pa.array(draw.integers(2, size=n_rows) == 1),
+            "count": pa.array(draw.integers(0, 4, n_rows)),
+            "region": pa.array(np.array(["north", "south"])[draw.integers(2, size=n_rows)]),
+        }
+    )
+
+
+def parts_of(table: pa.Table, n: int = 3) -> list[pa.Table]:
+    cuts = np.linspace(0, table.num_rows, n + 1).astype(int).tolist()
+    return [table.slice(low, high - low) for low, high in pairwise(cuts)]
+
+
+def one_parquet(table: pa.Table, folder: Path) -> tuple[Any, dict[str, Any]]:
+    pyarrow.parquet.write_table(table, folder / "people.parquet", row_group_size=50)
+    return folder / "people.parquet", {}
+
+
+def one_csv(table: pa.Table, folder: Path) -> tuple[Any, dict[str, Any]]:
+    pyarrow.csv.write_csv(table, folder / "people.csv")
+    return folder / "people.csv", {}
+
+
+def many_parquet(table: pa.Table, folder: Path) -> tuple[Any, dict[str, Any]]:
+    for i, part in enumerate(parts_of(table)):
+        pyarrow.parquet.write_table(part, folder / f"part-{i}.parquet")
+    return f"{folder}/part-*.parquet", {}
+
+
+def many_csv(table: pa.Table, folder: Path) -> tuple[Any, dict[str, Any]]:
+    for i, part in enumerate(parts_of(table)):
+        pyarrow.csv.write_csv(part.select(part.column_names[::-1]) if i else part, folder / f"part-{i}.csv")
+    return f"{folder}/part-*.csv", {}
+
+
+def partitioned(table: pa.Table, folder: Path) -> tuple[Any, dict[str, Any]]:
+    """By one attribute and by the column that is not declared; its files are in folders of these names."""
+    pyarrow.parquet.write_to_dataset(table, folder / "people", partition_cols=["answer", "region"])
+    return folder / "people", {}
+
+
+def duckdb_file(table: pa.Table, folder: Path) -> tuple[Any, dict[str, Any]]:
+    import duckdb
+
+    with duckdb.connect(str(folder / "people.db")) as connection:
+        connection.register("rows_given", table)
+        connection.execute('CREATE TABLE "all people" AS SELECT * FROM rows_given')
+    return f"duckdb://{folder}/people.db#all people", {}
+
+
+def postgresql(address: str) -> Place:
+    def put(table: pa.Table, folder: Path) -> tuple[Any, dict[str, Any]]:
+        from adbc_driver_postgresql import dbapi
+
+        name = "people " + folder.name
+        with dbapi.connect(address) as connection, connection.cursor() as cursor:
+            cursor.execute(f'DROP TABLE IF EXISTS "{name}"')
+            cursor.adbc_ingest(name, table, mode="create")
+            connection.commit()
+        return f"{address}#{name}", {}
+
+    return put
+
+
+PLACES: dict[str, Place] = {
+    "one Parquet file": one_parquet,
+    "one CSV file": one_csv,
+    "Parquet files": many_parquet,
+    "CSV files": many_csv,
+    "a partitioned folder": partitioned,
+    "a DuckDB file": duckdb_file,
+}
+
+
+@contextmanager
+def postgresql_server(folder: Path) -> Iterator[str]:
+    """A server of its own for a while, reached through a socket in a folder; yields its address."""
+    data = folder / "data"
+    user = "nobody" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name  # PostgreSQL refuses to run as root
+
+    def call(*words: str) -> None:
+        subprocess.run(words, check=True, capture_output=True, user=user, cwd="/", extra_groups=[])
+
+    data.mkdir()
+    shutil.chown(data, user)
+    call("initdb", "-D", str(data), "-U", "tester", "--auth=trust", "--no-sync")
+    options = f"-c listen_addresses='' -c fsync=off -k {data}"
+    call("pg_ctl", "-D", str(data), "-o", options, "-w", "-l", str(data / "log"), "start")
+    try:
+        yield f"postgresql://tester@/postgres?host={data}"
+    finally:
+        call("pg_ctl", "-D", str(data), "-m", "immediate", "stop")

@@ -1,0 +1,236 @@
+"""One contract for all sources: the counts and the errors of the table in memory, wherever the table is."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hedgerow import MWEM, PureDP, SeededNoise, Workload
+from hedgerow.data.chunks import scan_table
+from hedgerow.data.scan import ScannedTable
+from hedgerow.data.source import CountSource
+from hedgerow.data.table import Table, read_table
+from hedgerow.errors import (
+    ColumnError,
+    CountColumnError,
+    DataError,
+    MissingValueError,
+    OutOfRangeError,
+    QueryError,
+    UnknownValueError,
+)
+from hedgerow.queries.query import Conjunction
+from tests.data.sources import DOMAIN, PLACES, Place, postgresql, postgresql_server, table_of
+
+POSTGRESQL = "a PostgreSQL table"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    if shutil.which("pg_ctl") is None:
+        pytest.skip("PostgreSQL is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o711)
+        with postgresql_server(Path(folder)) as address:
+            yield address
+
+
+@pytest.fixture(params=[*PLACES, POSTGRESQL])
+def place(request: pytest.FixtureRequest) -> Place:
+    if request.param == POSTGRESQL:
+        return postgresql(request.getfixturevalue("server"))
+    return PLACES[request.param]
+
+
+def scanned(place: Place, table: pa.Table, folder: Path, **options: Any) -> ScannedTable:
+    source, more = place(table, folder)
+    return scan_table(source, DOMAIN, **{"extra_columns": "ignore", **more, **options})
+
+
+def reference(table: pa.Table, **options: Any) -> Table:
+    return read_table(table, DOMAIN, extra_columns="ignore", **options)
+
+
+WORKLOADS = ("marginals:2", "marginals:3", "cells:2", "parities:2", "prefixes:age", "ranges:age,income:30:1")
+
+
+@pytest.mark.parametrize("count_column", [None, "count"])
+def test_counts_are_those_of_the_table_in_memory(place: Place, tmp_path: Path, count_column: str | None) -> None:
+    table = table_of(1000, seed=0)
+    source = scanned(place, table, tmp_path, count_column=count_column)
+    expected = reference(table, count_column=count_column)
+    assert isinstance(source, CountSource)
+    assert source.total() == expected.total()
+    for names in (("sex",), (), ("sex", "income"), DOMAIN.names):
+        (found,), (wanted,) = source.marginals([names]), expected.marginals([names])
+        assert found.tolist() == wanted.tolist()
+    conditions = [
+        Conjunction.where(DOMAIN, {"age": range(5, 30), "sex": [0, 2]}),
+        Conjunction.where(DOMAIN, {"age": [43]}),
+    ]
+    assert source.conjunctions(conditions).tolist() == expected.conjunctions(conditions).tolist()
+    pairs = [("answer",), ("answer", "left handed")]
+    assert source.parities(pairs).tolist() == expected.parities(pairs).tolist()
+
+
+@pytest.mark.parametrize("text", WORKLOADS)
+def test_workloads_are_answered_alike(tmp_path: Path, text: str) -> None:
+    domain = DOMAIN.project(["answer", "left handed"]) if "parities" in text else DOMAIN
+    table = table_of(300, seed=1)
+    source, _ = PLACES["Parquet files"](table, tmp_path)
+    workload = Workload.parse(text, domain)
+    found = scan_table(source, domain, extra_columns="ignore")
+    found.prepare(workload)
+    expected = read_table(table, domain, extra_columns="ignore")
+    assert workload.answers(found).tolist() == workload.answers(expected).tolist()
+
+
+def test_a_single_row_and_no_row(place: Place, tmp_path: Path) -> None:
+    one = table_of(1, seed=2)
+    assert scanned(place, one, tmp_path).total() == 1
+
+
+@pytest.mark.parametrize("name", [name for name in PLACES if name != "a partitioned folder"])
+def test_an_empty_table_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no rows"):
+        scanned(PLACES[name], table_of(3, seed=0).slice(0, 0), tmp_path).total()
+
+
+BAD = {
+    "an unknown value": ("answer", "perhaps", UnknownValueError),
+    "a number out of range": ("income", 99.5, OutOfRangeError),
+    "an empty cell": ("answer", None, MissingValueError),
+    "a negative count": ("count", -1, CountColumnError),
+    "an empty count": ("count", None, CountColumnError),
+}
+
+
+def spoiled(column: str, value: object, rows: tuple[int, ...]) -> pa.Table:
+    table = table_of(400, seed=3)
+    cells = table.column(column).to_pylist()
+    for row in rows:
+        cells[row] = value
+    place = table.column_names.index(column)
+    return table.set_column(place, column, pa.array(cells, table.schema.field(column).type))
+
+
+@pytest.mark.parametrize("name", [name for name in (*PLACES, POSTGRESQL) if name != "a partitioned folder"])
+@pytest.mark.parametrize("kind", BAD)
+@pytest.mark.parametrize("show_values", [False, True])
+def test_errors_are_those_of_the_table_in_memory(
+    request: pytest.FixtureRequest, tmp_path: Path, kind: str, name: str, show_values: bool
+) -> None:
+    place = postgresql(request.getfixturevalue("server")) if name == POSTGRESQL else PLACES[name]
+    column, value, error = BAD[kind]
+    table = spoiled(column, value, (7, 200, 399))
+    with pytest.raises(error) as expected:
+        reference(table, count_column="count", show_values=show_values)
+    with pytest.raises(error) as found:
+        scanned(place, table, tmp_path, count_column="count", show_values=show_values).total()
+    assert found.value.column == expected.value.column == column
+    assert (found.value.n_rows, found.value.rows) == (expected.value.n_rows, expected.value.rows) == (3, (8, 201, 400))
+    after = str(found.value).partition("rows (")[2]
+    assert after == str(expected.value).partition("rows (")[2]
+    assert ("perhaps" in after) == (show_values and value == "perhaps")
+
+
+def test_columns_are_checked_before_anything_is_read(place: Place, tmp_path: Path) -> None:
+    table = table_of(10, seed=4)
+    source, _ = place(table, tmp_path)
+    with pytest.raises(ColumnError, match="does not declare"):
+        scan_table(source, DOMAIN)
+    with pytest.raises(ColumnError, match="no such column"):
+        scan_table(source, DOMAIN, count_column="weight", extra_columns="ignore")
+
+
+@pytest.mark.parametrize("where", ["region = 'north'", "age >= 30 and region in ('south')", "not sex = 'F'"])
+def test_a_filter_leaves_rows_out(place: Place, tmp_path: Path, where: str) -> None:
+    table = table_of(500, seed=5)
+    source = scanned(place, table, tmp_path, where=where)
+    rows = table.to_pylist()
+    kept = {
+        "region = 'north'": lambda row: row["region"] == "north",
+        "age >= 30 and region in ('south')": lambda row: row["age"] >= 30 and row["region"] == "south",
+        "not sex = 'F'": lambda row: row["sex"] == "M",  # nothing is known of an empty cell
+    }[where]
+    expected = reference(pa.Table.from_pylist([row for row in rows if kept(row)], table.schema))
+    assert source.total() == expected.total()
+    assert source.marginals([("age", "answer")])[0].tolist() == expected.marginals([("age", "answer")])[0].tolist()
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "age > (select avg(age) from people)",
+        "age > avg(age) over ()",
+        "row_number() over () < 10",
+        "random() < 0.5",
+        "exists (select 1)",
+        "age in (select age from people)",
+        "max(age) > 3",
+        "1; drop table people",
+        "age",
+        "now() > '2020-01-01'",
+        "getenv('HOME') = 'x'",
+        "",
+    ],
+)
+def test_filters_that_may_look_at_other_rows_are_refused(tmp_path: Path, where: str) -> None:
+    source, _ = PLACES["Parquet files"](table_of(10, seed=6), tmp_path)
+    with pytest.raises(QueryError):
+        scan_table(source, DOMAIN, extra_columns="ignore", where=where)
+
+
+def test_a_release_is_the_same_wherever_the_table_is(place: Place, tmp_path: Path) -> None:
+    table = table_of(600, seed=7)
+    source = scanned(place, table, tmp_path)
+    expected = reference(table)
+    workload = Workload.marginals(expected.domain, 2)
+    one, other = (MWEM(rounds=3).run(each, workload, PureDP(1.0), noise=SeededNoise(1)) for each in (source, expected))
+    assert workload.answers(one.model).tolist() == workload.answers(other.model).tolist()
+    assert one.events == other.events
+
+
+def test_nothing_is_read_twice_for_what_was_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table_of(600, seed=8)
+    source = scanned(PLACES["Parquet files"], table, tmp_path)
+    workload = Workload.marginals(source.domain, 2)
+    source.prepare(workload)
+    passes = []
+    counted = source._pass
+    monkeypatch.setattr(source, "_pass", lambda wanted: passes.append(1) or counted(wanted))
+    for seed in (1, 2):
+        MWEM(rounds=3).run(source, workload, PureDP(1.0), noise=SeededNoise(seed))
+    assert len(passes) == 1
+
+
+def test_a_table_that_changes_between_passes_is_refused(tmp_path: Path) -> None:
+    source = scanned(PLACES["one Parquet file"], table_of(600, seed=9), tmp_path)
+    source.total()
+    PLACES["one Parquet file"](table_of(601, seed=9), tmp_path)
+    with pytest.raises(DataError, match="changed between two passes"):
+        source.marginals([("sex",)])
+
+
+def test_many_chunks_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hedgerow.data import chunks
+
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 64)
+    table = table_of(1000, seed=10)
+    source = scanned(PLACES["one Parquet file"], table, tmp_path, count_column="count")
+    expected = reference(table, count_column="count")
+    names = ("sex", "age", "income")
+    assert np.array_equal(source.marginals([names])[0], expected.marginals([names])[0])
+
+
+def test_a_scanned_table_shows_only_what_is_public(tmp_path: Path) -> None:
+    source = scanned(PLACES["one Parquet file"], table_of(600, seed=9), tmp_path)
+    source.total()
+    assert repr(source) == "ScannedTable(5 attributes: sex, age, income, answer, left handed)"
