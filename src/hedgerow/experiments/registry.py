@@ -15,6 +15,8 @@ _HOMES = {
     "mwem-figure-3": ("mwem.tables", "ContingencyTables"),
     "mwem-figure-4": ("mwem.nltcs", "Survey"),
     "mwem-figure-5": ("mwem.cubes", "Cubes"),
+    "mwem-figure-6": ("mwem.scaling", "Scaling"),
+    "mwem-figure-7": ("mwem.bits", "AdultBits"),
     "dual-query-accounting": ("dual_query.accounting", "Accounts"),
     "dual-query-errors": ("dual_query.errors", "DualQueryErrors"),
     "online-pmw-stream": ("online_pmw.stream", "AdaptiveStream"),
