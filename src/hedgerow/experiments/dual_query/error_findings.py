@@ -12,7 +12,6 @@ from hedgerow.report.curves import Panel
 
 ALL = 80_088
 """Cells of the 56 marginals of three of the eight attributes."""
-RECORDS = 48_842
 DELTA = 1e-6
 EPSILON_OF_SIZES = 1.0
 """The budget with which numbers of conjunctions are compared."""
