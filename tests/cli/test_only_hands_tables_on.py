@@ -11,7 +11,7 @@ import pytest
 import hedgerow.cli
 
 FILES = sorted(Path(str(hedgerow.cli.__file__)).parent.glob("*.py"))
-OPENERS = {"read_table", "scan_table", "open_table", "is_place", "draft_domain"}
+OPENERS = {"read_table", "scan_table", "open_table", "is_place", "files_of", "draft_domain"}
 READS = {"marginals", "conjunctions", "codes", "answers", "weights", "batches"}
 PUBLIC_READS = {("synth.py", "answers")}  # of the model, for the evaluation that is labelled "not private"
 

@@ -205,7 +205,7 @@ def test_nothing_is_read_twice_for_what_was_counted(tmp_path: Path, monkeypatch:
     source.prepare(workload)
     passes = []
     counted = source._pass
-    monkeypatch.setattr(source, "_pass", lambda wanted: passes.append(1) or counted(wanted))
+    monkeypatch.setattr(source, "_pass", lambda *given: passes.append(1) or counted(*given))
     for seed in (1, 2):
         MWEM(rounds=3).run(source, workload, PureDP(1.0), noise=SeededNoise(seed))
     assert len(passes) == 1

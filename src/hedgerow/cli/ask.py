@@ -31,6 +31,7 @@ from hedgerow.cli.options import (
     warn_of_delta,
 )
 from hedgerow.cli.outputs import check_outputs
+from hedgerow.cli.reading import DataPlace, Where, inputs_of
 from hedgerow.cli.released import naming_condition
 from hedgerow.cli.session_table import Reading
 from hedgerow.errors import ConfigError, SessionError
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
     from hedgerow.algorithms.online_answer import OnlineAnswer
     from hedgerow.algorithms.online_session import OnlineSession
+    from hedgerow.data.scan import ScannedTable
+    from hedgerow.data.table import Table
     from hedgerow.domain import Domain
     from hedgerow.privacy.budget import Budget
     from hedgerow.privacy.noise import NoiseSource
@@ -76,23 +79,23 @@ class _Wishes:
         check_confidence(confidence)
         OnlinePMW(**self.config)
 
-    def begin(self, path: Path, reading: Reading, data: Path) -> OnlineSession:
+    def begin(self, path: Path, reading: Reading, table: Table | ScannedTable) -> OnlineSession:
         """A new session, with its file."""
         from hedgerow.algorithms.pmw_online import OnlinePMW
 
         if self.budget is None:  # the file has gone since the options were read
             raise SessionError(f"{path}: there is no such session", remedy="name a budget to start one")
         warm = None if self.warm is None else _release(self.warm)
-        running = OnlinePMW(**self.config).start(reading.read(data), self.budget, noise=self.noise, warm=warm)
+        running = OnlinePMW(**self.config).start(table, self.budget, noise=self.noise, warm=warm)
         running.notes.update(reading.notes())
         running.save(path)  # the number of records may have been bought
         return running
 
-    def go_on(self, path: Path, reading: Reading, data: Path) -> OnlineSession:
+    def go_on(self, path: Path, reading: Reading, table: Table | ScannedTable) -> OnlineSession:
         """The session in the file, which keeps what it was started with."""
         from hedgerow.algorithms.online_session import OnlineSession
 
-        running = OnlineSession.restore(path, reading.read(data), noise=self.noise)
+        running = OnlineSession.restore(path, table, noise=self.noise)
         changed = [_OPTIONS[name] for name, value in self.config.items() if value != getattr(running.config, name)]
         changed += ["budget"] if self.budget not in (None, running.budget) else []
         changed += ["--neighbours"] if self.neighbours not in (None, running.budget.neighbours) else []
@@ -111,7 +114,7 @@ class _Wishes:
 def ask(
     ctx: typer.Context,
     *,
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="The private table: .csv or .parquet.")],
+    data: DataPlace,
     conditions: Annotated[list[str] | None, typer.Argument(metavar="[CONDITION]...", help="Conditions in SQL.")] = None,
     session: Annotated[
         Path,
@@ -195,6 +198,7 @@ def ask(
     ] = None,
     columns: Columns = None,
     count_column: CountColumn = None,
+    where: Where = None,
     coded: Coded = False,
     seed: Annotated[
         int | None,
@@ -221,10 +225,10 @@ def ask(
           -o answers.csv
     """
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
-    inputs = [path for path in (data, domain, session, queries, warm) if path is not None]
+    inputs = [path for path in (*inputs_of(data), domain, session, queries, warm) if path is not None]
     check_outputs({"--output": output}, inputs=inputs, force=force)
     asked = [*(conditions or ()), *(_listed(queries) if queries is not None else ())]
-    reading = Reading.of_options(session, domain, columns=columns, count_column=count_column, coded=coded)
+    reading = Reading.of_options(session, domain, columns=columns, count_column=count_column, coded=coded, where=where)
     _check_conditions(asked, reading.domain)
     options = {"queries": queries_planned, "updates": updates, "threshold": threshold}
     wishes = _Wishes(
@@ -237,8 +241,9 @@ def ask(
     wishes.check(confidence)
     with _alone(session):
         is_new = not session.exists()
-        with shown.busy(f"reading {data}"):
-            running = (wishes.begin if is_new else wishes.go_on)(session, reading, data)
+        table = reading.read(shown, data)
+        with shown.busy("opening the session"):
+            running = (wishes.begin if is_new else wishes.go_on)(session, reading, table)
         if is_new:
             shown.tell(f"Of all that this session will ever say, taken together: {running.budget.statement()}")
         found = _answered(running, asked, confidence, session)

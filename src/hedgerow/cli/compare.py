@@ -30,12 +30,12 @@ from hedgerow.cli.options import (
     WorkloadText,
     budget_of,
     prepare,
-    read_data,
     split_names,
     workload_of,
 )
 from hedgerow.cli.outputs import check_ending, check_outputs, check_report_ending
 from hedgerow.cli.progress import showing_runs
+from hedgerow.cli.reading import DataPlace, Where, inputs_of, read_data
 from hedgerow.queries.sensitivity import Neighbours
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ NOT_PRIVATE = (
 @final
 @dataclass(frozen=True)
 class _Files:
-    data: Path
+    data: str
     domain: Path
     rows: Path
     plot: Path | None
@@ -70,7 +70,7 @@ class _Files:
             from hedgerow.report import require_extra
 
             require_extra()
-        inputs = (self.data, self.domain)
+        inputs = (*inputs_of(self.data), self.domain)
         check_outputs({"--output": self.rows}, inputs=inputs, force=force or resume)
         made = {"--output, the summary": self.summary, "--plot": self.plot, "--html": self.page}
         check_outputs(made, inputs=(*inputs, self.rows), force=force or resume)
@@ -79,7 +79,7 @@ class _Files:
 def compare(
     ctx: typer.Context,
     *,
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="A public or test table: .csv or .parquet.")],
+    data: DataPlace,
     domain: DomainFile,
     output: Annotated[
         Path,
@@ -124,6 +124,7 @@ def compare(
     ] = 5,
     columns: Columns = None,
     count_column: CountColumn = None,
+    where: Where = None,
     coded: Coded = False,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", rich_help_panel=OUTPUT, help="Error against budget, .svg.")
@@ -170,8 +171,10 @@ def compare(
     asked = workload_of(domain, selected, workload)
     shown.warn(NOT_PRIVATE)
     extra = "error" if selected is None else "ignore"
-    with shown.busy(f"reading {data}"):
-        table = read_data(data, asked, count_column=count_column, extra_columns=extra, coded=coded)
+    table = read_data(
+        shown, data, asked.domain,
+        where=where, workload=asked, count_column=count_column, extra_columns=extra, coded=coded,
+    )  # fmt: skip
 
     from hedgerow.comparison import compare as run
 

@@ -17,7 +17,6 @@ from hedgerow.queries.sensitivity import Neighbours
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.algorithm import Algorithm
-    from hedgerow.data.table import Table
     from hedgerow.privacy.budget import Budget
     from hedgerow.queries.workload import Workload
 
@@ -196,23 +195,6 @@ def naming_options(names: Sequence[str]) -> Iterator[None]:
         error.remedy = remedy
         error.args = (f"{error.message}\n  Remedy: {remedy}",)
         raise
-
-
-def read_data(data: Path, workload: Workload, **options: Any) -> Table:
-    """Read the private table, for handing on.
-
-    Args:
-        data: Path of the table.
-        workload: Whose domain says what records could exist.
-        options: As for ``read_table``.
-
-    Raises:
-        DataError: The table does not fit the domain.
-    """
-    from hedgerow.data.table import read_table
-
-    with naming_options(workload.domain.names):
-        return read_table(data, workload.domain, **options)
 
 
 def budget_of(epsilon: float | None, delta: float | None, rho: float | None, neighbours: Neighbours) -> Budget:

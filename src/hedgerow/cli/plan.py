@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,17 +25,17 @@ from hedgerow.cli.options import (
     algorithm_of,
     budget_of,
     prepare,
-    read_data,
     split_names,
     warn_of_delta,
     workload_of,
 )
+from hedgerow.cli.reading import Where, read_data
 from hedgerow.queries.sensitivity import Neighbours
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.outline import Outlined
+    from hedgerow.domain import Domain
     from hedgerow.privacy.budget import Budget
-    from hedgerow.queries.workload import Workload
 
 
 def plan(
@@ -44,7 +43,7 @@ def plan(
     *,
     domain: DomainFile,
     data: Annotated[
-        Path | None,
+        str | None,
         typer.Argument(metavar="[DATA]", help="The private table; only its number of records is used."),
     ] = None,
     total: Annotated[
@@ -61,6 +60,7 @@ def plan(
     alpha: Alpha = None,
     columns: Columns = None,
     count_column: CountColumn = None,
+    where: Where = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -78,7 +78,11 @@ def plan(
     algorithm = algorithm_of(mechanism, rounds, alpha)
     names = split_names(columns)
     asked = workload_of(domain, names, workload)
-    n = total if data is None else _count(shown, data, asked, columns=names, count_column=count_column)
+    n = (
+        total
+        if data is None
+        else _count(shown, data, asked.domain, columns=names, count_column=count_column, where=where)
+    )
     planned = algorithm.plan(asked, budget, float(n or 0))
     if data is not None:
         shown.warn("this plan uses the exact number of records of the table: keep it to yourself")
@@ -88,11 +92,10 @@ def plan(
 
 
 def _count(
-    shown: Output, data: Path, workload: Workload, *, columns: list[str] | None, count_column: str | None
+    shown: Output, data: str, domain: Domain, *, columns: list[str] | None, count_column: str | None, where: str | None
 ) -> int:
     extra = "error" if columns is None else "ignore"
-    with shown.busy(f"reading {data}"):
-        return read_data(data, workload, count_column=count_column, extra_columns=extra).total()
+    return read_data(shown, data, domain, where=where, count_column=count_column, extra_columns=extra).total()
 
 
 def _tell(shown: Output, plan: Outlined, budget: Budget, n: float) -> None:

@@ -67,6 +67,23 @@ def showing_cells(output: Output, name: str) -> Iterator[CellsCallback]:
 
 
 @contextmanager
+def showing_rows(output: Output, n_rows: int | None) -> Iterator[Callable[[int], None]]:
+    """Give a callback that draws what part of a table is counted: a part alone, for how many rows there are is private.
+
+    Args:
+        output: Where to.
+        n_rows: How many rows there are, where that is known.
+    """
+    columns = (TimeRemainingColumn(),) if n_rows else ()
+    with _drawing(output, "counting", *columns, note="counting the table", counts=False) as update:
+
+        def advance(done: int) -> None:
+            update(completed=min(1.0, done / n_rows), total=1.0) if n_rows else update()
+
+        yield advance
+
+
+@contextmanager
 def showing_records(output: Output) -> Iterator[Callable[[int, int], None] | None]:
     """Give a callback that draws how many records are written of how many, or None where nobody looks."""
     with _drawing(output, "record", TimeRemainingColumn(), note="drawing records") as update:
@@ -79,13 +96,14 @@ def showing_records(output: Output) -> Iterator[Callable[[int, int], None] | Non
 
 @contextmanager
 def _drawing(
-    output: Output, counted: str, *columns: ProgressColumn, note: str = "running", **fields: Any
+    output: Output, counted: str, *columns: ProgressColumn, note: str = "running", counts: bool = True, **fields: Any
 ) -> Iterator[Callable[..., None]]:
     """A bar, and what changes it; only a note where nobody looks."""
     if not output.shows_progress:
         output.note(note)
         yield lambda **_: None
         return
-    first = (SpinnerColumn(), TextColumn(counted), MofNCompleteColumn(), BarColumn(bar_width=None))
+    number = (MofNCompleteColumn(),) if counts else ()
+    first = (SpinnerColumn(), TextColumn(counted), *number, BarColumn(bar_width=None))
     with Progress(*first, *columns, console=output.err, transient=True) as bar:
         yield partial(bar.update, bar.add_task("", total=None, **fields))

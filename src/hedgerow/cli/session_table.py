@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 import typer
 
-from hedgerow.cli.options import naming_options, split_names
+from hedgerow.cli.options import split_names
+from hedgerow.cli.reading import read_data
 from hedgerow.errors import SessionError
 
 if TYPE_CHECKING:
+    from hedgerow.cli.console import Output
+    from hedgerow.data.scan import ScannedTable
     from hedgerow.data.table import Table
     from hedgerow.domain import Domain
 
@@ -27,16 +30,25 @@ class Reading:
         count_column: The column that says how many records a row stands for.
         coded: Whether the table holds codes in place of values.
         some_columns: Whether columns that the domain does not declare are left out.
+        where: Which rows are records; None for all.
     """
 
     domain: Domain
     count_column: str | None
     coded: bool
     some_columns: bool
+    where: str | None
 
     @classmethod
     def of_options(
-        cls, session: Path, domain: Path | None, *, columns: str | None, count_column: str | None, coded: bool
+        cls,
+        session: Path,
+        domain: Path | None,
+        *,
+        columns: str | None,
+        count_column: str | None,
+        coded: bool,
+        where: str | None,
     ) -> Self:
         """What the options say, and where they say nothing the session file; nothing private is read.
 
@@ -61,35 +73,44 @@ class Reading:
             count_column=notes.get("count_column") if count_column is None else count_column,
             coded=coded or bool(notes.get("coded")),
             some_columns=columns is not None or bool(notes.get("some_columns")),
+            where=notes.get("where") if where is None else where,
         )
 
     def notes(self) -> dict[str, Any]:
         """What the session file remembers, beside the domain that it holds in any case."""
-        return {"count_column": self.count_column, "coded": self.coded, "some_columns": self.some_columns}
+        return {
+            "count_column": self.count_column,
+            "coded": self.coded,
+            "some_columns": self.some_columns,
+            "where": self.where,
+        }
 
     def departs(self, notes: Mapping[str, Any]) -> list[str]:
         """The options that contradict what a session remembers; one begun in Python remembers nothing."""
-        options = {"count_column": "--count-column", "coded": "--coded"}
+        options = {"count_column": "--count-column", "coded": "--coded", "where": "--where"}
         return [
             option for name, option in options.items() if notes.get(name, getattr(self, name)) != getattr(self, name)
         ]
 
-    def read(self, data: Path) -> Table:
-        """Read the private table.
+    def read(self, output: Output, data: str) -> Table | ScannedTable:
+        """Read the private table, or count it where it is.
+
+        Args:
+            output: Where progress is shown.
+            data: Where the table is.
 
         Raises:
             DataError: The table does not fit the domain.
         """
-        from hedgerow.data.table import read_table
-
-        with naming_options(self.domain.names):
-            return read_table(
-                data,
-                self.domain,
-                count_column=self.count_column,
-                coded=self.coded,
-                extra_columns="ignore" if self.some_columns else "error",
-            )
+        return read_data(
+            output,
+            data,
+            self.domain,
+            where=self.where,
+            count_column=self.count_column,
+            coded=self.coded,
+            extra_columns="ignore" if self.some_columns else "error",
+        )
 
 
 def _kept(session: Path) -> tuple[Domain | None, Mapping[str, Any]]:

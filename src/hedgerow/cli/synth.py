@@ -34,19 +34,20 @@ from hedgerow.cli.options import (
     algorithm_of,
     budget_of,
     prepare,
-    read_data,
     split_names,
     warn_of_delta,
     workload_of,
 )
 from hedgerow.cli.outputs import check_outputs, check_records_ending, check_report_ending
 from hedgerow.cli.progress import showing_progress, showing_records
+from hedgerow.cli.reading import DataPlace, Where, inputs_of, read_data
 from hedgerow.cli.spending import accounted
 from hedgerow.errors import HedgerowError
 from hedgerow.queries.sensitivity import Neighbours
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.algorithm import Algorithm
+    from hedgerow.data.scan import ScannedTable
     from hedgerow.data.table import Table
     from hedgerow.privacy.budget import Budget
     from hedgerow.privacy.evaluation import ExactErrors
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class _Files:
-    data: Path
+    data: str
     domain: Path
     records: Path
     release: Path
@@ -66,7 +67,7 @@ class _Files:
     def check(self, *, force: bool) -> None:
         check_records_ending("--output", self.records)
         outputs = {"--output": self.records, "--release": self.release, "--report": self.report}
-        check_outputs(outputs, inputs=(self.data, self.domain), force=force)
+        check_outputs(outputs, inputs=(*inputs_of(self.data), self.domain), force=force)
         if self.report is not None:
             check_report_ending("--report", self.report)
             from hedgerow.report import require_extra
@@ -77,7 +78,7 @@ class _Files:
 def synth(
     ctx: typer.Context,
     *,
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="The private table: .csv or .parquet.")],
+    data: DataPlace,
     domain: DomainFile,
     output: Annotated[
         Path,
@@ -95,6 +96,7 @@ def synth(
     alpha: Alpha = None,
     columns: Columns = None,
     count_column: CountColumn = None,
+    where: Where = None,
     coded: Coded = False,
     records: Annotated[
         int | None,
@@ -155,6 +157,8 @@ def synth(
       hedgerow synth people.csv --domain people.yaml --columns age,sex,income \
           --epsilon 1 --delta 1e-9 --workload "marginals:2; prefixes:age" \
           -o synthetic.parquet --release people.release --report people.html
+      hedgerow synth 'people/*.parquet' --domain people.yaml --epsilon 1 \
+          --where "region = 'north'" -o synthetic.csv
       hedgerow synth cells.csv --count-column count --domain cells.json \
           --rho 0.1 --neighbours replace -o synthetic.csv
     """
@@ -167,10 +171,11 @@ def synth(
     asked = workload_of(files.domain, names, workload)
     algorithm.check(asked, budget.regime)  # before a large table is read for nothing
     extra = "error" if names is None else "ignore"
-    with shown.busy(f"reading {data}"):
-        table = read_data(
-            data, asked, count_column=count_column, extra_columns=extra, coded=coded, show_values=show_values
-        )
+    table = read_data(
+        shown, data, asked.domain,
+        where=where, workload=asked,
+        count_column=count_column, extra_columns=extra, coded=coded, show_values=show_values,
+    )  # fmt: skip
     made = _run(shown, algorithm, table, workload=asked, budget=budget, seed=seed)
     _save(shown, made, files.release)
     with _keeping(shown, files.release):
@@ -178,7 +183,13 @@ def synth(
 
 
 def _run(
-    output: Output, algorithm: Algorithm, table: Table, *, workload: Workload, budget: Budget, seed: int | None
+    output: Output,
+    algorithm: Algorithm,
+    table: Table | ScannedTable,
+    *,
+    workload: Workload,
+    budget: Budget,
+    seed: int | None,
 ) -> Release:
     from hedgerow.privacy.curator import Curator
     from hedgerow.privacy.noise import SeededNoise
@@ -199,7 +210,7 @@ def _save(output: Output, release: Release, path: Path) -> None:
         raise
 
 
-def _exact_errors(table: Table, release: Release) -> ExactErrors:
+def _exact_errors(table: Table | ScannedTable, release: Release) -> ExactErrors:
     from hedgerow.privacy.evaluation import exact_errors
 
     return exact_errors(table, release.workload, release.workload.answers(release.model))

@@ -110,4 +110,9 @@ def scan_table(
         count_column=count_column, columns=columns, extra_columns=extra_columns,
     )  # fmt: skip
     coding = Coding(wanted, count_column, coded, show_values)
-    return ScannedTable(wanted, lambda asked: counted(chunks(reader, coding), asked), reader.file)
+    return ScannedTable(
+        wanted,
+        lambda asked, progress: counted(chunks(reader, coding), asked, progress),
+        reader.file,
+        n_rows=reader.n_rows,
+    )

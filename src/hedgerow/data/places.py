@@ -51,6 +51,19 @@ def is_place(text: str) -> bool:
     return _scheme(text) is not None or Path(text).is_dir() or (has_magic(text) and not Path(text).exists())
 
 
+def files_of(text: str) -> list[Path]:
+    """The files that a table is read from, so that nothing is written over them; none for a server's.
+
+    Example:
+        >>> files_of("duckdb:///data/people.db#people"), files_of("postgresql://me@host/db#people")
+        ([PosixPath('/data/people.db')], [])
+    """
+    scheme = _scheme(text)
+    if scheme is not None:
+        return [Path(unquote(urlsplit(text).path))] if scheme is _of_duckdb else []
+    return [Path(text)] if Path(text).exists() or not has_magic(text) else list(map(Path, glob(text, recursive=True)))
+
+
 def _scheme(text: str) -> Callable[[str, str | None], Reader] | None:
     scheme = text.partition(":")[0].lower()
     return {"duckdb": _of_duckdb, "postgresql": _of_postgresql, "postgres": _of_postgresql}.get(scheme)
@@ -102,4 +115,7 @@ def _joined(pattern: str) -> Reader:
         for reader in readers:
             yield from reader.batches(names, repetitive)
 
-    return Reader(pattern, first.names, batches, texts=all(reader.texts for reader in readers))
+    texts = all(reader.texts for reader in readers)
+    counts = [reader.n_rows for reader in readers if reader.n_rows is not None]
+    n_rows = sum(counts) if len(counts) == len(readers) else None
+    return Reader(pattern, first.names, batches, texts=texts, n_rows=n_rows)

@@ -46,12 +46,14 @@ class Reader:
         batches: Reads the named columns; of those that are also in the second argument, texts are best read as
             dictionaries.
         texts: Whether all of its cells are texts, as those of CSV files.
+        n_rows: How many rows it has (private), where that is known without reading them: to show how far a pass is.
     """
 
     file: str
     names: tuple[str, ...]
     batches: Callable[[Sequence[str], Collection[str]], Batches]
     texts: bool = False
+    n_rows: int | None = None
 
 
 def open_table(source: object) -> Reader:
@@ -147,7 +149,8 @@ def _from_pandas(frame: Any) -> Reader:
 
 def _from_parquet(path: Path) -> Reader:
     try:
-        schema = pa.parquet.read_schema(path)
+        with pa.parquet.ParquetFile(path) as opened:
+            schema, n_rows = opened.schema_arrow, opened.metadata.num_rows
     except pa.ArrowException as error:
         _refuse_parquet(path, error)
 
@@ -159,7 +162,7 @@ def _from_parquet(path: Path) -> Reader:
         except (pa.ArrowException, OSError) as error:
             _refuse_parquet(path, error)
 
-    return Reader(str(path), tuple(schema.names), batches)
+    return Reader(str(path), tuple(schema.names), batches, n_rows=n_rows)
 
 
 def _refuse_parquet(path: Path, error: Exception) -> NoReturn:

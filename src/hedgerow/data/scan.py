@@ -25,6 +25,8 @@ from hedgerow.queries.workload import Workload
 
 T = TypeVar("T")
 
+Progress = Callable[[int], None]
+
 Scope = tuple[int, ...]
 """Positions of binary attributes in the domain."""
 
@@ -131,17 +133,19 @@ class ScannedTable:
 
     Args:
         domain: Of the records.
-        passes: Counts what is wanted in one pass over all records.
+        passes: Counts what is wanted in one pass over all records, and tells how far it is.
         name: What messages call the table.
+        n_rows: How many rows it has, where that is known.
 
     Attributes:
         domain: Of the records.
+        n_rows: How many rows it has (private), where that is known before a pass.
 
     Example:
         >>> from hedgerow.attribute import IntegerRange
         >>> domain = Domain([IntegerRange("a", 0, 2)])
         >>> days = [Table(domain, [[0, 1, 1]]), Table(domain, [[2]])]
-        >>> table = ScannedTable(domain, lambda wanted: counted(days, wanted), "days")
+        >>> table = ScannedTable(domain, lambda wanted, progress: counted(days, wanted, progress), "days")
         >>> table
         ScannedTable(1 attribute: a)
         >>> table.total(), table.marginals([("a",)])
@@ -151,11 +155,14 @@ class ScannedTable:
     cheap_cells = CHEAP_CELLS
     """Largest table, in cells, that is counted at little cost."""
 
-    def __init__(self, domain: Domain, passes: Callable[[Wanted], Counts], name: str) -> None:
+    def __init__(
+        self, domain: Domain, passes: Callable[[Wanted, Progress], Counts], name: str, *, n_rows: int | None = None
+    ) -> None:
         """Read nothing yet."""
         self.domain = domain
         self._pass = passes
         self._name = name
+        self.n_rows = n_rows
         self._wanted = Wanted(domain)
         self._total: int | None = None
         self._tables: dict[Clique, Floats] = {}
@@ -174,6 +181,18 @@ class ScannedTable:
         self._wanted.queries |= {query: None for query in asked.queries if query not in self._sums}
         self._wanted.scopes |= {scope: None for scope in asked.scopes if scope not in self._parities}
 
+    def count(self, progress: Progress = lambda _: None) -> None:
+        """Make the next pass now, if one is needed: errors about cells come from here.
+
+        Args:
+            progress: Called with the number of rows that are counted so far (private).
+
+        Raises:
+            DataError: The records do not fit the domain, or are not those of the pass before.
+        """
+        if self._total is None or self._wanted:
+            self._scan(progress)
+
     def total(self) -> int:
         """Number of records (private)."""
         if self._total is None:
@@ -188,13 +207,13 @@ class ScannedTable:
             DataError: The records do not fit the domain, or are not those of the pass before.
         """
         self._wanted.cliques |= {clique: None for clique in cliques if self._holding(clique) is None}
-        self._scan_if_wanted()
+        self.count()
         return [self._marginal(clique) for clique in cliques]
 
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
         """Exact sums (private) over the records that satisfy each query, shape ``(len(queries),)``, in counts."""
         self._wanted.queries |= {query: None for query in queries if query not in self._sums}
-        self._scan_if_wanted()
+        self.count()
         return np.array([self._sums[query] for query in queries])
 
     def parities(self, scopes: Sequence[Clique] | NDArray[np.int64]) -> Floats:
@@ -203,7 +222,7 @@ class ScannedTable:
         names = {axis for scope in axes for axis in scope}
         Parity(self.domain, tuple(self.domain.names[axis] for axis in sorted(names)))
         self._wanted.scopes |= dict.fromkeys(scope for scope in axes if scope not in self._parities)
-        self._scan_if_wanted()
+        self.count()
         return np.array([self._parities[scope] for scope in axes])
 
     def _holding(self, clique: Clique) -> Clique | None:
@@ -218,13 +237,9 @@ class ScannedTable:
         (table,) = shared_marginals(self._tables[held], held, [clique])
         return table
 
-    def _scan_if_wanted(self) -> None:
-        if self._wanted:
-            self._scan()
-
-    def _scan(self) -> None:
+    def _scan(self, progress: Progress = lambda _: None) -> None:
         """One pass; what it counted is kept."""
-        found = self._pass(self._wanted)
+        found = self._pass(self._wanted, progress)
         if self._total not in (None, found.total):
             raise DataError(
                 "its records changed between two passes",
@@ -257,8 +272,13 @@ def scopes_of(domain: Domain, scopes: Sequence[Clique] | NDArray[np.int64]) -> l
     return [tuple(domain.axes(scope)) for scope in scopes]
 
 
-def counted(tables: Iterable[Table], wanted: Wanted) -> Counts:
+def counted(tables: Iterable[Table], wanted: Wanted, progress: Progress = lambda _: None) -> Counts:
     """Count tables one after the other; the next one is read while one is counted.
+
+    Args:
+        tables: Parts of one table.
+        wanted: What is counted.
+        progress: Called with the number of rows that are counted so far.
 
     Example:
         >>> from hedgerow.attribute import IntegerRange
@@ -266,9 +286,11 @@ def counted(tables: Iterable[Table], wanted: Wanted) -> Counts:
         >>> counted(iter([Table(domain, [[0]]), Table(domain, [[1, 1]])]), Wanted(domain)).total
         3
     """
-    counts = Counts(wanted)
+    counts, rows = Counts(wanted), 0
     for table in ahead(iter(tables)):
         counts.count(table)
+        rows += len(table.columns[0])
+        progress(rows)
     return counts
 
 

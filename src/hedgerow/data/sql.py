@@ -111,13 +111,14 @@ def _opened(file: str, relation: str, where: str | None, connect: Callable[[], d
     require_duckdb()
     with _connected(file, connect) as connection:
         names = tuple(row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall())
+        (n_rows,) = connection.execute(f"SELECT count(*) FROM {relation}").fetchone() or (None,)  # from metadata
     condition = "" if where is None else f" WHERE {row_filter(where, file, names)}"
 
     def batches(wanted: Sequence[str], _: Collection[str]) -> Batches:
         with _connected(file, connect) as connection:
             yield from _selected(connection, wanted, relation + condition)
 
-    return Reader(file, names, batches)
+    return Reader(file, names, batches, n_rows=n_rows if where is None else None)
 
 
 def _selected(connection: duckdb.DuckDBPyConnection, names: Sequence[str], relation: str) -> Batches:
