@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
@@ -24,6 +22,7 @@ from hedgerow.experiments.dual_query.error_findings import (
     NEW,
     ORIGINAL,
     UNIFORM,
+    WHOLE_GAUSSIAN,
     WHOLE_LAPLACE,
     ZERO,
     claims_of,
@@ -125,7 +124,7 @@ def made_up(dearer: float) -> Results:
     runs = []
     for epsilon in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0):
         errors = {name: 0.05 * (each * epsilon) ** -0.5 for name, each in worth.items()}
-        errors |= {WHOLE_LAPLACE: 0.05 / epsilon, UNIFORM: 0.9, ZERO: 0.05}
+        errors |= {WHOLE_LAPLACE: 0.05 / epsilon, WHOLE_GAUSSIAN: 0.01 / epsilon, UNIFORM: 0.9, ZERO: 0.05}
         for name, error in errors.items():
             if name not in (UNIFORM, ZERO) or epsilon == 0.1:
                 cell = {"queries": ALL, "mechanism": name, "epsilon": epsilon, "repetition": 1}
@@ -146,21 +145,24 @@ def claim(claims: list[Claim], text: str) -> Claim:
 @pytest.mark.parametrize("dearer", [3.0, 4.5])
 def test_the_price_of_an_accounting_is_read_from_errors(dearer: float) -> None:
     found = claim(claims_of(made_up(dearer)), "times the epsilon")
-    assert float(re.findall(r"[\d.]+", found.figures)[0]) == pytest.approx(dearer, rel=0.02)
+    assert float(found.figures.split()[0]) == pytest.approx(dearer, rel=0.02)
     assert found.holds == (dearer > 3.46)
 
 
 def test_claims_say_where_a_rival_is_better() -> None:
     claims = claims_of(made_up(4.0))
-    laplace = claim(claims, "largest error is below that of Laplace noise on whole marginals")
-    assert not laplace.holds
-    assert laplace.figures.endswith("0.1, 0.2, 0.5")
+    noise = claim(claims, "largest error is below that of noise on whole marginals")
+    assert not noise.holds
+    assert "0.1, 0.2, 0.5; Gaussian" in noise.figures
+    assert noise.figures.endswith("none")
     zero = claim(claims, "answering 0")
     assert not zero.holds
     assert zero.figures.endswith("2, 5")
     assert claim(claims, "uniform").holds
     assert claim(claims, "MWEM").holds
-    assert claim(claims, "of 10,000 drawn").holds
+    numbers = claim(claims, "conjunctions to many")
+    assert numbers.holds
+    assert numbers.figures.endswith("better at 10,000")
 
 
 def test_guesses_are_made_once_and_repetitions_are_outermost() -> None:

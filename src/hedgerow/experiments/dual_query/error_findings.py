@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from hedgerow.experiments.experiment import Claim, Drawing
@@ -20,7 +20,7 @@ NEW, MIDDLE, ORIGINAL = "dual-query (zCDP)", "dual-query (zCDP, eps^2/2)", "dual
 MWEM_CELLS, MWEM_WHOLE = "mwem", "mwem (whole marginals)"
 LAPLACE, WHOLE_LAPLACE = "laplace", "laplace (whole marginals)"
 GAUSSIAN, WHOLE_GAUSSIAN = "gaussian", "gaussian (whole marginals)"
-UNIFORM, ZERO = "uniform", "zero"
+UNIFORM, ZERO = "uniform", "0 to every query"
 
 AVERAGE, LARGEST = "average error", "largest error"
 UNITS = {AVERAGE: "average error (fraction of records)", LARGEST: "largest error (fraction of records)"}
@@ -37,7 +37,7 @@ def claims_of(found: Results) -> list[Claim]:
 def _of_accounting(found: Results) -> list[Claim]:
     old, new = (_ratios(found, ORIGINAL, name, LARGEST) for name in (MIDDLE, NEW))
     dearer = _dearer(found)
-    typical = math.exp(math.fsum(map(math.log, dearer)) / len(dearer)) if dearer else 0.0
+    typical = math.exp(math.fsum(map(math.log, dearer.values())) / len(dearer)) if dearer else 0.0
     return [
         Claim(
             "at the same epsilon and delta, zCDP with eps^2/2 gives smaller largest errors than the original bound",
@@ -54,48 +54,45 @@ def _of_accounting(found: Results) -> list[Claim]:
             "for the same largest error the original bound needs more than 2 root 3 = 3.46 times the epsilon, "
             "as the costs of the rounds say",
             holds=typical > WORTH,
-            figures=f"{typical:.2g} times in the geometric mean over {len(dearer)} epsilons"
-            if dearer
-            else "too few epsilons to say",
+            figures=f"{typical:.2g} times as much as epsilon {_list(dearer)}" if dearer else "too few epsilons to say",
         ),
     ]
 
 
 def _of_rivals(found: Results) -> list[Claim]:
-    guess = {name: {kind: found.mean(kind, queries=ALL, mechanism=name) for kind in UNITS} for name in (UNIFORM, ZERO)}
-    smaller = {
-        (name, kind): [guess[name][kind] / _mean(found, kind, NEW, epsilon) for epsilon in _epsilons(found)]
-        for name in guess
-        for kind in UNITS
-    }
-    beaten = [ratio for kind in UNITS for ratio in smaller[UNIFORM, kind]]
-    mwem = {kind: _ratios(found, NEW, MWEM_CELLS, kind) for kind in UNITS}
+    """Where the errors of others are those of DualQuery or more."""
+    others = (UNIFORM, ZERO, WHOLE_LAPLACE, WHOLE_GAUSSIAN)
+    ratios = {(name, kind): _ratios(found, name, NEW, kind) for name in others for kind in UNITS}
+    uniform = [ratios[UNIFORM, kind] for kind in UNITS]
+    zero = ratios[ZERO, AVERAGE]
+    mwem = [_ratios(found, NEW, MWEM_CELLS, kind) for kind in UNITS]
+    noise = {kind: [ratios[name, kind] for name in (WHOLE_LAPLACE, WHOLE_GAUSSIAN)] for kind in UNITS}
     return [
         Claim(
             "DualQuery (zCDP) is better than the uniform answer at every epsilon, on average and at worst",
-            holds=min(beaten) > 1.0,
-            figures=f"average errors {_span(smaller[UNIFORM, AVERAGE])} times smaller, largest errors "
-            f"{_span(smaller[UNIFORM, LARGEST])} times",
+            holds=min(map(min, uniform)) > 1.0,
+            figures="average errors {} times smaller, largest errors {} times".format(*map(_span, uniform)),
         ),
         Claim(
-            "its average error is below that of answering 0 to every query at every epsilon",
-            holds=min(smaller[ZERO, AVERAGE]) > 1.0,
-            figures=_where(found, smaller[ZERO, AVERAGE]),
+            "its average error is below that of answering 0 to every query, at every epsilon",
+            holds=min(zero) > 1.0,
+            figures=_where(found, "answering 0", zero),
+        ),
+        *(
+            Claim(
+                f"its {kind} is below that of noise on whole marginals, Laplace or Gaussian, at every epsilon",
+                holds=min(map(min, noise[kind])) > 1.0,
+                figures="; ".join(
+                    _where(found, *pair) for pair in zip(("Laplace", "Gaussian"), noise[kind], strict=True)
+                ),
+            )
+            for kind in UNITS
         ),
         Claim(
-            "its average error is below that of Laplace noise on whole marginals at every epsilon",
-            holds=min(_ratios(found, WHOLE_LAPLACE, NEW, AVERAGE)) > 1.0,
-            figures=_where(found, _ratios(found, WHOLE_LAPLACE, NEW, AVERAGE)),
-        ),
-        Claim(
-            "its largest error is below that of Laplace noise on whole marginals at every epsilon",
-            holds=min(_ratios(found, WHOLE_LAPLACE, NEW, LARGEST)) > 1.0,
-            figures=_where(found, _ratios(found, WHOLE_LAPLACE, NEW, LARGEST)),
-        ),
-        Claim(
-            "MWEM, where it can run, is better than DualQuery at every epsilon, on average and at worst",
-            holds=min(min(each) for each in mwem.values()) > 1.0,
-            figures=f"average errors {_span(mwem[AVERAGE])} times smaller, largest errors {_span(mwem[LARGEST])} times",
+            "MWEM over junction trees, given the same conjunctions, is better than DualQuery at every epsilon, on "
+            "average and at worst",
+            holds=min(map(min, mwem)) > 1.0,
+            figures="average errors {} times smaller, largest errors {} times".format(*map(_span, mwem)),
         ),
     ]
 
@@ -103,26 +100,19 @@ def _of_rivals(found: Results) -> list[Claim]:
 def _of_numbers(found: Results) -> list[Claim]:
     numbers = [int(number) for number in found.numbers("queries") if number < ALL]
 
-    def mean(kind: str, mechanism: str, number: int) -> float:
-        return found.mean(kind, queries=number, mechanism=mechanism)
+    def worst(mechanism: str, number: int) -> float:
+        return found.mean(LARGEST, queries=number, mechanism=mechanism)
 
-    def growth(mechanism: str) -> float:
-        return mean(LARGEST, mechanism, numbers[-1]) / mean(LARGEST, mechanism, numbers[0])
-
-    better = [number for number in numbers if mean(LARGEST, NEW, number) < mean(LARGEST, LAPLACE, number)]
+    laplace, ours = ([worst(name, number) for number in numbers] for name in (LAPLACE, NEW))
+    better = [f"{n:,}" for n, noise, own in zip(numbers, laplace, ours, strict=True) if own < noise]
     return [
         Claim(
             "from few conjunctions to many, the largest error of Laplace noise on each of them grows at least as their "
-            "number, that of DualQuery far less",
-            holds=growth(LAPLACE) >= numbers[-1] / numbers[0] > 3.0 * growth(NEW),
-            figures=f"{growth(LAPLACE):.3g} and {growth(NEW):.2g} times from {numbers[0]:,} to {numbers[-1]:,}",
-        ),
-        Claim(
-            f"of {numbers[-1]:,} drawn conjunctions the worst is answered better by DualQuery than by Laplace noise on "
-            "each of them",
-            holds=numbers[-1] in better,
-            figures=f"{mean(LARGEST, NEW, numbers[-1]):.2g} and {mean(LARGEST, LAPLACE, numbers[-1]):.2g} of the "
-            f"records; so it is {f'from {better[0]:,} conjunctions on' if better else 'nowhere'}",
+            "number, and that of DualQuery less than a third as much",
+            holds=laplace[-1] / laplace[0] >= numbers[-1] / numbers[0]
+            and 3.0 * ours[-1] / ours[0] < numbers[-1] / numbers[0],
+            figures=f"{laplace[-1] / laplace[0]:.3g} and {ours[-1] / ours[0]:.2g} times from {numbers[0]:,} to "
+            f"{numbers[-1]:,}; DualQuery is better at {', '.join(better) or 'none'}",
         ),
     ]
 
@@ -135,13 +125,12 @@ def drawings_of(found: Results) -> dict[str, Drawing]:
 def _against_epsilon(found: Results) -> Drawing:
     here = found.where(queries=ALL)
     names = [name for name in here.texts("mechanism") if name not in (UNIFORM, ZERO)]
-    lines = {UNIFORM: UNIFORM, "0 to every query": ZERO}
     panels = [
         Panel(
             f"{ALL:,} conjunctions",
             unit,
             {name: here.curve("epsilon", kind, mechanism=name) for name in names},
-            {text: here.mean(kind, mechanism=name) for text, name in lines.items()},
+            {name: here.mean(kind, mechanism=name) for name in (UNIFORM, ZERO)},
         )
         for kind, unit in UNITS.items()
     ]
@@ -168,7 +157,8 @@ def _epsilons(found: Results) -> list[float]:
 
 
 def _mean(found: Results, kind: str, mechanism: str, epsilon: float) -> float:
-    return found.mean(kind, queries=ALL, mechanism=mechanism, epsilon=epsilon)
+    here = found.where(queries=ALL, mechanism=mechanism)
+    return here.mean(kind) if mechanism in (UNIFORM, ZERO) else here.mean(kind, epsilon=epsilon)
 
 
 def _ratios(found: Results, worse: str, better: str, kind: str) -> list[float]:
@@ -176,15 +166,14 @@ def _ratios(found: Results, worse: str, better: str, kind: str) -> list[float]:
     return [_mean(found, kind, worse, e) / _mean(found, kind, better, e) for e in _epsilons(found)]
 
 
-def _dearer(found: Results) -> list[float]:
-    """How many times the epsilon the original bound needs for the largest errors that zCDP reaches.
+def _dearer(found: Results) -> dict[float, float]:
+    """How many times the epsilon the original bound needs for the largest errors that zCDP reaches, by epsilon.
 
     Between epsilons, the logarithm of the error is taken as linear in that of epsilon.
     """
     points = [(_mean(found, LARGEST, ORIGINAL, e), e) for e in _epsilons(found)]
-    reached = [(_mean(found, LARGEST, NEW, e), e) for e in _epsilons(found)]
-    needed = [(_between(points, error), epsilon) for error, epsilon in reached]
-    return [each / epsilon for each, epsilon in needed if each is not None]
+    needed = {e: _between(points, _mean(found, LARGEST, NEW, e)) for e in _epsilons(found)}
+    return {epsilon: each / epsilon for epsilon, each in needed.items() if each is not None}
 
 
 def _between(points: Sequence[tuple[float, float]], error: float) -> float | None:
@@ -202,7 +191,11 @@ def _span(values: Sequence[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _where(found: Results, ratios: Sequence[float]) -> str:
-    """At which epsilons a ratio is above 1."""
-    there = [f"{epsilon:g}" for epsilon, ratio in zip(_epsilons(found), ratios, strict=True) if ratio > 1.0]
-    return f"{_span(ratios)} times smaller; below at epsilon " + (", ".join(there) if there else "none")
+def _where(found: Results, name: str, ratios: Sequence[float]) -> str:
+    """At which epsilons a rival's error is larger."""
+    there = [epsilon for epsilon, ratio in zip(_epsilons(found), ratios, strict=True) if ratio > 1.0]
+    return f"{name} errs {_span(ratios)} times as much, more at epsilon {_list(there) or 'none'}"
+
+
+def _list(values: Iterable[float]) -> str:
+    return ", ".join(f"{value:g}" for value in values)
