@@ -67,20 +67,10 @@ def showing_cells(output: Output, name: str) -> Iterator[CellsCallback]:
 
 
 @contextmanager
-def showing_rows(output: Output, n_rows: int | None) -> Iterator[Callable[[int], None]]:
-    """Give a callback that draws what part of a table is counted: a part alone, for how many rows there are is private.
-
-    Args:
-        output: Where to.
-        n_rows: How many rows there are, where that is known.
-    """
-    columns = (TimeRemainingColumn(),) if n_rows else ()
-    with _drawing(output, "counting", *columns, note="counting the table", counts=False) as update:
-
-        def advance(done: int) -> None:
-            update(completed=min(1.0, done / n_rows), total=1.0) if n_rows else update()
-
-        yield advance
+def showing_counting(output: Output) -> Iterator[Callable[[float], None]]:
+    """Give a callback that draws what part of a table is counted; how many rows that are is private."""
+    with _drawing(output, "counting", TimeRemainingColumn(), note="counting the table", counts=False) as update:
+        yield lambda part: update(completed=part, total=1.0)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import typer
 
 from hedgerow.cli.console import Output
 from hedgerow.cli.options import TABLE, naming_options
-from hedgerow.cli.progress import showing_rows
+from hedgerow.cli.progress import showing_counting
 
 if TYPE_CHECKING:
     from hedgerow.data.scan import ScannedTable
@@ -70,7 +70,7 @@ def read_data(
         table = scan_table(data, domain, where=where, **options)
         if workload is not None:
             table.prepare(workload)
-        with showing_rows(output, table.n_rows) as progress:
+        with showing_counting(output) as progress:
             table.count(progress)
         return table
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.attribute import Attribute, IntegerRange
-from hedgerow.data.encoding import Codes, UnsupportedTypeError, encoder
+from hedgerow.data.encoding import Codes, Encoder, UnsupportedTypeError, encoder
 from hedgerow.data.faults import FaultLog
 from hedgerow.data.readers import Reader
 from hedgerow.data.weights import Weights
@@ -43,10 +44,72 @@ class Coding:
         return {each.name: each for each in self.domain}
 
 
+@final
+class Encoding:
+    """One pass over a table: an iterator over codes and counts of its batches, and what was wrong with cells.
+
+    From the first batch on that holds a cell which fits no code none is handed over, but all are looked at.
+
+    Args:
+        reader: The table.
+        coding: How it is read.
+
+    Attributes:
+        rows: Rows so far.
+        faults: Cells that fit no code.
+        weights: The column of counts, if there is one.
+    """
+
+    def __init__(self, reader: Reader, coding: Coding) -> None:
+        """Read nothing yet."""
+        self._reader = reader
+        self._coding = coding
+        self.rows = 0
+        self.faults = FaultLog(reader.file, show_values=coding.show_values)
+        self.weights = None if coding.count_column is None else Weights(reader.file, coding.count_column)
+
+    def __iter__(self) -> Iterator[tuple[list[Codes], NDArray[np.int64] | None]]:
+        """Codes of all columns and counts of the rows, batch by batch.
+
+        Raises:
+            ColumnError: The type of a column holds neither texts nor numbers.
+            UnreadableTableError: The table cannot be read to its end.
+        """
+        encoders = {name: encoder(attribute) for name, attribute in self._coding.attributes.items()}
+        count_column = [] if self.weights is None else [self.weights.column]
+        repetitive = [name for name, each in encoders.items() if each.prefers_dictionary]
+        for batch in self._reader.batches([*encoders, *count_column], repetitive):
+            found = [self._codes(name, each, batch.column(name)) for name, each in encoders.items()]
+            counts = None
+            if self.weights is not None:
+                counts = self.weights.read(batch.column(self.weights.column), self.rows + 1)
+            self.rows += batch.num_rows
+            if not self.faults and not (self.weights is not None and self.weights.is_faulty):
+                yield found, counts
+
+    def _codes(self, name: str, column_encoder: Encoder, column: pa.Array[Any]) -> Codes:
+        try:
+            codes = column_encoder.codes(column)
+        except UnsupportedTypeError as error:
+            raise _unsupported(self._reader.file, name, error) from error
+        self.faults.check(name, codes, column, self.rows + 1, column_encoder.codes)
+        return codes.astype(column_encoder.dtype)
+
+    def check(self) -> None:
+        """Look at the whole pass.
+
+        Raises:
+            DataError: There was no row, a cell fits no code, or a count is wrong.
+        """
+        if not self.rows:
+            raise UnreadableTableError("the table has no rows", file=self._reader.file, remedy="check how it was made")
+        self.faults.raise_any(self._coding.attributes)
+        if self.weights is not None:
+            self.weights.finish()
+
+
 def encoded(reader: Reader, coding: Coding) -> Iterator[tuple[list[Codes], NDArray[np.int64] | None]]:
     """Codes of all columns and counts of the rows, batch by batch; cells that fit no code are told at the end.
-
-    From the first batch on that holds such a cell none is handed over, but all are looked at.
 
     Args:
         reader: The table.
@@ -55,32 +118,9 @@ def encoded(reader: Reader, coding: Coding) -> Iterator[tuple[list[Codes], NDArr
     Raises:
         DataError: The kinds that ``read_table`` names.
     """
-    attributes = coding.attributes
-    encoders = {name: encoder(attribute) for name, attribute in attributes.items()}
-    weights = None if coding.count_column is None else Weights(reader.file, coding.count_column)
-    faults = FaultLog(reader.file, show_values=coding.show_values)
-    count_column = [] if weights is None else [weights.column]
-    repetitive = [name for name, column_encoder in encoders.items() if column_encoder.prefers_dictionary]
-    row = 1
-    for batch in reader.batches([*encoders, *count_column], repetitive):
-        found: list[Codes] = []
-        for name, column_encoder in encoders.items():
-            column = batch.column(name)
-            try:
-                codes = column_encoder.codes(column)
-            except UnsupportedTypeError as error:
-                raise _unsupported(reader.file, name, error) from error
-            faults.check(name, codes, column, row, column_encoder.codes)
-            found.append(codes.astype(column_encoder.dtype))
-        counts = None if weights is None else weights.read(batch.column(weights.column), row)
-        row += batch.num_rows
-        if not faults and not (weights is not None and weights.is_faulty):
-            yield found, counts
-    if row == 1:
-        raise UnreadableTableError("the table has no rows", file=reader.file, remedy="check how it was made")
-    faults.raise_any(attributes)
-    if weights is not None:
-        weights.finish()
+    encoding = Encoding(reader, coding)
+    yield from encoding
+    encoding.check()
 
 
 def _unsupported(file: str, name: str, error: UnsupportedTypeError) -> ColumnError:

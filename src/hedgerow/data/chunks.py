@@ -111,8 +111,5 @@ def scan_table(
     )  # fmt: skip
     coding = Coding(wanted, count_column, coded, show_values)
     return ScannedTable(
-        wanted,
-        lambda asked, progress: counted(chunks(reader, coding), asked, progress),
-        reader.file,
-        n_rows=reader.n_rows,
+        wanted, lambda asked, progress: counted(chunks(reader, coding), asked, progress, reader.n_rows), reader.file
     )

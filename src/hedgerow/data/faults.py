@@ -83,6 +83,15 @@ class FaultLog:
         if blank:
             faulty.n_with_blanks += int(np.count_nonzero(recode(pa.array(blank)) >= 0))
 
+    def add(self, other: FaultLog) -> None:
+        """Add what was found in another part of the table, whose rows have no numbers in the whole."""
+        for key, there in other._found.items():
+            here = self._found.setdefault(key, _Faulty())
+            here.rows.clear()
+            here.values |= there.values
+            here.n_rows += there.n_rows
+            here.n_with_blanks += there.n_with_blanks
+
     def __bool__(self) -> bool:
         """Whether a cell fitted no code so far."""
         return bool(self._found)

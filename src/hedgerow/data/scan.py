@@ -25,7 +25,8 @@ from hedgerow.queries.workload import Workload
 
 T = TypeVar("T")
 
-Progress = Callable[[int], None]
+Progress = Callable[[float], None]
+"""Told what part of the records is counted: from 0 to 1."""
 
 Scope = tuple[int, ...]
 """Positions of binary attributes in the domain."""
@@ -135,11 +136,9 @@ class ScannedTable:
         domain: Of the records.
         passes: Counts what is wanted in one pass over all records, and tells how far it is.
         name: What messages call the table.
-        n_rows: How many rows it has, where that is known.
 
     Attributes:
         domain: Of the records.
-        n_rows: How many rows it has (private), where that is known before a pass.
 
     Example:
         >>> from hedgerow.attribute import IntegerRange
@@ -162,7 +161,6 @@ class ScannedTable:
         self.domain = domain
         self._pass = passes
         self._name = name
-        self.n_rows = n_rows
         self._wanted = Wanted(domain)
         self._total: int | None = None
         self._tables: dict[Clique, Floats] = {}
@@ -185,7 +183,7 @@ class ScannedTable:
         """Make the next pass now, if one is needed: errors about cells come from here.
 
         Args:
-            progress: Called with the number of rows that are counted so far (private).
+            progress: Called with the part of the table that is counted so far, where that is known.
 
         Raises:
             DataError: The records do not fit the domain, or are not those of the pass before.
@@ -272,13 +270,16 @@ def scopes_of(domain: Domain, scopes: Sequence[Clique] | NDArray[np.int64]) -> l
     return [tuple(domain.axes(scope)) for scope in scopes]
 
 
-def counted(tables: Iterable[Table], wanted: Wanted, progress: Progress = lambda _: None) -> Counts:
+def counted(
+    tables: Iterable[Table], wanted: Wanted, progress: Progress = lambda _: None, n_rows: int | None = None
+) -> Counts:
     """Count tables one after the other; the next one is read while one is counted.
 
     Args:
         tables: Parts of one table.
         wanted: What is counted.
-        progress: Called with the number of rows that are counted so far.
+        progress: Called with the part of the rows that is counted so far.
+        n_rows: How many rows there are; None if that is not known, and then nothing is called.
 
     Example:
         >>> from hedgerow.attribute import IntegerRange
@@ -290,7 +291,8 @@ def counted(tables: Iterable[Table], wanted: Wanted, progress: Progress = lambda
     for table in ahead(iter(tables)):
         counts.count(table)
         rows += len(table.columns[0])
-        progress(rows)
+        if n_rows:
+            progress(min(1.0, rows / n_rows))
     return counts
 
 

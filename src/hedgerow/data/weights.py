@@ -57,6 +57,13 @@ class Weights:
             self._n_rows[fault] = self._n_rows.get(fault, 0) + int(rows.size)
         return counts
 
+    def add(self, other: Weights) -> None:
+        """Add the counts of another part of the table, whose rows have no numbers in the whole."""
+        self._total += other._total
+        self._rows = {fault: [] for fault in {**self._rows, **other._rows}}
+        for fault, rows in other._n_rows.items():
+            self._n_rows[fault] = self._n_rows.get(fault, 0) + rows
+
     @property
     def is_faulty(self) -> bool:
         """Whether a count was wrong so far."""
