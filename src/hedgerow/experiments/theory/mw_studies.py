@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -24,9 +25,12 @@ from hedgerow.models.steps import Step
 from hedgerow.privacy.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.evaluation import exact_answers
 from hedgerow.privacy.noise import SeededNoise
-from hedgerow.queries.query import Floats, LinearQuery
+from hedgerow.queries.query import Floats
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.randomness import generator
+
+if TYPE_CHECKING:
+    from hedgerow.queries.query import LinearQuery
 
 COLUMNS = 8
 """Of the sixteen of nltcs."""
@@ -73,9 +77,8 @@ def fixed_steps(step: Step, alpha: float, seed: int, data: DataSets, *, same: bo
     gaps = (exact - workload.answers(model)) / total
     while np.abs(gaps).max() >= alpha:
         worst = int(np.abs(gaps).argmax())
-        query = workload.candidate(worst)
-        if isinstance(query, LinearQuery):
-            model.update(query, math.copysign(step_length(alpha, step), gaps[worst]))
+        query = cast("LinearQuery", workload.candidate(worst))
+        model.update(query, math.copysign(step_length(alpha, step), gaps[worst]))
         made += 1
         gaps = (exact - workload.answers(model)) / total
     return [Reading(UPDATES, made, (Ceiling(MOST[step], most_rounds(alpha, table.domain.size, step)),))]
