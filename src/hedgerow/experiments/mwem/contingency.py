@@ -72,21 +72,26 @@ class Released:
         if cell["mechanism"] == FLOORS:
             yield from self._floors()
             return
-        release = self._configured(cell).run(
+        release = self.configured(cell).run(
             self.table, self.workload, _budget(cell), noise=SeededNoise(seed_of(name, cell))
         )
         yield Measured(DIVERGENCE, min(WORST, relative_entropy(self.table, release.model)))
         if str(cell["mechanism"]) not in _BY_ROUNDS:
             yield Measured(MEASURED, sum(isinstance(each.target, Parity) for each in release.measurements))
 
-    def _configured(self, cell: Cell) -> Algorithm:
+    def configured(self, cell: Cell) -> Algorithm:
+        """The mechanism of a cell; a function of public quantities.
+
+        Args:
+            cell: With ``mechanism``, ``epsilon`` and ``rounds``.
+        """
         mechanism = str(cell["mechanism"])
         if mechanism in _BY_ROUNDS:
             return _BY_ROUNDS[mechanism](int(cell[ROUNDS]))
         return self._swept(cell) if mechanism == HISTOGRAM_AUTOMATIC else _WITHOUT_HAND[mechanism]
 
     def _swept(self, cell: Cell) -> MWEM:
-        """The listing with automatic rounds, as far as they can be waited for; a function of public quantities."""
+        """The listing with automatic rounds, as far as they can be waited for."""
         automatic = replace(with_histogram(1), rounds="auto")
         plan = automatic.plan(self.workload, _budget(cell), exact_total(self.table))  # public under "replace"
         return with_histogram(min(MOST_SWEPT, plan.rounds))
