@@ -5,6 +5,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PROCESSES ?= 2
+# What make demo installs: all extras but Spark, which is as large as the rest together; make test has it too.
+EXTRAS := duckdb pandas polars postgresql report solvers
 
 # A venv per checkout. uv installs the same pins faster where it is present.
 define install
@@ -64,7 +66,7 @@ experiments-quick: .venv/.tools  ## Small grids of them, in minutes
 	$(BIN)/hedgerow experiment all --quick
 
 lock:  ## Renew the lock files (needs uv)
-	uv pip compile pyproject.toml --all-extras --group build --universal --python-version 3.11 \
+	uv pip compile pyproject.toml $(EXTRAS:%=--extra %) --group build --universal --python-version 3.11 \
 	    --generate-hashes --no-header --no-annotate --quiet --upgrade -o requirements.lock
 	uv pip compile pyproject.toml --all-extras --group build --group test --group lint -c requirements.lock \
 	    --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements-dev.lock

@@ -19,6 +19,7 @@ import pyarrow.parquet
 
 from hedgerow.attribute import Binned, Categorical, IntegerRange
 from hedgerow.domain import Domain
+from hedgerow.errors import CountColumnError, MissingValueError, OutOfRangeError, UnknownValueError
 
 DOMAIN = Domain(
     [
@@ -117,6 +118,24 @@ PLACES: dict[str, Place] = {
     "a partitioned folder": partitioned,
     "a DuckDB file": duckdb_file,
 }
+
+
+BAD = {
+    "an unknown value": ("answer", "perhaps", UnknownValueError),
+    "a number out of range": ("income", 99.5, OutOfRangeError),
+    "an empty cell": ("answer", None, MissingValueError),
+    "a negative count": ("count", -1, CountColumnError),
+    "an empty count": ("count", None, CountColumnError),
+}
+
+
+def spoiled(column: str, value: object, rows: tuple[int, ...]) -> pa.Table:
+    table = table_of(400, seed=3)
+    cells = table.column(column).to_pylist()
+    for row in rows:
+        cells[row] = value
+    place = table.column_names.index(column)
+    return table.set_column(place, column, pa.array(cells, table.schema.field(column).type))
 
 
 @contextmanager

@@ -19,15 +19,11 @@ from hedgerow.data.source import CountSource
 from hedgerow.data.table import Table, read_table
 from hedgerow.errors import (
     ColumnError,
-    CountColumnError,
     DataError,
-    MissingValueError,
-    OutOfRangeError,
     QueryError,
-    UnknownValueError,
 )
 from hedgerow.queries.query import Conjunction
-from tests.data.sources import DOMAIN, PLACES, Place, postgresql, postgresql_server, table_of
+from tests.data.sources import BAD, DOMAIN, PLACES, Place, postgresql, postgresql_server, spoiled, table_of
 
 POSTGRESQL = "a PostgreSQL table"
 
@@ -101,24 +97,6 @@ def test_a_single_row_and_no_row(place: Place, tmp_path: Path) -> None:
 def test_an_empty_table_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no rows"):
         scanned(PLACES[name], table_of(3, seed=0).slice(0, 0), tmp_path).total()
-
-
-BAD = {
-    "an unknown value": ("answer", "perhaps", UnknownValueError),
-    "a number out of range": ("income", 99.5, OutOfRangeError),
-    "an empty cell": ("answer", None, MissingValueError),
-    "a negative count": ("count", -1, CountColumnError),
-    "an empty count": ("count", None, CountColumnError),
-}
-
-
-def spoiled(column: str, value: object, rows: tuple[int, ...]) -> pa.Table:
-    table = table_of(400, seed=3)
-    cells = table.column(column).to_pylist()
-    for row in rows:
-        cells[row] = value
-    place = table.column_names.index(column)
-    return table.set_column(place, column, pa.array(cells, table.schema.field(column).type))
 
 
 @pytest.mark.parametrize("name", [name for name in (*PLACES, POSTGRESQL) if name != "a partitioned folder"])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hedgerow.attribute import Attribute, IntegerRange
 from hedgerow.data.encoding import Codes, Encoder, UnsupportedTypeError, encoder
 from hedgerow.data.faults import FaultLog
-from hedgerow.data.readers import Reader
+from hedgerow.data.readers import Batches, Reader
 from hedgerow.data.weights import Weights
 from hedgerow.domain import Domain
 from hedgerow.errors import ColumnError, UnreadableTableError
@@ -95,6 +95,18 @@ class Encoding:
         self.faults.check(name, codes, column, self.rows + 1, column_encoder.codes)
         return codes.astype(column_encoder.dtype)
 
+    def closed(self) -> Self:
+        """The same without its table: what was read of it, which can be sent away and added to others."""
+        self._reader = Reader(self._reader.file, self._reader.names, _nothing)
+        return self
+
+    def add(self, other: Encoding) -> None:
+        """Add what was read of another part of the table."""
+        self.rows += other.rows
+        self.faults.add(other.faults)
+        if self.weights is not None and other.weights is not None:
+            self.weights.add(other.weights)
+
     def check(self) -> None:
         """Look at the whole pass.
 
@@ -106,6 +118,10 @@ class Encoding:
         self.faults.raise_any(self._coding.attributes)
         if self.weights is not None:
             self.weights.finish()
+
+
+def _nothing(_names: Sequence[str], _repetitive: Collection[str]) -> Batches:
+    return iter(())
 
 
 def encoded(reader: Reader, coding: Coding) -> Iterator[tuple[list[Codes], NDArray[np.int64] | None]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +12,17 @@ from numpy.typing import NDArray
 from hedgerow.data.batches import Coding, encoded
 from hedgerow.data.columns import ExtraColumns, select_columns
 from hedgerow.data.encoding import Codes
+from hedgerow.data.places import SPARK, open_place
 from hedgerow.data.readers import Reader
 from hedgerow.data.scan import ScannedTable, counted
 from hedgerow.data.table import Table, declared_in
 from hedgerow.domain import Domain
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Part = tuple[list[Codes], NDArray[np.int64] | None]
+"""Codes of a batch, and the counts of its rows."""
 
 CHUNK_ROWS = 1 << 21
 """Rows of codes that are counted together: 32 MB if there are 15 attributes."""
@@ -40,8 +48,19 @@ def chunks(reader: Reader, coding: Coding, rows: int | None = None) -> Iterator[
         >>> [table.total() for table in chunks(open_table(pa.table({"a": [0, 1, 2]})), coding)]
         [3]
     """
-    held: list[tuple[list[Codes], NDArray[np.int64] | None]] = []
-    for part in encoded(reader, coding):
+    yield from joined(encoded(reader, coding), coding, rows)
+
+
+def joined(parts: Iterator[Part], coding: Coding, rows: int | None = None) -> Iterator[Table]:
+    """Codes of batches as tables of more rows.
+
+    Args:
+        parts: Codes and counts of batches.
+        coding: How they were read.
+        rows: As for `chunks`.
+    """
+    held: list[Part] = []
+    for part in parts:
         held.append(part)
         if sum(len(codes[0]) for codes, _ in held) >= (rows or CHUNK_ROWS):
             yield _joined(coding, held)
@@ -50,14 +69,14 @@ def chunks(reader: Reader, coding: Coding, rows: int | None = None) -> Iterator[
         yield _joined(coding, held)
 
 
-def _joined(coding: Coding, held: list[tuple[list[Codes], NDArray[np.int64] | None]]) -> Table:
+def _joined(coding: Coding, held: list[Part]) -> Table:
     columns = [np.concatenate(parts) for parts in zip(*(codes for codes, _ in held), strict=True)]
     counts = [weights for _, weights in held if weights is not None]
     return Table(coding.domain, columns, np.concatenate(counts) if counts else None)
 
 
 def scan_table(
-    source: str | os.PathLike[str],
+    source: str | os.PathLike[str] | DataFrame,
     domain: Domain | str | os.PathLike[str],
     *,
     count_column: str | None = None,
@@ -74,7 +93,7 @@ def scan_table(
 
     Args:
         source: A file, a pattern of file names, a folder of Parquet files, a table of a DuckDB file or of a PostgreSQL
-            database: see `open_place`.
+            database: see `open_place`; a Spark data frame, or ``spark:table``.
         domain: As for ``read_table``, and so all the following.
         count_column: Column that says how many records a row stands for.
         columns: Read these columns only, in this order.
@@ -101,10 +120,17 @@ def scan_table(
         (6, [array([4., 1., 1.])])
         >>> folder.cleanup()
     """
-    from hedgerow.data.places import open_place
-
     declared = domain if isinstance(domain, Domain) else declared_in(domain)
-    reader = open_place(source, where)
+    frame = _spark_frame(source)
+    if frame is not None:
+        from hedgerow.data.spark import scan_spark
+
+        return scan_spark(
+            frame, declared,
+            count_column=count_column, columns=columns, extra_columns=extra_columns,
+            coded=coded, show_values=show_values, where=where,
+        )  # fmt: skip
+    reader = open_place(cast("str | os.PathLike[str]", source), where)
     wanted = select_columns(
         reader.file, reader.names, declared,
         count_column=count_column, columns=columns, extra_columns=extra_columns,
@@ -113,3 +139,12 @@ def scan_table(
     return ScannedTable(
         wanted, lambda asked, progress: counted(chunks(reader, coding), asked, progress, reader.n_rows), reader.file
     )
+
+
+def _spark_frame(source: Any) -> DataFrame | None:
+    """A Spark data frame, or the Spark table that a text names; None for all other sources."""
+    if isinstance(source, str) and source.startswith(SPARK):
+        from hedgerow.data.spark import spark_table
+
+        return spark_table(source.removeprefix(SPARK))
+    return source if type(source).__module__.startswith("pyspark.") else None

@@ -12,6 +12,9 @@ from hedgerow.data.readers import Batches, Reader, open_table
 from hedgerow.data.sql import filtered, open_database, open_folder
 from hedgerow.errors import UnreadableTableError
 
+SPARK = "spark:"
+"""What the name of a Spark table begins with."""
+
 _DATABASE_REMEDY = "write it as duckdb:///folder/file.db#table, or duckdb:file.db#table"
 
 
@@ -48,7 +51,12 @@ def is_place(text: str) -> bool:
         >>> is_place("data/*.parquet"), is_place("duckdb:people.db#people"), is_place("people.csv")
         (True, True, False)
     """
-    return _scheme(text) is not None or Path(text).is_dir() or (has_magic(text) and not Path(text).exists())
+    return (
+        text.startswith(SPARK)
+        or _scheme(text) is not None
+        or Path(text).is_dir()
+        or (has_magic(text) and not Path(text).exists())
+    )
 
 
 def files_of(text: str) -> list[Path]:
@@ -59,6 +67,8 @@ def files_of(text: str) -> list[Path]:
         ([PosixPath('/data/people.db')], [])
     """
     scheme = _scheme(text)
+    if text.startswith(SPARK):
+        return []
     if scheme is not None:
         return [Path(unquote(urlsplit(text).path))] if scheme is _of_duckdb else []
     return [Path(text)] if Path(text).exists() or not has_magic(text) else list(map(Path, glob(text, recursive=True)))
