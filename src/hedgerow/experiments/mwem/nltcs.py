@@ -34,8 +34,9 @@ ATTRIBUTES = {Size.FULL: 16, Size.QUICK: 16, Size.TINY: 6}
 """The first ones of the survey."""
 REPETITIONS = {Size.FULL: 5, Size.QUICK: 1, Size.TINY: 1}
 TS = {Size.FULL: (10, 20, 30), Size.QUICK: (10, 20), Size.TINY: (2, 4)}
-MORE = {Size.FULL: (60, 120), Size.QUICK: (60,), Size.TINY: (8,)}
-"""Only without the 100 sweeps after each round, which take time that grows with T squared."""
+MORE = {Size.FULL: (80,), Size.QUICK: (80,), Size.TINY: (8,)}
+MANY = {Size.FULL: (160, 320), Size.QUICK: (160,), Size.TINY: (16,)}
+"""Only without the 100 sweeps after each round, which take time that grows with T squared; and with one step a round."""
 
 
 @final
@@ -81,6 +82,6 @@ def _runs(size: Size, order: int, *, first: bool) -> Iterator[Cell]:
     if first and order == max(PARITIES.values()):  # they are those of the table, whatever is released
         yield FLOORS_RUN
     few, every = TS[size], parities_of(ATTRIBUTES[size], order)
-    many = (*few, *(rounds for rounds in MORE[size] if rounds < every))
-    rounds = {BY_HAND: (*many, every), PROVEN: (*few, *MORE[size]), HISTOGRAM: few}
+    more = (*few, *(rounds for rounds in MORE[size] if rounds < every))
+    rounds = {BY_HAND: (*more, every), PROVEN: (*more, *MANY[size]), HISTOGRAM: few}
     yield from runs_of(size, (AUTOMATIC, PROVEN_AUTOMATIC, FOURIER), rounds)
