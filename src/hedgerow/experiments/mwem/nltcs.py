@@ -36,7 +36,7 @@ REPETITIONS = {Size.FULL: 5, Size.QUICK: 1, Size.TINY: 1}
 TS = {Size.FULL: (10, 20, 30), Size.QUICK: (10, 20), Size.TINY: (2, 4)}
 MORE = {Size.FULL: (80,), Size.QUICK: (80,), Size.TINY: (8,)}
 MANY = {Size.FULL: (160, 320), Size.QUICK: (160,), Size.TINY: (16,)}
-"""Only without the 100 sweeps after each round, which take time that grows with T squared; and with one step a round."""
+"""Only without the 100 sweeps after each round, which take time that grows with T squared; and with one step each."""
 
 
 @final
