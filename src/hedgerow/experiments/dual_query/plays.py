@@ -22,8 +22,8 @@ def play_of(statement: str, epsilon: float, delta: float, game: Game) -> Paramet
 
     The library's rule chooses T, s and eta for a rho. Here rho is the largest, up to 0.2%, for which the theorem says
     that this choice costs at most epsilon; eta is then made as long as epsilon allows. For the theorem that the
-    library itself composes by, the choice is the library's. For others the predicted error was, at epsilons from 0.1 to 5,
-    within 0.1% of the smallest one that the theorem allows on the same grid of T and s.
+    library itself composes by, the choice is the library's. For others the predicted error was within 0.1%
+    of the smallest one that the theorem allows on the same grid of T and s, at epsilons from 0.1 to 5.
 
     Args:
         statement: The theorem, by its name in `Accounting.epsilons`.
