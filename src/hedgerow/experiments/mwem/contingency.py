@@ -34,8 +34,8 @@ BY_HAND = f"mwem ({ORACLE})"
 PROVEN = f"mwem (as proven, {ORACLE})"
 PROVEN_AUTOMATIC = "mwem (as proven, automatic T)"
 PUBLISHED = f"mwem (as published, {ORACLE})"
-HISTOGRAM = f"mwem (as published, histogram, {ORACLE})"
-HISTOGRAM_AUTOMATIC = "mwem (as published, histogram, automatic T)"
+HISTOGRAM = f"mwem (histogram, {ORACLE})"
+HISTOGRAM_AUTOMATIC = "mwem (histogram, automatic T)"
 FLOORS = "most entropy (no noise)"
 WITHOUT_HAND = (AUTOMATIC, PROVEN_AUTOMATIC, HISTOGRAM_AUTOMATIC, FOURIER)
 

@@ -10,7 +10,7 @@ from hedgerow.experiments.mwem.oracle import oracle, oracle_curve
 from hedgerow.experiments.results import Results
 from hedgerow.report.curves import Panel, Point
 
-UNIFORM = "uniform distribution"
+UNIFORM = "uniform"
 
 
 def epsilons(found: Results) -> list[float]:
@@ -92,7 +92,7 @@ def panel(found: Results, title: str, curves: Mapping[str, Sequence[Point]], *, 
         among: Where the floors are, if not there.
     """
     uniform, *others = floors(found if among is None else among).values()
-    lines = {f"most entropy, all {k}-way marginals": value for k, value in enumerate(others, start=1)}
+    lines = {f"floor of k = {k}": value for k, value in enumerate(others, start=1)}
     ends = (epsilons(found)[0], epsilons(found)[-1])
     bound = [Point(at, uniform, uniform, uniform) for at in ends]
     shown = {name: points for name, points in curves.items() if points}
