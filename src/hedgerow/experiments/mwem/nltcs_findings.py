@@ -68,8 +68,8 @@ def _beats_measuring_all(found: Results, parities: str) -> Claim:
     overtaken = "from the start" if at is None else f"from epsilon = {at:.2g}" if math.isfinite(at) else "nowhere"
     gains = listed(ratios(of_set, FOURIER, HISTOGRAM))
     return Claim(
-        f"{parities}: MWEM from a histogram, with T chosen by hand, is closer than uniform measurement with little budget, "
-        "and overtaken with much",
+        f"{parities}: MWEM from a histogram, with T chosen by hand, is closer than uniform measurement with little "
+        "budget, and overtaken with much",
         holds=at is not None and math.isfinite(at),
         figures=f"overtaken {overtaken}; uniform measurement / MWEM = {gains} at epsilon = {listed(epsilons(of_set))}",
     )
