@@ -158,7 +158,7 @@ def test_what_no_data_would_have_answered_as_well_is_told() -> None:
     uniform = next(each for each in found if "uniform" in each.text)
     averaged = next(each for each in found if "the average of all" in each.text)
     assert not uniform.holds
-    assert uniform.figures.startswith("in 0 of 2 cases; in 2 of these")
+    assert uniform.figures.startswith("in 0 of 2 cases, in 2 of which")
     assert (averaged.holds, averaged.figures) == (False, "in 0 of 2 cases; average / last = 0.3, 0.3")
 
 
