@@ -85,24 +85,18 @@ class Scaling(Experiment):
 
     def drawings(self, found: Results) -> dict[str, Drawing]:
         """Times and errors against the number of attributes."""
-        times = {
-            "mwem": found.curve("attributes", ROUNDS),
-            "counting the data": found.curve("attributes", COUNTING),
-            "total": found.curve("attributes", TOTAL),
+        quantities = {"mwem": ROUNDS, "counting the data": COUNTING, "total": TOTAL}
+        times = {name: found.curve("attributes", quantity) for name, quantity in quantities.items()}
+        left = {
+            "mwem (mean error)": MEAN_ERROR,
+            "mwem (largest error)": LARGEST_ERROR,
+            "uniform (mean error)": MEAN_BEFORE,
         }
-        errors = {
-            "mwem": found.curve("attributes", MEAN_ERROR),
-            "mwem: largest": found.curve("attributes", LARGEST_ERROR),
-        }
-        before = {"uniform, mean": found.curve("attributes", MEAN_BEFORE)}
+        errors = {name: found.curve("attributes", quantity) for name, quantity in left.items()}
+        title = "As many rounds as attributes"
         panels = [
-            Panel(
-                "A run of as many rounds as attributes",
-                "CPU seconds, all threads",
-                times,
-                bounds=_square(times["mwem"]),
-            ),
-            Panel("Parities of one and two attributes", "error, share of the records", errors, bounds=before),
+            Panel(title, "CPU seconds, all threads", times, bounds=_square(times["mwem"])),
+            Panel("Parities of one and two attributes", "error, share of the records", errors),
         ]
         caption = "What a run of MWEM takes, and what it leaves of the errors, against the number of binary attributes."
         return {"": Drawing(panels, "binary attributes", caption)}
@@ -126,11 +120,11 @@ def _square(points: Sequence[Point]) -> dict[str, list[Point]]:
 def _far(found: Results) -> Claim:
     most = int(found.numbers("attributes")[-1])
     seconds = found.mean(TOTAL, attributes=most)
-    clock = found.mean(CLOCK, attributes=most)
+    clock = f"by the clock {found.mean(CLOCK, attributes=most):.3g} s"
     return Claim(
         "as many rounds as attributes take less than a minute of CPU time at every number of attributes",
         holds=max(point.mean for point in found.curve("attributes", TOTAL)) < 60.0,
-        figures=f"{seconds:.3g} s for {most:,} attributes and {_candidates(most):,} candidates; by the clock {clock:.3g} s",
+        figures=f"{seconds:.3g} s for {most:,} attributes and {_candidates(most):,} candidates; {clock}",
     )
 
 
