@@ -129,14 +129,14 @@ def timed_run(
         noise: Source of noise.
         look: Called after every round; what it takes is not told apart.
     """
-    source, ends = Stopwatch(table), list[float]()
+    watch, ends = Stopwatch(table), list[float]()
     clock, start = time.perf_counter(), time.process_time()
 
     def note(report: RoundReport) -> None:
-        ends.append(time.process_time() - start - source.seconds)
+        ends.append(time.process_time() - start - watch.seconds)
         if look is not None:
             look(report)
 
-    release = config.run(source, workload, budget, noise=noise, progress=note)
-    seconds = time.process_time() - start - source.seconds
-    return TimedRun(release, seconds, source.seconds, time.perf_counter() - clock, ends)
+    release = config.run(watch, workload, budget, noise=noise, progress=note)
+    seconds = time.process_time() - start - watch.seconds
+    return TimedRun(release, seconds, watch.seconds, time.perf_counter() - clock, ends)
