@@ -135,11 +135,11 @@ def _run(
     claims = experiment.claims(found)
     _show_claims(shown, claims)
     files = _write(experiment, found, folder, mark)
+    number, outside = _compare(shown, experiment, found)
     if pin:
         from hedgerow.experiments.pinned import table_of
 
         files += _write(experiment, found, table_of(experiment).parent)
-    number, outside = _compare(shown, experiment, found)
     for path in files:
         shown.say(f"  {path}")
     shown.say()

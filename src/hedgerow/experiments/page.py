@@ -43,6 +43,8 @@ def _section(experiment: Experiment) -> str:
     found = pinned_results(experiment)
     before, mark, after = notes_of(experiment).partition(_DIFFERENCES)
     parts = [f"## {experiment.name}", f"{experiment.title}. Source: {experiment.source}.", before.strip()]
+    if not found.averages:  # a new experiment, before its first run is pinned
+        return "\n\n".join([*parts, mark + after])
     parts += ["**What we measure.**", claims_table(experiment.claims(found)), mark + after]
     return "\n\n".join([*parts, *_pictures(experiment, found)])
 
