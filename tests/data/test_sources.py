@@ -186,6 +186,14 @@ def test_nothing_is_read_twice_for_what_was_counted(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(source, "_pass", lambda *given: passes.append(1) or counted(*given))
     for seed in (1, 2):
         MWEM(rounds=3).run(source, workload, PureDP(1.0), noise=SeededNoise(seed))
+    names = [("sex",)]
+    conditions = [
+        Conjunction.where(source.domain, {"age": [3], "sex": [1]}),
+        Conjunction.where(source.domain, {"age": []}),
+    ]
+    expected = reference(table)
+    assert source.marginals(names)[0].tolist() == expected.marginals(names)[0].tolist()
+    assert source.conjunctions(conditions).tolist() == expected.conjunctions(conditions).tolist()
     assert len(passes) == 1
 
 

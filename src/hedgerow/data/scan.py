@@ -176,7 +176,7 @@ class ScannedTable:
     def _want(self, asked: Wanted) -> None:
         """Note what is not known yet."""
         self._wanted.cliques |= {clique: None for clique in asked.cliques if self._holding(clique) is None}
-        self._wanted.queries |= {query: None for query in asked.queries if query not in self._sums}
+        self._wanted.queries |= {query: None for query in asked.queries if not self._knows(query)}
         self._wanted.scopes |= {scope: None for scope in asked.scopes if scope not in self._parities}
 
     def count(self, progress: Progress = lambda _: None) -> None:
@@ -210,9 +210,9 @@ class ScannedTable:
 
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
         """Exact sums (private) over the records that satisfy each query, shape ``(len(queries),)``, in counts."""
-        self._wanted.queries |= {query: None for query in queries if query not in self._sums}
+        self._wanted.queries |= {query: None for query in queries if not self._knows(query)}
         self.count()
-        return np.array([self._sums[query] for query in queries])
+        return np.array([self._sum(query) for query in queries])
 
     def parities(self, scopes: Sequence[Clique] | NDArray[np.int64]) -> Floats:
         """Exact parities (private) of sets of binary attributes, as those of a `Table`."""
@@ -234,6 +234,15 @@ class ScannedTable:
         held = self._holding(clique) or clique
         (table,) = shared_marginals(self._tables[held], held, [clique])
         return table
+
+    def _knows(self, query: Conjunction) -> bool:
+        """Whether its sum was counted, or is one over the cells of a table that is kept."""
+        return query in self._sums or self._holding(query.scope) is not None
+
+    def _sum(self, query: Conjunction) -> float:
+        if query not in self._sums:
+            self._sums[query] = float(query.of_table(self._marginal(query.scope))[0])
+        return self._sums[query]
 
     def _scan(self, progress: Progress = lambda _: None) -> None:
         """One pass; what it counted is kept."""
