@@ -89,6 +89,7 @@ def test_what_is_not_there_is_explained(place: Place, data: str) -> None:
     done = place.call("synth", data, "--domain", place / "people.yaml", *BUDGET, "-o", place / "out.csv")
     assert done.exit_code == 1
     assert "remedy:" in done.stderr
+    assert "secret" not in done.stderr + done.stdout
 
 
 def test_files_that_a_pattern_names_are_not_written_over(place: Place, people: pa.Table) -> None:

@@ -37,6 +37,9 @@ def open_place(source: str | os.PathLike[str], where: str | None = None) -> Read
     kind = _scheme(text)
     if kind is not None:
         return kind(text, where)
+    if "://" in text:
+        kinds = "give a file, a pattern, a folder, duckdb:///file.db#table or postgresql://host/database#table"
+        raise UnreadableTableError("no such kind of address is known", file=shown_address(text), remedy=kinds)
     path = Path(text)
     if path.is_dir():
         return open_folder(path, where)
@@ -67,7 +70,7 @@ def files_of(text: str) -> list[Path]:
         ([PosixPath('/data/people.db')], [])
     """
     scheme = _scheme(text)
-    if text.startswith(SPARK):
+    if text.startswith(SPARK) or (scheme is None and "://" in text):
         return []
     if scheme is not None:
         return [Path(unquote(urlsplit(text).path))] if scheme is _of_duckdb else []
