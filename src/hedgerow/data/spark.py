@@ -30,6 +30,7 @@ from hedgerow.data.row_filter import row_filter
 from hedgerow.data.scan import Counts, Progress, ScannedTable, Wanted, counted
 from hedgerow.domain import Domain
 from hedgerow.errors import ColumnError, MissingExtraError, UnreadableTableError
+from hedgerow.version import __version__
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -201,7 +202,8 @@ def _withheld(file: str) -> Iterator[None]:
         raise UnreadableTableError(
             f"the Spark job failed ({type(error).__name__}); nothing was counted and nothing is charged",
             file=file,
-            remedy="look into Spark's own logs, and try again; its message is withheld here: it can hold cells",
+            remedy=f"look into Spark's own logs (its message is withheld here: it can hold cells); executors need hedgerow "
+            f"{__version__} and the driver's Python",
         ) from None
 
 
