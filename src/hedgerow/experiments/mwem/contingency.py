@@ -11,7 +11,7 @@ from hedgerow.algorithms.algorithm import Algorithm
 from hedgerow.algorithms.fourier import FourierMeasurement
 from hedgerow.algorithms.mwem import MWEM
 from hedgerow.data.table import Table
-from hedgerow.experiments.experiment import Cell, Measured, Size, seed_of
+from hedgerow.experiments.experiment import Cell, Measured, seed_of
 from hedgerow.experiments.mwem.floors import floor_of
 from hedgerow.experiments.mwem.oracle import ORACLE, ROUNDS
 from hedgerow.experiments.mwem.published import as_proven, as_published
@@ -38,9 +38,6 @@ HISTOGRAM = f"mwem (histogram, {ORACLE})"
 HISTOGRAM_AUTOMATIC = "mwem (histogram, automatic T)"
 FLOORS = "most entropy (no noise)"
 WITHOUT_HAND = (AUTOMATIC, PROVEN_AUTOMATIC, HISTOGRAM_AUTOMATIC, FOURIER)
-
-EPSILONS = {Size.FULL: (0.1, 0.3, 1.0, 3.0, 10.0, 30.0), Size.QUICK: (0.1, 1.0, 10.0), Size.TINY: (0.3, 3.0)}
-"""Beyond what anyone should spend, so that the curves are seen to meet the floors."""
 
 ORDERS = (0, 1, 2, 3)
 WORST = 10.0
@@ -137,17 +134,19 @@ def parities_of(attributes: int, order: int) -> int:
     return sum(comb(attributes, size) for size in range(1, order + 1))
 
 
-def runs_of(size: Size, mechanisms: Sequence[str], rounds: Mapping[str, Sequence[int]]) -> Iterator[Cell]:
+def runs_of(
+    epsilons: Sequence[float], mechanisms: Sequence[str], rounds: Mapping[str, Sequence[int]]
+) -> Iterator[Cell]:
     """Mechanism, epsilon and rounds of all runs that are repeated.
 
     Args:
-        size: Of the grid.
+        epsilons: Budgets.
         mechanisms: Those without a T that is chosen by hand; their rounds are 0.
         rounds: Numbers of rounds that are tried by hand, by mechanism.
     """
     tried = {**dict.fromkeys(mechanisms, (0,)), **rounds}
     for mechanism, numbers in tried.items():
-        for epsilon in EPSILONS[size]:
+        for epsilon in epsilons:
             for number in numbers:
                 yield {"mechanism": mechanism, "epsilon": epsilon, ROUNDS: number}
 

@@ -32,6 +32,12 @@ from hedgerow.queries.workload import Workload
 DATA = "nltcs"
 ATTRIBUTES = {Size.FULL: 16, Size.QUICK: 16, Size.TINY: 6}
 """The first ones of the survey."""
+EPSILONS = {
+    Size.FULL: (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0),
+    Size.QUICK: (0.03, 0.3, 3.0, 30.0),
+    Size.TINY: (0.3, 3.0),
+}
+"""From where nothing is learned to beyond what anyone should spend, so that curves are seen to cross."""
 REPETITIONS = {Size.FULL: 5, Size.QUICK: 1, Size.TINY: 1}
 TS = {Size.FULL: (10, 20, 30), Size.QUICK: (10, 20), Size.TINY: (2, 4)}
 MORE = {Size.FULL: (80,), Size.QUICK: (80,), Size.TINY: (8,)}
@@ -84,4 +90,4 @@ def _runs(size: Size, order: int, *, first: bool) -> Iterator[Cell]:
     few, every = TS[size], parities_of(ATTRIBUTES[size], order)
     more = (*few, *(rounds for rounds in MORE[size] if rounds < every))
     rounds = {BY_HAND: (*more, every), PROVEN: (*more, *MANY[size]), HISTOGRAM: few}
-    yield from runs_of(size, (AUTOMATIC, PROVEN_AUTOMATIC, FOURIER), rounds)
+    yield from runs_of(EPSILONS[size], (AUTOMATIC, PROVEN_AUTOMATIC, FOURIER), rounds)
