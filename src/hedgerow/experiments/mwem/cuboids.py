@@ -37,7 +37,7 @@ class Cuboids:
         >>> table = hedgerow.read_table(pyarrow.table({"a": [0, 1, 1, 1], "b": [0, 1, 1, 1]}), domain)
         >>> cuboids = Cuboids.of_orders(table, (1, 2))
         >>> cuboids.errors(table).tolist(), cuboids.sizes.tolist()
-        ([0.0, 0.0, 0.0], [2, 2, 4])
+        ([0.0, 0.0, 0.0], [2.0, 2.0, 4.0])
     """
 
     table: Table
