@@ -78,7 +78,7 @@ def by_duckdb(folder: Path, order: int) -> object:
 def by_spark(folder: Path, order: int) -> object:
     """Inside the executors of a session on this machine, which is started before the clock."""
     from hedgerow.data.chunks import scan_table
-    from hedgerow.data.spark import running_session
+    from hedgerow.spark_session import running_session
 
     frame = running_session().read.parquet(str(folder))
     frame.limit(1).collect()

@@ -279,6 +279,10 @@ class ReleaseVersionError(ReleaseError):
     """The file was written in a format that this version does not read."""
 
 
+class RecordsError(HedgerowError):
+    """Synthetic records cannot be written where they should go; what was there is as it was."""
+
+
 class SessionError(HedgerowError):
     """A session cannot be saved, or cannot be gone on with as asked."""
 

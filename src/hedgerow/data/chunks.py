@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.addresses import SPARK
 from hedgerow.data.batches import Coding, encoded
 from hedgerow.data.columns import ExtraColumns, select_columns
 from hedgerow.data.encoding import Codes
-from hedgerow.data.places import SPARK, open_place
+from hedgerow.data.places import open_place
 from hedgerow.data.readers import Reader
 from hedgerow.data.scan import ScannedTable, counted
 from hedgerow.data.table import Table, declared_in

@@ -8,14 +8,10 @@ from glob import glob, has_magic
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from hedgerow.addresses import DUCKDB_REMEDY, SPARK, duckdb_table
 from hedgerow.data.readers import Batches, Reader, open_table
 from hedgerow.data.sql import filtered, open_database, open_folder
 from hedgerow.errors import UnreadableTableError
-
-SPARK = "spark:"
-"""What the name of a Spark table begins with."""
-
-_DATABASE_REMEDY = "write it as duckdb:///folder/file.db#table, or duckdb:file.db#table"
 
 
 def open_place(source: str | os.PathLike[str], where: str | None = None) -> Reader:
@@ -83,10 +79,10 @@ def _scheme(text: str) -> Callable[[str, str | None], Reader] | None:
 
 
 def _of_duckdb(text: str, where: str | None) -> Reader:
-    parts = urlsplit(text)
-    if not parts.fragment or parts.netloc or not parts.path:
-        raise UnreadableTableError("the address names no file and table", file=text, remedy=_DATABASE_REMEDY)
-    return open_database(Path(unquote(parts.path)), unquote(parts.fragment), where)
+    table = duckdb_table(text)
+    if table is None:
+        raise UnreadableTableError("the address names no file and table", file=text, remedy=DUCKDB_REMEDY)
+    return open_database(table, where)
 
 
 def _of_postgresql(text: str, where: str | None) -> Reader:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from hedgerow.addresses import quoted
 from hedgerow.data.readers import Batches, Reader
-from hedgerow.data.row_filter import quoted, row_filter
+from hedgerow.data.row_filter import row_filter
 from hedgerow.errors import MissingExtraError, UnreadableTableError
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""SQL that is made of what people give: names, and row filters, conditions that look at one row at a time.
+"""Row filters: SQL conditions that people give, which look at one row at a time.
 
 A filter that looks at other rows (a subquery, an average) would let one record decide whether others count, and the
 sensitivity of every count would be wrong. So only what is known to look at one row, and to say the same every time, is
@@ -84,16 +84,6 @@ def _checked(text: str) -> Any:
     if not isinstance(parsed, _conditions()):
         raise QueryError(f"the filter {text!r} is no condition", remedy=_REMEDY)
     return parsed
-
-
-def quoted(name: str) -> str:
-    """A name as SQL writes it.
-
-    Example:
-        >>> quoted('marital "status"')
-        '"marital ""status\"\"\"'
-    """
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _words(node: exp.Expression) -> str:

@@ -10,15 +10,11 @@ The executors need this package, in the same version, and the Python of the driv
 from __future__ import annotations
 
 import math
-import os
 import pickle
-import sys
-import threading
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import pyarrow as pa
 
@@ -29,17 +25,17 @@ from hedgerow.data.readers import Reader
 from hedgerow.data.row_filter import row_filter
 from hedgerow.data.scan import Counts, Progress, ScannedTable, Wanted, counted
 from hedgerow.domain import Domain
-from hedgerow.errors import ColumnError, MissingExtraError, UnreadableTableError
+from hedgerow.errors import ColumnError, UnreadableTableError
+from hedgerow.spark_session import running_session, watched, without_pandas
 from hedgerow.version import __version__
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 _FEW_PARTITIONS = 8
 """So many partial counts are added by one task."""
 _MANY_PARTITIONS = 1024
 """Assumed where a session does not say how many there are."""
-_POLL_SECONDS = 0.2
 _SCHEMA = "partial binary"
 
 
@@ -168,8 +164,7 @@ def _unpacked(data: bytes) -> Partial:
 
 def _collected(chosen: DataFrame, counting: Counting, progress: Progress) -> Partial:
     """The sum over all partitions."""
-    with _withheld(counting.file), _watched(chosen.sparkSession, progress), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)  # none is used
+    with _withheld(counting.file), watched(chosen.sparkSession, progress), without_pandas():
         partial = chosen.mapInArrow(counting, _SCHEMA)
         partitions = _partitions_of(chosen)
         if partitions > _FEW_PARTITIONS:
@@ -207,34 +202,6 @@ def _withheld(file: str) -> Iterator[None]:
         ) from None
 
 
-@contextmanager
-def _watched(session: SparkSession, progress: Progress) -> Iterator[None]:
-    """Tell what part of the counting tasks is over, as Spark's status tracker sees it."""
-    tracker = getattr(getattr(session, "_sc", None), "statusTracker", None)
-    if tracker is None:  # a remote session has none
-        yield
-        return
-    over = threading.Event()
-    watching = threading.Thread(target=_watch, args=(tracker(), progress, over), daemon=True)
-    watching.start()
-    try:
-        yield
-    finally:
-        over.set()
-        watching.join()
-
-
-def _watch(tracker: Any, progress: Progress, over: threading.Event) -> None:
-    """The stage with the smallest number is the one that counts; later ones add."""
-    first: int | None = None
-    while not over.wait(_POLL_SECONDS):
-        stages = sorted(tracker.getActiveStageIds())
-        first = stages[0] if first is None and stages else first
-        info = None if first is None else tracker.getStageInfo(first)
-        if info is not None and info.numTasks:
-            progress(info.numCompletedTasks / info.numTasks)
-
-
 def spark_table(name: str) -> DataFrame:
     """A table that the running Spark session knows, or a new session on this machine.
 
@@ -248,28 +215,3 @@ def spark_table(name: str) -> DataFrame:
     session = running_session()
     with _withheld(f"spark:{name}"):
         return session.table(name)
-
-
-def running_session() -> SparkSession:
-    """The Spark session of this process; one on this machine if there is none.
-
-    Raises:
-        MissingExtraError: Spark is not installed.
-    """
-    require_spark()
-    from pyspark.sql import SparkSession
-
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    return SparkSession.builder.getOrCreate()
-
-
-def require_spark() -> None:
-    """Raise if Spark is not installed.
-
-    Raises:
-        MissingExtraError: With the command that installs it.
-    """
-    from importlib.util import find_spec
-
-    if find_spec("pyspark") is None:
-        raise MissingExtraError("Spark is not installed", remedy="pip install 'hedgerow[spark]'")

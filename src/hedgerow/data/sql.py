@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from hedgerow.addresses import DuckDBTable, quoted
 from hedgerow.data.readers import BATCH_ROWS, Batches, Reader
-from hedgerow.data.row_filter import quoted, row_filter
-from hedgerow.errors import MissingExtraError, UnreadableTableError
+from hedgerow.data.row_filter import row_filter
+from hedgerow.duckdb_file import connect, require_duckdb
+from hedgerow.errors import UnreadableTableError
 
 if TYPE_CHECKING:
     import duckdb
-
-_SETTINGS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-"""Nothing is fetched from anywhere."""
 
 
 def filtered(reader: Reader, where: str) -> Reader:
@@ -74,48 +73,34 @@ def open_folder(folder: Path, where: str | None = None) -> Reader:
     """
     pattern = str(folder / "**" / "*.parquet")
     relation = f"read_parquet({_text(pattern)}, hive_partitioning = true, hive_types_autocast = false)"
-    return _opened(str(folder), relation, where, _connect)
+    return _opened(str(folder), relation, where, connect)
 
 
-def open_database(path: Path, table: str, where: str | None = None) -> Reader:
+def open_database(table: DuckDBTable, where: str | None = None) -> Reader:
     """A table or view of a DuckDB database file, which is opened for reading only.
 
     Args:
-        path: Of the file.
-        table: Name of the table, perhaps with that of its schema before a dot.
+        table: The file, and the name of the table.
         where: A SQL condition on its columns.
 
     Raises:
         UnreadableTableError: The file or the table is not there.
         MissingExtraError: DuckDB is not installed.
     """
-    if not path.is_file():
-        raise UnreadableTableError("there is no such database", file=str(path), remedy="check the path")
-    relation = ".".join(map(quoted, table.split(".")))
-    return _opened(f"{path}#{table}", relation, where, lambda: _connect(path))
+    if not table.file.is_file():
+        raise UnreadableTableError("there is no such database", file=str(table.file), remedy="check the path")
+    return _opened(str(table), table.relation, where, lambda: connect(table.file))
 
 
-def require_duckdb() -> None:
-    """Raise if DuckDB is not installed.
-
-    Raises:
-        MissingExtraError: With the command that installs it.
-    """
-    from importlib.util import find_spec
-
-    if find_spec("duckdb") is None:
-        raise MissingExtraError("DuckDB is not installed", remedy="pip install 'hedgerow[duckdb]'")
-
-
-def _opened(file: str, relation: str, where: str | None, connect: Callable[[], duckdb.DuckDBPyConnection]) -> Reader:
+def _opened(file: str, relation: str, where: str | None, opening: Callable[[], duckdb.DuckDBPyConnection]) -> Reader:
     require_duckdb()
-    with _connected(file, connect) as connection:
+    with _connected(file, opening) as connection:
         names = tuple(row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall())
         (n_rows,) = connection.execute(f"SELECT count(*) FROM {relation}").fetchone() or (None,)  # from metadata
     condition = "" if where is None else f" WHERE {row_filter(where, file, names)}"
 
     def batches(wanted: Sequence[str], _: Collection[str]) -> Batches:
-        with _connected(file, connect) as connection:
+        with _connected(file, opening) as connection:
             yield from _selected(connection, wanted, relation + condition)
 
     return Reader(file, names, batches, n_rows=n_rows if where is None else None)
@@ -126,24 +111,15 @@ def _selected(connection: duckdb.DuckDBPyConnection, names: Sequence[str], relat
     yield from connection.sql(f"SELECT {columns} FROM {relation}").to_arrow_reader(BATCH_ROWS)
 
 
-def _connect(path: Path | None = None) -> duckdb.DuckDBPyConnection:
-    import duckdb
-
-    settings: dict[str, Any] = dict(_SETTINGS)
-    if path is None:
-        return duckdb.connect(config=settings)
-    return duckdb.connect(str(path), read_only=True, config=settings)
-
-
 @contextmanager
 def _connected(
-    file: str, connect: Callable[[], duckdb.DuckDBPyConnection] = _connect
+    file: str, opening: Callable[[], duckdb.DuckDBPyConnection] = connect
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection for one pass; what DuckDB says of failures stays here, because it can hold cells."""
     import duckdb
 
     try:
-        with connect() as connection:
+        with opening() as connection:
             yield connection
     except duckdb.Error as error:
         remedy = "check the path, the names and the filter; DuckDB's own message is withheld: it can hold cells"

@@ -1,0 +1,84 @@
+"""The Spark session of this process, and how far its jobs are."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from hedgerow.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_POLL_SECONDS = 0.2
+
+
+def running_session() -> SparkSession:
+    """The Spark session of this process; one on this machine if there is none.
+
+    Raises:
+        MissingExtraError: Spark is not installed.
+    """
+    require_spark()
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    return SparkSession.builder.getOrCreate()
+
+
+def require_spark() -> None:
+    """Raise if Spark is not installed.
+
+    Raises:
+        MissingExtraError: With the command that installs it.
+    """
+    from importlib.util import find_spec
+
+    if find_spec("pyspark") is None:
+        raise MissingExtraError("Spark is not installed", remedy="pip install 'hedgerow[spark]'")
+
+
+@contextmanager
+def without_pandas() -> Iterator[None]:
+    """No word of Spark about pandas, which is not used."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        yield
+
+
+@contextmanager
+def watched(session: SparkSession, progress: Callable[[float], None]) -> Iterator[None]:
+    """Tell what part of the tasks of the first stage of a job is over, as Spark's status tracker sees it.
+
+    Args:
+        session: That runs the job.
+        progress: Told a number from 0 to 1, from another thread.
+    """
+    tracker = getattr(getattr(session, "_sc", None), "statusTracker", None)
+    if tracker is None:  # a remote session has none
+        yield
+        return
+    over = threading.Event()
+    watching = threading.Thread(target=_watch, args=(tracker(), progress, over), daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watching.join()
+
+
+def _watch(tracker: Any, progress: Callable[[float], None], over: threading.Event) -> None:
+    """The stage with the smallest number is the one that works; later ones put together."""
+    first: int | None = None
+    while not over.wait(_POLL_SECONDS):
+        stages = sorted(tracker.getActiveStageIds())
+        first = stages[0] if first is None and stages else first
+        info = None if first is None else tracker.getStageInfo(first)
+        if info is not None and info.numTasks:
+            progress(info.numCompletedTasks / info.numTasks)
