@@ -152,7 +152,7 @@ def suited(model: Hypothesis, targets: Sequence[Measurable]) -> Hypothesis:
     if isinstance(model, ValueClasses):
         return model
     parities = model.domain.size <= LARGEST_TRANSFORM and all(isinstance(target, Parity) for target in targets)
-    dense = parities or is_dense(model.domain, [target.scope for target in targets])
+    dense = parities or is_dense(model.domain, dict.fromkeys(target.scope for target in targets))
     form = Histogram if dense else Markov
     if isinstance(model, form):
         return model
