@@ -25,6 +25,7 @@ from hedgerow.experiments.experiment import (
 )
 from hedgerow.experiments.online_pmw.adult import RECORDS, adult
 from hedgerow.experiments.online_pmw.analyst import Analyst, Heard
+from hedgerow.experiments.online_pmw.stream_drawings import drawings_of
 from hedgerow.experiments.online_pmw.stream_findings import (
     CORRECTIONS,
     FITTED,
@@ -43,7 +44,6 @@ from hedgerow.experiments.online_pmw.stream_findings import (
     UNIFORM,
     budget_of,
     claims_of,
-    drawings_of,
     variant_of,
 )
 from hedgerow.experiments.results import Results

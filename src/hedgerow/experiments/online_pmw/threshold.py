@@ -134,7 +134,7 @@ class FailingThreshold(Experiment):
                 fires,
                 COPIES,
                 "Fires of tests without a limit on the updates, and all of them as a multiple of c: above 1 the "
-                "mechanism uses up its updates before the last question. Where nothing fired there is no point.",
+                "mechanism uses up its updates before the last question. Averages of less than one fire are not drawn.",
             ),
             "errors": Drawing(
                 errors, COPIES, "Largest error of the mechanism as a multiple of the error that it promises."
@@ -220,8 +220,9 @@ def _name(found: Results) -> str:
 def _drawn(found: Results, along: str, quantity: str) -> dict[str, list[Point]]:
     curves = {rule: found.curve(along, quantity, rule=rule) for rule in found.texts("rule")}
     unit = RECORDS if along == "records" else 1
+    least = 1.0 if quantity == SO_FAR else 1e-9
     return {
-        rule: [replace(point, at=point.at / unit) for point in points if point.mean > 0.0]
+        rule: [replace(point, at=point.at / unit) for point in points if point.mean >= least]
         for rule, points in curves.items()
     }
 
