@@ -89,7 +89,7 @@ def _of_rivals(found: Results) -> list[Claim]:
             for kind in UNITS
         ),
         Claim(
-            "MWEM, given the same single conjunctions, is better than DualQuery at every epsilon, on average and at worst",
+            "MWEM, given the same conjunctions, is better than DualQuery at every epsilon, on average and at worst",
             holds=min(map(min, mwem)) > 1.0,
             figures="average errors {} times smaller, largest errors {} times".format(*map(_span, mwem)),
         ),
