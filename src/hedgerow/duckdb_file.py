@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SETTINGS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 """Nothing is fetched from anywhere."""
 
-_MEMORY = 256 << 20
+_MEMORY = 128 << 20
 _COLUMN_BYTES = 4 << 20
 """Of each column, a group of rows is held before it is compressed and written."""
 
@@ -66,9 +66,7 @@ def table_exists(table: DuckDBTable) -> bool:
     require_duckdb()
     if not table.file.exists():
         return False
-    asked = (
-        "SELECT 1 FROM information_schema.tables WHERE lower(table_name) = lower(?) AND lower(table_schema) = lower(?)"
-    )
+    asked = "FROM information_schema.tables WHERE (lower(table_schema), lower(table_name)) = (lower(?), lower(?))"
     schema, name = table.parts if len(table.parts) == 2 else ("main", table.name)
     with _explained(table), connect(table.file) as connection:
         return bool(connection.execute(asked, [schema, name]).fetchall())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,6 +47,35 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
             _to_disk(target.parent)
     finally:
         beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give the path of a folder to make beside the target; on success it takes the target's name.
+
+    If the body fails or is interrupted, what was written is removed and the target is as it was. What was in the target
+    is removed at the end.
+
+    Args:
+        path: The target. The folder that it is in must exist.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with replacing_folder(f"{folder}/out") as beside:
+        ...         beside.mkdir()
+        ...     os.listdir(folder)
+        ['out']
+    """
+    target = Path(path).absolute()
+    room = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        yield room / "new"
+        if target.exists():
+            target.rename(room / "old")
+        (room / "new").rename(target)
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Synthetic records: codes of a domain, the values that they stand for (``record_values.py``), and files of them."""
+"""Synthetic records: codes of a domain, the values they stand for (``record_values.py``), files and tables of them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import ArrayLike
 
+from hedgerow.addresses import DUCKDB_REMEDY, DuckDBTable, duckdb_table, is_duckdb
 from hedgerow.attribute import Attribute, Binned, Categorical
 from hedgerow.domain import Domain
+from hedgerow.duckdb_file import write_table
 from hedgerow.errors import ConfigError, MissingExtraError
 from hedgerow.files import replacing
 from hedgerow.randomness import Seed, generator
@@ -35,6 +37,8 @@ _CHUNK_CODES = 1 << 21
 _GROUP_CHUNKS = 4
 """Chunks in one row group of a Parquet file: larger ones make smaller files, and take more memory."""
 
+Form = Callable[[Iterable["Records"], Domain, Path], Generator[int, None, None]]
+Writer = Callable[[Iterable["Records"], Domain, Callable[[int], None]], None]
 Decode = Callable[[Attribute, Ints, np.random.Generator], "pa.Array[Any]"]
 
 
@@ -117,13 +121,14 @@ class Records:
         return pl.DataFrame(self.to_arrow())
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a CSV or Parquet file, a chunk at a time; a file that is there is replaced in one step.
+        """Write a file or a table of a DuckDB file, a chunk at a time; one that is there is replaced in one step.
 
         Args:
-            path: Its ending, ``.csv``, ``.parquet`` or ``.pq``, says the form.
+            path: Its ending, ``.csv``, ``.parquet`` or ``.pq``, says the form; or ``duckdb:file.db#table``.
 
         Raises:
-            ConfigError: The ending is another one.
+            ConfigError: The ending is another one, or the address names no table.
+            RecordsError: The database cannot be written to.
         """
         write_batches(path, self.domain, [self])
 
@@ -177,16 +182,18 @@ def write_batches(
     batches: Iterable[Records],
     progress: Callable[[int], None] | None = None,
 ) -> None:
-    """Write records to a CSV or Parquet file as they come; a file that is there is replaced in one step at the end.
+    """Write records to a file or a table as they come; one that is there is replaced in one step at the end.
 
     Args:
-        path: Its ending, ``.csv``, ``.parquet`` or ``.pq``, says the form.
+        path: A CSV or Parquet file, whose ending, ``.csv``, ``.parquet`` or ``.pq``, says the form; or a table of a
+            DuckDB file, ``duckdb:///folder/file.db#table`` or ``duckdb:file.db#table``, whose other tables stay.
         domain: Of all batches.
         batches: Any number; only one is held at a time. In Parquet each begins a row group.
         progress: Called with the number of records written so far.
 
     Raises:
-        ConfigError: The ending is another one.
+        ConfigError: The ending is another one, or the address names no table.
+        RecordsError: The database cannot be written to.
 
     Example:
         >>> import tempfile
@@ -197,22 +204,24 @@ def write_batches(
         ...     Path(folder, "a.csv").read_text().split()
         ['age', '17', '18']
     """
-    writer = writer_for(path)
-    with replacing(path) as beside, closing(writer(batches, domain, beside)) as pieces:
-        done = 0
-        for rows in pieces:
-            done += rows
-            if progress is not None:
-                progress(done)
+    done = 0
+
+    def tell(rows: int) -> None:
+        nonlocal done
+        done += rows
+        if progress is not None:
+            progress(done)
+
+    writer_for(path)(batches, domain, tell)
 
 
-def writer_for(path: str | os.PathLike[str]) -> Callable[[Iterable[Records], Domain, Path], Generator[int, None, None]]:
-    """What writes a file of this ending and tells of each piece how many records it has.
+def writer_for(path: str | os.PathLike[str]) -> Writer:
+    """What writes records to a place, and tells of each piece how many it has.
 
-    Ask before long work, so that a wrong ending shows at once.
+    Ask before long work, so that a wrong name shows at once.
 
     Raises:
-        ConfigError: The ending is not ``.csv``, ``.parquet`` or ``.pq``.
+        ConfigError: The ending is not ``.csv``, ``.parquet`` or ``.pq``, or the address names no table.
 
     Example:
         >>> writer_for("out.xlsx")
@@ -220,14 +229,35 @@ def writer_for(path: str | os.PathLike[str]) -> Callable[[Iterable[Records], Dom
         hedgerow.errors.ConfigError: cannot write out.xlsx: the ending '.xlsx' says no kind of table
           Remedy: name it .csv or .parquet
     """
+    name = os.fspath(path)
+    if is_duckdb(name):
+        table = duckdb_table(name)
+        if table is None:
+            raise ConfigError(f"cannot write {name}: the address names no file and table", remedy=DUCKDB_REMEDY)
+        return partial(_to_table, table)
     ending = Path(path).suffix.lower()
-    writers = {".csv": _write_csv, ".parquet": _write_parquet, ".pq": _write_parquet}
-    if ending not in writers:
+    forms = {".csv": _write_csv, ".parquet": _write_parquet, ".pq": _write_parquet}
+    if ending not in forms:
         raise ConfigError(
-            f"cannot write {os.fspath(path)}: the ending {ending!r} says no kind of table",
-            remedy="name it .csv or .parquet",
+            f"cannot write {name}: the ending {ending!r} says no kind of table", remedy="name it .csv or .parquet"
         )
-    return writers[ending]
+    return partial(_to_file, Path(path), forms[ending])
+
+
+def _to_table(table: DuckDBTable, batches: Iterable[Records], domain: Domain, tell: Callable[[int], None]) -> None:
+    def stream() -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for chunk in batch.batches():
+                yield chunk
+                tell(chunk.num_rows)
+
+    write_table(table, arrow_schema(domain), stream())
+
+
+def _to_file(path: Path, form: Form, batches: Iterable[Records], domain: Domain, tell: Callable[[int], None]) -> None:
+    with replacing(path) as beside, closing(form(batches, domain, beside)) as pieces:
+        for rows in pieces:
+            tell(rows)
 
 
 def _write_csv(batches: Iterable[Records], domain: Domain, path: Path) -> Generator[int, None, None]:

@@ -24,6 +24,7 @@ from hedgerow.release.provenance import Provenance
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
     from hedgerow.domain import Domain
     from hedgerow.models.model import Model
@@ -162,14 +163,16 @@ class Release:
         method: Method = "systematic",
         progress: Callable[[int, int], None] | None = None,
     ) -> int:
-        """Draw records into a CSV or Parquet file, batch by batch: memory does not grow with their number.
+        """Draw records into a file or a database, batch by batch: memory does not grow with their number.
 
-        A file that is there is replaced in one step at the end; if anything fails, or is interrupted, it stays.
+        What is there is replaced in one step at the end; if anything fails, or is interrupted, it stays.
 
         Args:
-            path: Its ending, ``.csv``, ``.parquet`` or ``.pq``, says the form.
+            path: A CSV or Parquet file, whose ending, ``.csv``, ``.parquet`` or ``.pq``, says the form; a table of a
+                DuckDB file, ``duckdb:///folder/file.db#table`` or ``duckdb:file.db#table``; or ``spark:folder``, where
+                the records of ``sample_spark`` are written as Parquet files. On a cluster the folder must not exist.
             n: How many; the rounded (noisy) number of records by default.
-            seed: As for ``sample``, with the same records.
+            seed: As for ``sample``, with the same records; as for ``sample_spark``, with others, where Spark draws.
             method: As for ``sample``.
             progress: Called with the number of records written so far, first 0, and of all.
 
@@ -178,15 +181,56 @@ class Release:
 
         Raises:
             ConfigError: The ending, ``n`` or the method is not known.
+            RecordsError: The database cannot be written to, or the Spark job failed.
+            MissingExtraError: DuckDB or Spark is not installed.
         """
+        from hedgerow.addresses import SPARK
         from hedgerow.records import write_batches
 
         wanted = self._checked(n, method)
         told = None if progress is None else (lambda done: progress(done, wanted))
         if told is not None:
             told(0)
-        write_batches(path, self.domain, self.sample_batches(wanted, seed=seed, method=method), told)
+        name = os.fspath(path)
+        if name.startswith(SPARK):
+            from hedgerow.release.spark_records import write_folder
+
+            write_folder(self, name.removeprefix(SPARK), wanted, seed=seed, method=method, progress=told)
+        else:
+            write_batches(path, self.domain, self.sample_batches(wanted, seed=seed, method=method), told)
         return wanted
+
+    def sample_spark(
+        self,
+        n: int | None = None,
+        session: SparkSession | None = None,
+        partitions: int | None = None,
+        seed: Seed = None,
+        method: Method = "systematic",
+    ) -> DataFrame:
+        """A Spark data frame of synthetic records, drawn in parallel inside the executors when it is asked for.
+
+        The release is sent to every executor once, and no record comes to the driver; ``.write.parquet(...)`` puts them
+        where they should go. Each partition is a sample of its own, whose seed follows from the seed of all and its
+        number: the same rows whatever the number of executors, and other ones than those of ``sample``. Counts of all
+        rows are off by the roundings of all partitions.
+
+        Args:
+            n: How many, exactly, in all partitions; the rounded (noisy) number of records by default.
+            session: That draws them; by default the one of this process, or a new one on this machine. Executors need
+                this package, in the same version.
+            partitions: How many pieces are drawn on their own; by default one for four million records.
+            seed: Fresh by default; a frame that is read again has the same rows all the same.
+            method: As for ``sample``, within each partition.
+
+        Raises:
+            ConfigError: ``n`` or ``partitions`` is out of its range, or the method is unknown.
+            MissingExtraError: Spark is not installed.
+        """
+        from hedgerow.release.spark_records import sample_spark
+
+        wanted = self._checked(n, method)
+        return sample_spark(self, wanted, session=session, partitions=partitions, seed=seed, method=method)
 
     def _checked(self, n: int | None, method: Method) -> int:
         """The number of records to draw."""

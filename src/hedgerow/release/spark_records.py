@@ -1,0 +1,223 @@
+"""Synthetic records drawn in parallel by Spark, from a release that every executor is sent once.
+
+A partition loads the model and draws its share with a seed that follows from the seed of all and from its number: the
+rows are the same whatever the number of executors, and when a task fails and runs again. No record comes to the driver.
+
+The executors need this package, in the same version, and the Python of the driver.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import pyarrow as pa
+
+from hedgerow.domain import Domain
+from hedgerow.errors import ConfigError, RecordsError
+from hedgerow.files import replacing_folder
+from hedgerow.randomness import Seed, generator, numbered
+from hedgerow.record_values import arrow_schema
+from hedgerow.release.release import Method, Release
+from hedgerow.spark_session import running_session, watched, without_pandas
+from hedgerow.version import __version__
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+PARTITION_ROWS = 1 << 22
+"""Records of a partition, where nobody says how many partitions there are: no number of a cluster, so that a seed means
+the same everywhere."""
+_WRITTEN = (".parquet", ".parquet.crc", "_SUCCESS", "._SUCCESS.crc")
+
+
+def sample_spark(
+    release: Release,
+    n: int,
+    *,
+    session: SparkSession | None = None,
+    partitions: int | None = None,
+    seed: Seed = None,
+    method: Method = "systematic",
+) -> DataFrame:
+    """A Spark frame of records, each partition of which is drawn where it is asked for.
+
+    Args:
+        release: What to draw from.
+        n: How many records in all partitions, at least 0.
+        session: That draws; by default the one of this process, or a new one on this machine.
+        partitions: Pieces that are drawn on their own; by default one for four million records.
+        seed: Fresh by default. A frame that is read again has the same rows.
+        method: ``"systematic"`` or ``"independent"``, within each partition.
+
+    Raises:
+        ConfigError: There are no partitions.
+        MissingExtraError: Spark is not installed.
+    """
+    if partitions is not None and partitions < 1:
+        raise ConfigError(f"{partitions} partitions", remedy="give a number from 1 on")
+    spark = running_session() if session is None else session
+    parts = max(1, -(-n // PARTITION_ROWS)) if partitions is None else partitions
+    drawing = Drawing(_sent(spark, _saved(release)), n, parts, int(generator(seed).integers(2**62)), method)
+    with without_pandas():
+        return spark.range(parts, numPartitions=parts).mapInArrow(drawing, spark_schema(release.domain))
+
+
+def write_folder(
+    release: Release,
+    folder: str,
+    n: int,
+    *,
+    seed: Seed = None,
+    method: Method = "systematic",
+    progress: Callable[[int], None] | None = None,
+) -> None:
+    """Draw records into Parquet files of a folder, by the Spark session of this process or a new one on this machine.
+
+    Args:
+        release: What to draw from.
+        folder: Where they go. If Spark runs on this machine alone, a folder of earlier records is replaced at the end;
+            on a cluster one that is there is refused, as Spark does.
+        n: How many records.
+        seed: As for `sample_spark`.
+        method: As for `sample_spark`.
+        progress: Told about how many are written, from another thread.
+
+    Raises:
+        ConfigError: The folder holds something else.
+        RecordsError: The Spark job failed.
+        MissingExtraError: Spark is not installed.
+    """
+    session = running_session()
+    frame = sample_spark(release, n, session=session, seed=seed, method=method)
+
+    def tell(part: float) -> None:
+        if progress is not None:
+            progress(round(part * n))
+
+    with _explained(folder), watched(session, tell):
+        if "://" in folder or not _on_this_machine(session):
+            frame.write.parquet(folder)
+        else:
+            check_folder(Path(folder))
+            with replacing_folder(folder) as beside:
+                frame.write.parquet(beside.as_uri())
+    tell(1.0)
+
+
+def _on_this_machine(session: SparkSession) -> bool:
+    return (session.conf.get("spark.master", "") or "").startswith("local")
+
+
+def check_folder(folder: Path) -> None:
+    """Check that nothing is lost but earlier records if a folder is replaced.
+
+    Raises:
+        ConfigError: Something else is in the folder, or it is a file.
+    """
+    if folder.is_dir():
+        others = [each.name for each in folder.iterdir() if each.is_dir() or not each.name.endswith(_WRITTEN)]
+        if others:
+            message = f"{folder} holds {min(others)!r}, which is no part of earlier records"
+            raise ConfigError(message, remedy="name another folder")
+    elif folder.exists():
+        raise ConfigError(f"{folder} is a file", remedy="name a folder, or let the file's name end in .parquet")
+
+
+@contextmanager
+def _explained(folder: str) -> Iterator[None]:
+    """Failures of Spark as one of ours; the records are synthetic, so its message may be shown."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise RecordsError(
+            f"{folder}: the Spark job failed: {first}",
+            remedy=f"look into Spark's own logs; executors need hedgerow {__version__} and the driver's Python",
+        ) from error
+
+
+@final
+@dataclass(frozen=True)
+class Drawing:
+    """What an executor does with a partition.
+
+    Attributes:
+        release: The bytes of a release file, as Spark sends them.
+        n: Records of all partitions.
+        parts: How many partitions there are.
+        seed: Of all partitions.
+        method: How records are drawn.
+    """
+
+    release: Sent
+    n: int
+    parts: int
+    seed: int
+    method: Method
+
+    def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The records of the partitions of these numbers: of one."""
+        with _loaded(self.release.value) as release:
+            for batch in numbers:
+                for number in batch.column(0):
+                    yield from self._share(release, int(number.as_py()))
+
+    def _share(self, release: Release, number: int) -> Iterator[pa.RecordBatch]:
+        rows = self.n * (number + 1) // self.parts - self.n * number // self.parts
+        for records in release.sample_batches(rows, seed=numbered(self.seed, number), method=self.method):
+            yield from records.batches()
+
+
+@final
+@dataclass(frozen=True)
+class Sent:
+    """What travels with the work, where a session has no broadcasts: a remote one."""
+
+    value: bytes
+
+
+def _sent(session: SparkSession, data: bytes) -> Any:
+    context = getattr(session, "_sc", None)
+    return Sent(data) if context is None else context.broadcast(data)
+
+
+def _saved(release: Release) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="hedgerow-") as folder:
+        release.save(Path(folder, "sent.release"))
+        return Path(folder, "sent.release").read_bytes()
+
+
+@contextmanager
+def _loaded(data: bytes) -> Iterator[Release]:
+    """A release that is read from its file piece by piece, as long as the file is there."""
+    with tempfile.TemporaryDirectory(prefix="hedgerow-") as folder:
+        Path(folder, "sent.release").write_bytes(data)
+        yield Release.load(Path(folder, "sent.release"))
+
+
+def spark_schema(domain: Domain) -> StructType:
+    """Names and Spark types of the columns of records, those of ``arrow_schema``.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> spark_schema(Domain([IntegerRange("age", 17, 90)])).simpleString()
+        'struct<age:bigint>'
+    """
+    from pyspark.sql import types
+
+    kinds = {
+        pa.string(): types.StringType(),
+        pa.int64(): types.LongType(),
+        pa.float64(): types.DoubleType(),
+        pa.bool_(): types.BooleanType(),
+    }
+    return types.StructType([types.StructField(field.name, kinds[field.type]) for field in arrow_schema(domain)])
