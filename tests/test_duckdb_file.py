@@ -87,16 +87,15 @@ def test_a_table_is_replaced_and_its_neighbours_stay(file: Path) -> None:
     assert rows(file, "SELECT count(*) FROM other.people") == [(3,)]
 
 
-@pytest.mark.parametrize("failure", [ZeroDivisionError("bug"), KeyboardInterrupt(), ConfigError("too much")])
+@pytest.mark.parametrize("failure", [ZeroDivisionError, KeyboardInterrupt, ConfigError])
 @pytest.mark.parametrize("name", ["some.db", "new.db"])
-def test_a_failure_leaves_everything_as_it_was(file: Path, failure: BaseException, name: str) -> None:
+def test_a_failure_leaves_everything_as_it_was(file: Path, failure: type[BaseException], name: str) -> None:
     def failing() -> Iterator[Records]:
         yield from batches([200_000])
-        raise failure
+        raise failure("of the stream")
 
-    with pytest.raises(type(failure)) as caught:
+    with pytest.raises(failure, match="of the stream"):
         write_batches(f"duckdb:{file.parent}/{name}#people", DOMAIN, failing())
-    assert caught.value is failure
     assert rows(file, "SELECT x FROM people") == [(42,)]
     assert [each.name for each in file.parent.iterdir()] == ["some.db"]
 
@@ -110,13 +109,13 @@ def test_a_failure_of_whoever_watches_is_one_too(file: Path) -> None:
     assert rows(file, "SELECT x FROM people") == [(42,)]
 
 
-@pytest.mark.parametrize("name", ["some.db#seen", "some.db#nowhere.people", "letter.db#people", "none/a.db#people"])
+@pytest.mark.parametrize("name", ["some.db#seen", "some.db#nowhere.people", "letter.csv#people", "none/a.db#people"])
 def test_what_cannot_be_written_is_explained(file: Path, name: str) -> None:
-    (file.parent / "letter.db").write_text("no database")
+    (file.parent / "letter.csv").write_text("no,database\n1,2\n")
     before = sorted(file.parent.iterdir())
     with pytest.raises((RecordsError, FileNotFoundError)) as caught:
         write_batches(f"duckdb:{file.parent}/{name}", DOMAIN, batches([9]))
-    assert isinstance(caught.value, FileNotFoundError) or name in str(caught.value)
+    assert isinstance(caught.value, FileNotFoundError) or name.partition("#")[0] in str(caught.value)
     assert sorted(file.parent.iterdir()) == before
 
 

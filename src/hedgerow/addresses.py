@@ -41,6 +41,12 @@ class DuckDBTable:
         return self.name.split(".")
 
     @property
+    def key(self) -> tuple[str, str]:
+        """Schema and table as DuckDB compares names, without regard to case."""
+        *schema, name = self.name.lower().split(".")
+        return ".".join(schema) or "main", name
+
+    @property
     def relation(self) -> str:
         """The table as SQL writes it."""
         return ".".join(map(quoted, self.parts))

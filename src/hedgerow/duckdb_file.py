@@ -23,6 +23,8 @@ _MEMORY = 128 << 20
 _COLUMN_BYTES = 4 << 20
 """Of each column, a group of rows is held before it is compressed and written."""
 
+_MAGIC, _MAGIC_OFFSET = b"DUCK", 8
+
 _REMEDY = "check the path, the name of the table, and that no other program has the database open"
 
 
@@ -64,12 +66,33 @@ def table_exists(table: DuckDBTable) -> bool:
         False
     """
     require_duckdb()
-    if not table.file.exists():
+    if not _is_there(table):
         return False
-    asked = "FROM information_schema.tables WHERE (lower(table_schema), lower(table_name)) = (lower(?), lower(?))"
-    schema, name = table.parts if len(table.parts) == 2 else ("main", table.name)
+    asked = "FROM information_schema.tables WHERE lower(table_schema) = ? AND lower(table_name) = ?"
     with _explained(table), connect(table.file) as connection:
-        return bool(connection.execute(asked, [schema, name]).fetchall())
+        return bool(connection.execute(asked, table.key).fetchall())
+
+
+def check_table(table: DuckDBTable) -> None:
+    """Check that a table can be written, or replaced, by doing so and taking it back.
+
+    Raises:
+        RecordsError: Another program has the database open, it has no such schema, or a view has the name.
+        MissingExtraError: DuckDB is not installed.
+
+    Example:
+        >>> check_table(DuckDBTable(Path("new.db"), "people"))
+        >>> check_table(DuckDBTable(Path("new.db"), "nowhere.people"))
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.RecordsError: new.db#nowhere.people: Catalog Error: Schema with name nowhere does not exist!...
+    """
+    require_duckdb()
+    file = table.file if _is_there(table) else None
+    with _explained(table), connect(file, read_only=False) as connection:
+        connection.execute("BEGIN")
+        connection.execute(f"CREATE OR REPLACE TABLE {table.relation} AS SELECT 1 AS x")
+        connection.execute("ROLLBACK")
 
 
 def write_table(table: DuckDBTable, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
@@ -97,12 +120,22 @@ def write_table(table: DuckDBTable, schema: pa.Schema, batches: Iterable[pa.Reco
         [(4,)]
     """
     require_duckdb()
-    if table.file.exists():
+    if _is_there(table):
         _write(table, table.file, schema, batches)
         return
     with replacing(table.file) as beside:
         beside.unlink()  # to DuckDB an empty file is no database
         _write(table, beside, schema, batches)
+
+
+def _is_there(table: DuckDBTable) -> bool:
+    """Whether there is a file, which must be a database: DuckDB opens CSV files too, as databases in memory."""
+    if not table.file.exists():
+        return False
+    with table.file.open("rb") as file:
+        if file.read(len(_MAGIC) + _MAGIC_OFFSET)[_MAGIC_OFFSET:] != _MAGIC:
+            raise RecordsError(f"{table.file} is no DuckDB database", remedy=_REMEDY)
+    return True
 
 
 def _write(table: DuckDBTable, file: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
@@ -112,6 +145,26 @@ def _write(table: DuckDBTable, file: Path, schema: pa.Schema, batches: Iterable[
     with _explained(table, stream), connect(file, read_only=False, threads=1, memory_limit=memory) as connection:
         connection.register("rows_to_write", pa.RecordBatchReader.from_batches(schema, iter(stream)))
         connection.execute(f"CREATE OR REPLACE TABLE {table.relation} AS SELECT * FROM rows_to_write")
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C as what it is: DuckDB makes an error of its own from an interrupt while it works.
+
+    Example:
+        >>> try:
+        ...     with interruptible():
+        ...         raise RuntimeError("Query interrupted")
+        ... except KeyboardInterrupt:
+        ...     print("interrupted")
+        interrupted
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":
+            raise
+        raise KeyboardInterrupt from None
 
 
 class _Stream:
@@ -137,7 +190,8 @@ def _explained(table: DuckDBTable, stream: _Stream | None = None) -> Iterator[No
     import duckdb
 
     try:
-        yield
+        with interruptible():
+            yield
     except duckdb.Error as error:
         if stream is not None and stream.failure is not None:
             raise stream.failure from None

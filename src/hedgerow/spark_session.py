@@ -22,13 +22,19 @@ def running_session() -> SparkSession:
     """The Spark session of this process; one on this machine if there is none.
 
     Raises:
-        MissingExtraError: Spark is not installed.
+        MissingExtraError: Spark or Java is not installed.
     """
     require_spark()
+    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    return SparkSession.builder.getOrCreate()
+    try:
+        return SparkSession.builder.getOrCreate()
+    except PySparkException as error:
+        first = str(error).partition("\n")[0]
+        remedy = "install a Java runtime that this Spark works with, or start a session yourself"
+        raise MissingExtraError(f"Spark does not start: {first}", remedy=remedy) from error
 
 
 def require_spark() -> None:

@@ -44,6 +44,18 @@ def check_outputs(paths: Mapping[str, Path | None], *, inputs: Iterable[Path], f
 def _check_place(option: str, path: Path) -> None:
     if path.is_dir():
         raise ConfigError(f"{option}: {path} is a folder", remedy="name a file")
+    check_folder_of(option, path)
+
+
+def check_folder_of(option: str, path: Path) -> None:
+    """Check that something can be written into the folder that a path is in.
+
+    Raises:
+        ConfigError: The folder is missing or cannot be written to.
+
+    Example:
+        >>> check_folder_of("--output", Path("synthetic.csv"))
+    """
     if not path.parent.is_dir():
         raise ConfigError(f"{option}: the folder {path.parent} does not exist", remedy="make it, or name another file")
     if not os.access(path.parent, os.W_OK | os.X_OK):
@@ -83,7 +95,11 @@ def check_records_ending(option: str, path: Path) -> None:
         >>> check_records_ending("--output", Path("synthetic.parquet"))
     """
     check_ending(
-        option, path, RECORD_ENDINGS, "let it end in .csv or .parquet; the ending says how the records are written"
+        option,
+        path,
+        RECORD_ENDINGS,
+        "let it end in .csv or .parquet, which says how the records are written, or write duckdb:file.db#table or "
+        "spark:folder",
     )
 
 

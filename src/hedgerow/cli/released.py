@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hedgerow.cli.options import OUTPUT, AsJson, Force, Quiet, prepare
-from hedgerow.cli.outputs import check_outputs, check_records_ending, check_report_ending
+from hedgerow.cli.outputs import check_outputs, check_report_ending
 from hedgerow.cli.progress import showing_records
+from hedgerow.cli.records_place import RECORDS, RecordsPlace
 from hedgerow.errors import DomainError, QueryError
 from hedgerow.quantities import human
 
@@ -37,7 +38,7 @@ def sample(
     *,
     release: ReleaseFile,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Records: .csv or .parquet.", rich_help_panel=OUTPUT)
+        str, typer.Option("--output", "-o", metavar="PLACE", help=f"Records: {RECORDS}.", rich_help_panel=OUTPUT)
     ],
     n: Annotated[
         int | None, typer.Option("-n", "--records", min=0, help="How many; by default the (noisy) number of records.")
@@ -52,18 +53,22 @@ def sample(
 ) -> None:
     """Draw synthetic records from a release. Costs no budget, however many are drawn; memory does not grow with them.
 
+    Spark draws them in parallel, and others than without it from the same seed.
+
     Examples:
       hedgerow sample people.release -o synthetic.csv
       hedgerow sample people.release -n 1000000 -o large.parquet --seed 1
+      hedgerow sample people.release -n 1000000 -o duckdb:synthetic.db#people
+      hedgerow sample people.release -n 1000000000 -o spark:people
     """
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
-    check_records_ending("--output", output)
-    check_outputs({"--output": output}, inputs=[release], force=force)
+    place = RecordsPlace.of(output)
     loaded = _load(release)
+    place.check({}, inputs=[release], force=force)
     with showing_records(shown) as progress:
-        drawn = loaded.write_records(output, n, seed=seed, method=method.value, progress=progress)
-    shown.say(f"{drawn:,} synthetic records in {output}")
-    shown.result({"n_records": drawn, "file": str(output)})
+        drawn = loaded.write_records(place.text, n, seed=seed, method=method.value, progress=progress)
+    shown.say(f"{drawn:,} synthetic records in {place.text}")
+    shown.result({"n_records": drawn, "file": place.text})
 
 
 def answer(

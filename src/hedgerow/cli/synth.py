@@ -38,11 +38,12 @@ from hedgerow.cli.options import (
     warn_of_delta,
     workload_of,
 )
-from hedgerow.cli.outputs import check_outputs, check_records_ending, check_report_ending
+from hedgerow.cli.outputs import check_report_ending
 from hedgerow.cli.progress import showing_progress, showing_records
 from hedgerow.cli.reading import DataPlace, Where, inputs_of, read_data
+from hedgerow.cli.records_place import RECORDS, RecordsPlace
 from hedgerow.cli.spending import accounted
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.queries.sensitivity import Neighbours
 
 if TYPE_CHECKING:
@@ -60,19 +61,26 @@ if TYPE_CHECKING:
 class _Files:
     data: str
     domain: Path
-    records: Path
+    records: RecordsPlace
     release: Path
     report: Path | None
 
     def check(self, *, force: bool) -> None:
-        check_records_ending("--output", self.records)
-        outputs = {"--output": self.records, "--release": self.release, "--report": self.report}
-        check_outputs(outputs, inputs=(*inputs_of(self.data), self.domain), force=force)
+        others = {"--release": self.release, "--report": self.report}
+        self.records.check(others, inputs=(*inputs_of(self.data), self.domain), force=force, source=self.data)
         if self.report is not None:
             check_report_ending("--report", self.report)
             from hedgerow.report import require_extra
 
             require_extra()
+
+
+def _files(data: str, domain: Path, output: str, release: Path | None, report: Path | None) -> _Files:
+    records = RecordsPlace.of(output)
+    kept = release or records.release
+    if kept is None:
+        raise ConfigError("the release has no place beside the records", remedy="say where it goes: --release FILE")
+    return _Files(data, domain, records, kept, report)
 
 
 def synth(
@@ -81,10 +89,8 @@ def synth(
     data: DataPlace,
     domain: DomainFile,
     output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Synthetic records: .csv or .parquet.", rich_help_panel=OUTPUT
-        ),
+        str,
+        typer.Option("--output", "-o", metavar="PLACE", help=f"Synthetic records: {RECORDS}.", rich_help_panel=OUTPUT),
     ],
     epsilon: Epsilon = None,
     delta: Delta = None,
@@ -116,7 +122,8 @@ def synth(
             metavar="FILE",
             rich_help_panel=OUTPUT,
             help="The release, from which everything else can be made again; by default beside the records, with "
-            "the ending .release.",
+            "the ending .release: next to the database file it is named after the table, next to Spark's folder after "
+            "that.",
         ),
     ] = None,
     report: Annotated[
@@ -161,9 +168,11 @@ def synth(
           --where "region = 'north'" -o synthetic.csv
       hedgerow synth cells.csv --count-column count --domain cells.json \
           --rho 0.1 --neighbours replace -o synthetic.csv
+      hedgerow synth duckdb:census.db#people --domain people.yaml --epsilon 1 \
+          -o duckdb:synthetic.db#people
     """
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
-    files = _Files(data, domain, output, release or output.with_suffix(".release"), report)
+    files = _files(data, domain, output, release, report)
     budget = budget_of(epsilon, delta, rho, neighbours)
     algorithm = algorithm_of(mechanism, rounds, alpha)
     files.check(force=force)
@@ -218,7 +227,7 @@ def _exact_errors(table: Table | ScannedTable, release: Release) -> ExactErrors:
 
 def _write(output: Output, files: _Files, release: Release, records: int | None, exact: ExactErrors | None) -> None:
     with showing_records(output) as progress:
-        drawn = release.write_records(files.records, records, progress=progress)
+        drawn = release.write_records(files.records.text, records, progress=progress)
     if files.report is not None:
         from hedgerow.report import write_report
 
@@ -231,7 +240,7 @@ def _tell(output: Output, files: _Files, release: Release, n_records: int, exact
     """The result, for people and for programs."""
     from hedgerow.release.words import distinct_records, error_sentence, summary_of
 
-    for name, path in (("records", files.records), ("release", files.release), ("report", files.report)):
+    for name, path in (("records", files.records.text), ("release", files.release), ("report", files.report)):
         if path is not None:
             output.say(f"{name:8} {path}")
     distinct = distinct_records(release)
@@ -247,7 +256,7 @@ def _tell(output: Output, files: _Files, release: Release, n_records: int, exact
     if exact is not None:
         output.warn(f"NOT PRIVATE: exact errors: mean {exact.mean:.6g}, largest {exact.maximum:.6g} counts")
         summary["not_private_evaluation"] = exact.to_dict()
-    paths = {"records": str(files.records), "release": str(files.release)}
+    paths = {"records": files.records.text, "release": str(files.release)}
     if files.report is not None:
         paths["report"] = str(files.report)
     output.result({**summary, "n_records": n_records, "distinct_records": distinct, "files": paths})

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hedgerow.addresses import DuckDBTable, quoted
 from hedgerow.data.readers import BATCH_ROWS, Batches, Reader
 from hedgerow.data.row_filter import row_filter
-from hedgerow.duckdb_file import connect, require_duckdb
+from hedgerow.duckdb_file import connect, interruptible, require_duckdb
 from hedgerow.errors import UnreadableTableError
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _connected(
     import duckdb
 
     try:
-        with opening() as connection:
+        with interruptible(), opening() as connection:
             yield connection
     except duckdb.Error as error:
         remedy = "check the path, the names and the filter; DuckDB's own message is withheld: it can hold cells"

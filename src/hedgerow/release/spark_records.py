@@ -101,17 +101,22 @@ def write_folder(
             progress(round(part * n))
 
     with _explained(folder), watched(session, tell):
-        if "://" in folder or not _on_this_machine(session):
-            frame.write.parquet(folder)
-        else:
+        if is_local(folder):
             check_folder(Path(folder))
             with replacing_folder(folder) as beside:
                 frame.write.parquet(beside.as_uri())
+        else:
+            frame.write.parquet(folder)
     tell(1.0)
 
 
-def _on_this_machine(session: SparkSession) -> bool:
-    return (session.conf.get("spark.master", "") or "").startswith("local")
+def is_local(folder: str) -> bool:
+    """Whether a folder is one of this machine, because Spark runs on it alone.
+
+    Raises:
+        MissingExtraError: Spark is not installed.
+    """
+    return "://" not in folder and (running_session().conf.get("spark.master", "") or "").startswith("local")
 
 
 def check_folder(folder: Path) -> None:
