@@ -60,7 +60,7 @@ _OTHERS = (
     Look("#4f83c8", "d", (0, (10, 2))),
 )
 
-_BOUNDS = ("solid", (0, (7, 2)), (0, (2, 1.5)))
+_BOUNDS = ("solid", (0, (7, 2)), (0, (2, 1.5)), (0, (7, 2, 1, 2)), (0, (7, 2, 1, 2, 1, 2)), (0, (12, 3)))
 _MARKERS = 12
 """Points of a curve that have a marker, at most."""
 _LONG = 10_000
@@ -159,8 +159,9 @@ def curves_plot(
         axes, rest = places[: len(panels)], places[len(panels) :]
         names = list(dict.fromkeys(name for panel in panels for name in panel.curves))
         looks = looks_of(names)
+        styles = _styles(panels)
         for place, panel in zip(axes, panels, strict=True):
-            _draw(place, panel, looks)
+            _draw(place, panel, looks, styles)
             place.set_xlabel(panel.along or along)
         _legend(figure, axes, rest[0] if rest else None, runs)
         figure.suptitle(stamp, x=0.01, ha="left", fontsize=9.5, fontweight="bold", color=NOISE)
@@ -181,13 +182,22 @@ def _figure(panels: Sequence[Panel]) -> tuple[Figure, list[Axes]]:
     return figure, list(figure.subplots(rows, 2).ravel())
 
 
-def _draw(axes: Axes, panel: Panel, looks: dict[str, Look]) -> None:
-    for dashes, (name, value) in zip(cycle(_LINES), panel.lines.items(), strict=False):
-        axes.axhline(value, color=_QUIET, linewidth=1.1, linestyle=dashes, label=name)
-    for style, (name, points) in zip(cycle(_BOUNDS), panel.bounds.items(), strict=False):
+def _styles(panels: Sequence[Panel]) -> dict[str, Any]:
+    """Lines of what has no look, the same in all panels of a drawing."""
+    lines = dict.fromkeys(name for panel in panels for name in panel.lines)
+    bounds = dict.fromkeys(name for panel in panels for name in panel.bounds)
+    return {**dict(zip(lines, cycle(_LINES), strict=False)), **dict(zip(bounds, cycle(_BOUNDS), strict=False))}
+
+
+def _draw(axes: Axes, panel: Panel, looks: dict[str, Look], styles: dict[str, Any]) -> None:
+    for name, value in panel.lines.items():
+        axes.axhline(value, color=_QUIET, linewidth=1.1, linestyle=styles[name], label=name)
+    for name, points in panel.bounds.items():
         places, values = [point.at for point in points], [point.mean for point in points]
         alone = "_" if len(points) == 1 else ""  # one point is no line
-        axes.plot(places, values, color=INK, linewidth=1.0, linestyle=style, label=name, marker=alone, markersize=24.0)
+        axes.plot(
+            places, values, color=INK, linewidth=1.0, linestyle=styles[name], label=name, marker=alone, markersize=24.0
+        )
     for name, points in panel.curves.items():
         _curve(axes, name, points, looks[name])
     axes.set(xscale=panel.scales[0], yscale=panel.scales[1], ylabel=panel.unit)
