@@ -166,7 +166,7 @@ def _panel(found: Results, cuboids: str, quantity: str, most: float = math.inf) 
     def shown(mechanism: str) -> list[Point]:
         return [point for point in _curve(found, mechanism, quantity, cuboids) if point.mean <= most]
 
-    curves = {name: points for name in (ORACLE, AUTOMATIC, ANNEALED, LAPLACE) if (points := shown(name))}
+    curves = {name: points for name in (AUTOMATIC, ORACLE, ANNEALED, LAPLACE) if (points := shown(name))}
     advance = shown(ADVANCE)
     return Panel(
         f"{cuboids} cuboids",

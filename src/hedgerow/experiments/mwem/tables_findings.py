@@ -22,7 +22,7 @@ Tables = dict[str, Results]
 
 _NEAR = 1.25
 """How many times the best relative entropy in hindsight is still near it."""
-_FORMS = (PROVEN, PUBLISHED, HISTOGRAM)
+_FORMS = (PUBLISHED, PROVEN, HISTOGRAM)
 _USABLE = 3.0
 """The largest epsilon that might be spent."""
 _BY_HAND = (AUTOMATIC, *_FORMS, FOURIER)
