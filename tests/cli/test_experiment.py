@@ -45,6 +45,8 @@ def test_wrong_names_and_folders_are_explained(place: Place) -> None:
     wrong = place.call("experiment", "dual-query-acounting")
     assert wrong.exit_code == 1
     assert f"did you mean '{NAME}'" in wrong.stderr
+    among = place.call("experiment", "all", "nosuch", "--quick", "-o", place / "out")
+    assert (among.exit_code, "there is no experiment 'nosuch'" in among.stderr) == (1, True)
     nowhere = place.call("experiment", NAME, "--data", place.folder)
     assert nowhere.exit_code == 1
     assert "--data" in nowhere.stderr

@@ -103,6 +103,24 @@ def test_a_file_of_something_else_is_refused(data: DataSets, tmp_path: Path) -> 
         read_results(path)
 
 
+@pytest.mark.parametrize("value", [",abc", ""])
+def test_a_spoiled_file_is_refused(data: DataSets, tmp_path: Path, value: str) -> None:
+    path = tmp_path / "values.csv"
+    run(Squares(), data, Size.FULL, path)
+    first, *rest = path.read_text().splitlines()
+    path.write_text("\n".join([first, rest[0].rpartition(",")[0] + value, *rest[1:], ""]))
+    with pytest.raises(ConfigError, match="holds no runs of squares"):
+        Journal(Squares(), path)
+
+
+def test_a_cell_that_two_runs_wrote_counts_once(data: DataSets, tmp_path: Path) -> None:
+    path = tmp_path / "values.csv"
+    run(Squares(), data, Size.FULL, path)
+    head, _, rows = path.read_text().partition("\n")
+    path.write_text(f"{head}\n{rows}{rows}")
+    assert run(Squares(), data, Size.FULL, path).one("whole", size=2).runs == 3
+
+
 def test_several_processes_find_the_same(data: DataSets, tmp_path: Path) -> None:
     alone = run(find(NAME), data, Size.TINY, tmp_path / "one.csv")
     together = run(find(NAME), data, Size.TINY, tmp_path / "two.csv", processes=2)

@@ -81,7 +81,8 @@ def experiment(
     from hedgerow.experiments.experiment import Size
     from hedgerow.report import require_extra
 
-    asked = [find(name) for name in (known() if ALL in names else dict.fromkeys(names))]
+    named = [find(name) for name in dict.fromkeys(names) if name != ALL]
+    asked = [find(name) for name in known()] if ALL in names else named
     if pin and quick:
         raise ConfigError("a small grid is not pinned", remedy="leave --quick or --pin out")
     require_extra()

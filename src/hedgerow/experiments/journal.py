@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import final
 
@@ -77,19 +77,27 @@ class Journal:
         return [row(each) for each in values]
 
     def _read(self) -> dict[Key, list[Measured]]:
-        text = self._path.read_text(encoding="utf-8")
-        rows = list(csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline="")))
-        if rows and list(rows[0]) != self._columns:
-            raise ConfigError(
-                f"{self._path} holds no runs of {self._experiment.name}",
-                remedy="name another folder, or give --fresh to measure everything anew",
-            )
+        reason: Exception | None = None
+        try:
+            text = self._path.read_text(encoding="utf-8")
+            rows = list(csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline="")))
+            if not rows or list(rows[0]) == self._columns:
+                return self._cells(row for row in rows if row["version"] == __version__)
+        except (TypeError, ValueError) as error:  # a row is too short, a value is no number, or the file is no text
+            reason = error
+        raise ConfigError(
+            f"{self._path} holds no runs of {self._experiment.name}",
+            remedy="name another folder, or give --fresh to measure everything anew",
+        ) from reason
+
+    def _cells(self, rows: Iterable[Mapping[str, str]]) -> dict[Key, list[Measured]]:
         found: dict[Key, list[Measured]] = {}
         for row in rows:
-            if row["version"] == __version__:
-                within = {name: typed(row[name]) for name in self._experiment.within if row[name]}
-                key = tuple(row[name] for name in self._experiment.grid)
-                found.setdefault(key, []).append(Measured(row["quantity"], float(row["value"]), within))
+            key = tuple(row[name] for name in self._experiment.grid)
+            if key in found and found[key][-1].quantity == SECONDS:  # two runs at once wrote this file: the last counts
+                del found[key]
+            within = {name: typed(row[name]) for name in self._experiment.within if row[name]}
+            found.setdefault(key, []).append(Measured(row["quantity"], float(row["value"]), within))
         return {key: values for key, values in found.items() if values[-1].quantity == SECONDS}
 
 
