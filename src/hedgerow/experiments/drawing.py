@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hedgerow.experiments.experiment import SECONDS, Experiment
+from hedgerow.experiments.results import FEWEST_RUNS
 
 if TYPE_CHECKING:
     from hedgerow.experiments.results import Results
-
-_FEWEST_RUNS = 3
 
 
 def svgs_of(experiment: Experiment, found: Results) -> dict[str, str]:
@@ -51,4 +50,4 @@ def runs_text(found: Results) -> str:
     if not runs or runs[-1] == 1:
         return ""
     many = f"{runs[-1]} runs" if runs[0] in (1, runs[-1]) else f"{runs[0]} to {runs[-1]} runs"
-    return f"band: 95% for the average of {many}" if runs[-1] >= _FEWEST_RUNS else f"average of {many}"
+    return f"band: 95% for the average of {many}" if runs[-1] >= FEWEST_RUNS else f"average of {many}"

@@ -17,7 +17,7 @@ from hedgerow.experiments.experiment import REPETITION, Cell, Measured, Value
 if TYPE_CHECKING:
     from hedgerow.report.curves import Point
 
-_FEWEST_RUNS = 3
+FEWEST_RUNS = 3
 """Intervals for the average of two runs are wider than anything they could be compared with."""
 _NUMBERS = ("runs", "mean", "low", "high")
 
@@ -170,7 +170,7 @@ def typed(text: str) -> Value:
 
 
 def _ends(values: Sequence[float]) -> tuple[float, float, float]:
-    if len(values) >= _FEWEST_RUNS and min(values) >= 0.0 and all(map(math.isfinite, values)):
+    if len(values) >= FEWEST_RUNS and min(values) >= 0.0 and all(map(math.isfinite, values)):
         return interval(values)
     mean = math.fsum(values) / len(values)
     return mean, mean, mean

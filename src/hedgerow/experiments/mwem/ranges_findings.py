@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hedgerow.experiments.experiment import Claim, Drawing
+from hedgerow.experiments.mwem.divergences import listed
 from hedgerow.experiments.mwem.oracle import ORACLE, ROUNDS, oracle, oracle_curve
 from hedgerow.experiments.results import Results
 from hedgerow.report.curves import Panel
@@ -70,17 +71,13 @@ def _advantages(found: Results, mechanism: str, data: str, bound: str = PAPER_BO
     ]
 
 
-def _listed(numbers: Sequence[float]) -> str:
-    return ", ".join(f"{number:.3g}" for number in numbers)
-
-
 def _below(found: Results, data: str) -> Claim:
     ratios = _advantages(found, LISTING, data)
-    epsilons = _listed(found.numbers("epsilon"))
+    epsilons = listed(found.numbers("epsilon"))
     return Claim(
         f"{data}: MWEM with T chosen by hand has less error than the SVD bound at the smallest epsilon",
         holds=ratios[0] > 1.0,
-        figures=f"bound / error = {_listed(ratios)} at epsilon = {epsilons}",
+        figures=f"bound / error = {listed(ratios)} at epsilon = {epsilons}",
     )
 
 
@@ -90,7 +87,7 @@ def _much(found: Results) -> Claim:
     return Claim(
         f"at the {_SMALL} smallest epsilons it has often, in half of the cases or more, less than a tenth of the bound",
         holds=many >= _OFTEN * len(ratios),
-        figures=f"{many} of {len(ratios)} cases; bound / error = {_listed(ratios)}",
+        figures=f"{many} of {len(ratios)} cases; bound / error = {listed(ratios)}",
     )
 
 
@@ -108,7 +105,7 @@ def _tight(found: Results) -> Claim:
     return Claim(
         "at the smallest epsilon it is below the second bound, too, on every table",
         holds=all(each[0] > 1.0 for each in ratios.values()),
-        figures="; ".join(f"{data}: bound / error = {_listed(each)}" for data, each in ratios.items()),
+        figures="; ".join(f"{data}: bound / error = {listed(each)}" for data, each in ratios.items()),
     )
 
 
@@ -143,7 +140,7 @@ def _beyond_uniform(found: Results) -> Claim:
         "wherever it is below the bound it has less error than the uniform distribution, which looks at no data",
         holds=better == len(below),
         figures=f"in {better} of {len(below)} cases, in {easy} of which the uniform distribution is below it, too; "
-        f"uniform / MWEM = {_listed([listing / uniform for listing, uniform in below])}",
+        f"uniform / MWEM = {listed([listing / uniform for listing, uniform in below])}",
     )
 
 
@@ -157,7 +154,7 @@ def _last_or_average(found: Results) -> Claim:
     return Claim(
         "the last hypothesis of the listing, which no theorem covers, has no more error than the average of all",
         holds=better == len(ratios),
-        figures=f"in {better} of {len(ratios)} cases; average / last = {_listed(ratios)}",
+        figures=f"in {better} of {len(ratios)} cases; average / last = {listed(ratios)}",
     )
 
 
@@ -173,7 +170,7 @@ def _growth(found: Results) -> Claim:
     return Claim(
         f"{many / few:.0f} times as many queries make its error at most {_STEADY:.0f} times as large",
         holds=max(ratios) <= _STEADY,
-        figures=f"{_listed(ratios)} times at epsilon = {epsilon:g}; independent noise {_listed(noise)} times",
+        figures=f"{listed(ratios)} times at epsilon = {epsilon:g}; independent noise {listed(noise)} times",
     )
 
 

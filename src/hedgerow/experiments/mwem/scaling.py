@@ -15,6 +15,7 @@ from hedgerow.comparison.outcome import LARGEST, MEAN
 from hedgerow.experiments.datasets import DataSets
 from hedgerow.experiments.experiment import Cell, Claim, Drawing, Experiment, Measured, Size, Tolerance, seed_of
 from hedgerow.experiments.mwem.binary import RECORDS, blocks
+from hedgerow.experiments.mwem.contingency import parities_of
 from hedgerow.experiments.mwem.timing import TimedRun, timed_run
 from hedgerow.experiments.results import Results
 from hedgerow.privacy.budget import ApproxDP
@@ -124,7 +125,7 @@ def _far(found: Results) -> Claim:
     return Claim(
         "as many rounds as attributes take less than a minute of CPU time at every number of attributes",
         holds=max(point.mean for point in found.curve("attributes", TOTAL)) < 60.0,
-        figures=f"{seconds:.3g} s for {most:,} attributes and {_candidates(most):,} candidates; {clock}",
+        figures=f"{seconds:.3g} s for {most:,} attributes and {parities_of(most, ORDER):,} candidates; {clock}",
     )
 
 
@@ -149,7 +150,7 @@ def _growth(found: Results) -> Claim:
 def _rounds(found: Results) -> Claim:
     few, most = _numbers(found)[-min(3, len(_numbers(found)))], _numbers(found)[-1]
     times = found.mean(PER_ROUND, attributes=most) / found.mean(PER_ROUND, attributes=few)
-    candidates = _candidates(most) / _candidates(few)
+    candidates = parities_of(most, ORDER) / parities_of(few, ORDER)
     return Claim(
         "a round does not go through all candidates one by one: its time grows at most half as much as their number",
         holds=times < 0.5 * candidates,
@@ -168,10 +169,6 @@ def _errors(found: Results) -> Claim:
 
 def _numbers(found: Results) -> list[int]:
     return [int(each) for each in found.numbers("attributes")]
-
-
-def _candidates(attributes: int) -> int:
-    return sum(math.comb(attributes, k) for k in range(1, ORDER + 1))
 
 
 def _exponent(found: Results, quantity: str, few: int, many: int) -> float:
