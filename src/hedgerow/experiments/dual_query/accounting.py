@@ -80,7 +80,7 @@ class Accounts(Experiment):
         return [
             Claim(
                 "zCDP with eps^2/2 is six times cheaper than the original bound where the budget is of use "
-                "(epsilon up to 3)",
+                "(epsilon from 0.01 to 3)",
                 holds=min(source, default=0.0) >= _CLAIMED,
                 figures=f"{_span(source)} times; the root of 3 is 1.73",
             ),

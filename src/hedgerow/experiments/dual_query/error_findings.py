@@ -51,8 +51,8 @@ def _of_accounting(found: Results) -> list[Claim]:
             f"{_span(_ratios(found, ORIGINAL, NEW, AVERAGE))} times",
         ),
         Claim(
-            "for the same largest error the original bound needs more than 2 root 3 = 3.46 times the epsilon, "
-            "as the costs of the rounds say",
+            "for the same largest error the original bound needs on average more than 2 root 3 = 3.46 times the "
+            "epsilon, as the costs of the rounds say",
             holds=typical > WORTH,
             figures=f"{typical:.2g} times as much as epsilon {_list(dearer)}" if dearer else "too few epsilons to say",
         ),

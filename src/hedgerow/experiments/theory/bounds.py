@@ -59,7 +59,7 @@ _WORDS = {
 }
 _ROUNDING = 1e-12
 _CAPTIONS = {
-    "mwem": "Largest errors of single queries, numbers of updates and gaps of games, beside what cannot be passed.",
+    "mwem": "Largest errors of single queries, numbers of updates and gaps of games, beside their bounds.",
     "online": "Errors and updates of PMW, offline and against an analyst who knows the table, beside the theorems'.",
     "baselines": "Largest errors of single queries beside the bounds that they pass with probability 0.05 at most.",
 }
