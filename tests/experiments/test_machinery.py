@@ -150,3 +150,12 @@ def test_seeds_depend_on_every_part_of_a_cell() -> None:
     cells = [{"a": a, "b": b} for a in (1, 2) for b in ("x", "y")]
     assert len({seed_of(name, cell) for name in ("one", "two") for cell in cells}) == 8
     assert seed_of("one", {"b": "x", "a": 1}) == seed_of("one", cells[0])
+
+
+@pytest.mark.parametrize("mean", [2_001_324.5, 1.0000049, 17.0 / 3.0])
+def test_rounding_in_the_pinned_table_is_no_difference(tmp_path: Path, mean: float) -> None:
+    pinned.write_table(Results([Average({}, "square", 3, mean, mean, mean)]), tmp_path / "table.csv")
+    written = read_results(tmp_path / "table.csv").mean("square")
+    assert written != mean
+    assert Tolerance().allows(mean, pinned=written)
+    assert not Tolerance().allows(mean * 1.00002, pinned=written)
