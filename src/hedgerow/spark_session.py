@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 import warnings
@@ -30,11 +31,21 @@ def running_session() -> SparkSession:
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
-        return SparkSession.builder.getOrCreate()
+        with _own_interrupts(), without_pandas():
+            return SparkSession.builder.getOrCreate()
     except PySparkException as error:
         first = str(error).partition("\n")[0]
         remedy = "install a Java runtime that this Spark works with, or start a session yourself"
         raise MissingExtraError(f"Spark does not start: {first}", remedy=remedy) from error
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """Keep what a program does on Ctrl-C, which a new session would replace; Python's own way may be replaced."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    if threading.current_thread() is threading.main_thread() and before is not signal.default_int_handler:
+        signal.signal(signal.SIGINT, before)
 
 
 def require_spark() -> None:
