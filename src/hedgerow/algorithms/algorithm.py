@@ -108,6 +108,7 @@ def open_curator(
         ConfigError: An argument is something else; nothing was read.
     """
     from hedgerow.privacy.curator import Curator
+    from hedgerow.privacy.lattice import prepare
 
     check_table(source)
     if not isinstance(workload, Workload):
@@ -118,6 +119,7 @@ def open_curator(
         raise ConfigError(f"a {type(budget).__name__} is no budget", remedy=remedy)
     if isinstance(budget, Subsampled) and not samples:
         raise ConfigError("this algorithm does not work on a sample of the records", remedy="run DualQuery on it")
+    prepare(source, workload)
     return Curator(source, budget, noise=noise)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self, final
 
@@ -15,6 +16,7 @@ from hedgerow.data.encoding import Codes, Encoder, UnsupportedTypeError, encoder
 from hedgerow.data.faults import FaultLog
 from hedgerow.data.readers import Batches, Reader
 from hedgerow.data.weights import Weights
+from hedgerow.data.withheld import raise_alone
 from hedgerow.domain import Domain
 from hedgerow.errors import ColumnError, UnreadableTableError
 
@@ -82,17 +84,16 @@ class Encoding:
             found = [self._codes(name, each, batch.column(name)) for name, each in encoders.items()]
             counts = None
             if self.weights is not None:
-                counts = self.weights.read(batch.column(self.weights.column), self.rows + 1)
+                with _spelled(self._reader.file, self.weights.column):
+                    counts = self.weights.read(batch.column(self.weights.column), self.rows + 1)
             self.rows += batch.num_rows
             if not self.faults and not (self.weights is not None and self.weights.is_faulty):
                 yield found, counts
 
     def _codes(self, name: str, column_encoder: Encoder, column: pa.Array[Any]) -> Codes:
-        try:
+        with _spelled(self._reader.file, name):
             codes = column_encoder.codes(column)
-        except UnsupportedTypeError as error:
-            raise _unsupported(self._reader.file, name, error) from error
-        self.faults.check(name, codes, column, self.rows + 1, column_encoder.codes)
+            self.faults.check(name, codes, column, self.rows + 1, column_encoder.codes)
         return codes.astype(column_encoder.dtype)
 
     def closed(self) -> Self:
@@ -137,6 +138,18 @@ def encoded(reader: Reader, coding: Coding) -> Iterator[tuple[list[Codes], NDArr
     encoding = Encoding(reader, coding)
     yield from encoding
     encoding.check()
+
+
+@contextmanager
+def _spelled(file: str, name: str) -> Iterator[None]:
+    """Refuse what Arrow cannot hand over as texts or numbers; Python's own words about a text show some of it."""
+    try:
+        yield
+    except UnsupportedTypeError as error:
+        raise _unsupported(file, name, error) from error
+    except UnicodeDecodeError:
+        remedy = "write the texts of the table as UTF-8"
+        raise_alone(UnreadableTableError("text that is not UTF-8", file=file, column=name, remedy=remedy))
 
 
 def _unsupported(file: str, name: str, error: UnsupportedTypeError) -> ColumnError:

@@ -61,11 +61,13 @@ def joined(parts: Iterator[Part], coding: Coding, rows: int | None = None) -> It
         rows: As for `chunks`.
     """
     held: list[Part] = []
+    n_held = 0
     for part in parts:
         held.append(part)
-        if sum(len(codes[0]) for codes, _ in held) >= (rows or CHUNK_ROWS):
+        n_held += len(part[0][0])
+        if n_held >= (rows or CHUNK_ROWS):
             yield _joined(coding, held)
-            held = []
+            held, n_held = [], 0
     if held:
         yield _joined(coding, held)
 

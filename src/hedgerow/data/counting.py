@@ -64,7 +64,7 @@ def count_marginals(
                [2., 0., 0.]])]
     """
     axes_of = [domain.axes(clique) for clique in cliques]
-    _check_memory(domain, axes_of)
+    check_memory(domain, axes_of)
     found: list[Floats] = [np.empty(0)] * len(cliques)
     packed = _packed(domain, weights, axes_of)
     if packed:
@@ -159,7 +159,20 @@ def _classified(classes: Classes, column: Codes) -> Codes:
     return found
 
 
-def _check_memory(domain: Domain, axes_of: Sequence[tuple[int, ...]]) -> None:
+def check_memory(domain: Domain, axes_of: Sequence[tuple[int, ...]]) -> None:
+    """Refuse marginals that do not fit into memory, before they are counted.
+
+    Args:
+        domain: The domain of the records.
+        axes_of: Positions of the attributes of each.
+
+    Raises:
+        MarginalTooLargeError: Together they are too large.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> check_memory(Domain([IntegerRange("a", 0, 1)]), [(0,)])
+    """
     shape = domain.shape
     sizes = [math.prod([shape[axis] for axis in axes]) for axes in axes_of]
     largest = max(sizes, default=0)

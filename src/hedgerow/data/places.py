@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from glob import glob, has_magic
 from pathlib import Path
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit
 
 from hedgerow.addresses import DUCKDB_REMEDY, SPARK, duckdb_table
 from hedgerow.data.readers import Batches, Reader, open_table
@@ -39,7 +39,11 @@ def open_place(source: str | os.PathLike[str], where: str | None = None) -> Read
     path = Path(text)
     if path.is_dir():
         return open_folder(path, where)
-    reader = _joined(text) if has_magic(text) and not path.exists() else open_table(path)
+    return _joined(text, where) if has_magic(text) and not path.exists() else _open_file(path, where)
+
+
+def _open_file(path: str | Path, where: str | None) -> Reader:
+    reader = open_table(path)
     return reader if where is None else filtered(reader, where)
 
 
@@ -96,23 +100,34 @@ def _of_postgresql(text: str, where: str | None) -> Reader:
 
 
 def shown_address(text: str) -> str:
-    """An address without its password, for messages.
+    """An address for messages: without its password and options, wherever in the address these are.
 
     Example:
         >>> shown_address("postgresql://me:secret@host:5432/db#t")
         'postgresql://me@host:5432/db#t'
+        >>> shown_address("postgresql://me:se/cr#et@host/db?sslpassword=secret#t")
+        'postgresql://me@host/db#t'
+        >>> shown_address("postgresql://host/db?user=me&password=p@ss#t")
+        'postgresql:...'
     """
-    parts = urlsplit(text)
-    user, at, host = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}{at}{host}"))
+    scheme, _, rest = text.partition(":")
+    user, at, place = rest.removeprefix("//").rpartition("@")
+    before, mark, options = place.partition("?")
+    if "?" in user.partition(":")[0] or "/" in user.partition(":")[0] or "=" in before:
+        return f"{scheme}:..."
+    table = f"#{options.rpartition('#')[2]}" if mark and "#" in options else ""
+    return f"{scheme}://{user.partition(':')[0]}{at}{before}{table}"
 
 
-def _joined(pattern: str) -> Reader:
-    """Files one after the other, in the order of their names; all have the columns of the first."""
-    files = sorted(glob(pattern, recursive=True))
+def _joined(pattern: str, where: str | None) -> Reader:
+    """Files one after the other, in the order of their names; all have the columns of the first.
+
+    Each is filtered by itself: types and order of columns can differ.
+    """
+    files = sorted(set(glob(pattern, recursive=True)))  # "**/**" finds a file more than once
     if not files:
         raise UnreadableTableError("no file has such a name", file=pattern, remedy="check the pattern, and quote it")
-    readers = [open_table(file) for file in files]
+    readers = [_open_file(file, where) for file in files]
     first = readers[0]
     for other in readers[1:]:
         if sorted(other.names) != sorted(first.names):

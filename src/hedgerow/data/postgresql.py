@@ -11,6 +11,7 @@ import pyarrow as pa
 from hedgerow.addresses import quoted
 from hedgerow.data.readers import Batches, Reader
 from hedgerow.data.row_filter import row_filter
+from hedgerow.data.withheld import STREAM_FAILURES, raise_alone
 from hedgerow.errors import MissingExtraError, UnreadableTableError
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _connected(address: str, shown: str) -> Iterator[Connection]:
     try:
         with dbapi.connect(address) as connection:
             yield connection
-    except Error as error:
+    except (Error, *STREAM_FAILURES) as error:
         remedy = "check address, names, rights and filter with psql; the message is withheld: it can hold cells"
         message = f"PostgreSQL cannot read it ({type(error).__name__})"
-        raise UnreadableTableError(message, file=shown, remedy=remedy) from None
+        raise_alone(UnreadableTableError(message, file=shown, remedy=remedy))

@@ -2,11 +2,13 @@
 
 A filter that looks at other rows (a subquery, an average) would let one record decide whether others count, and the
 sensitivity of every count would be wrong. So only what is known to look at one row, and to say the same every time, is
-let through.
+let through: operators, and casts to plain types. No function is: a database or a session can give a name of its own
+meaning. What a view is made of, and what the operators of a PostgreSQL server do, is up to who made them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,13 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 _REMEDY = "compare columns of one row with constants: age >= 18 and region in ('north', 'south')"
+
+_TYPES = (
+    *("TEXT", "VARCHAR", "CHAR", "BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT"),
+    *("FLOAT", "DOUBLE", "DECIMAL", "DATE", "TIME", "TIMESTAMP", "TIMESTAMPNTZ"),
+)
+_CLOCK = re.compile(r"(?i)\s*(now|today|tomorrow|yesterday)\b")
+"""Texts that PostgreSQL takes for a time of its own clock where a time is expected."""
 
 
 def row_filter(
@@ -37,10 +46,10 @@ def row_filter(
         ColumnError: It names a column that is not there.
 
     Example:
-        >>> row_filter("age >= 18 and not region in ('north')", "people.parquet", ["age", "region"])
-        "age >= 18 AND NOT region IN ('north')"
-        >>> row_filter("age >= 18", "people.csv", ["age"], texts=["age"])
-        "TRY_CAST(NULLIF(age, '') AS DOUBLE) >= 18"
+        >>> print(row_filter("age >= 18 and not region in ('north')", "people.parquet", ["age", "region"]))
+        "age" >= 18 AND NOT "region" IN ('north')
+        >>> print(row_filter("age >= 18", "people.csv", ["age"], texts=["age"]))
+        TRY_CAST(NULLIF("age", '') AS DOUBLE) >= 18
         >>> row_filter("age > (select avg(age) from people)", "people.csv", ["age"])
         Traceback (most recent call last):
             ...
@@ -48,7 +57,7 @@ def row_filter(
     """
     from sqlglot import exp
 
-    parsed = _checked(text)
+    parsed = _checked(text, dialect)
     for column in list(parsed.find_all(exp.Column)):
         if column.name not in names:
             message = "the filter names it, and the table has no such column"
@@ -57,7 +66,19 @@ def row_filter(
             known: exp.Expression = exp.Nullif(this=column.copy(), expression=exp.Literal.string(""))
             number = _meets_a_number(column)
             column.replace(exp.TryCast(this=known, to=exp.DataType.build("double")) if number else known)
-    return str(parsed.sql(dialect=dialect))
+    return str(parsed.sql(dialect=dialect, identify=True, comments=False))
+
+
+def filtered_by(text: str) -> list[str]:
+    """The columns that a filter, which was checked, looks at.
+
+    Example:
+        >>> filtered_by("age >= 18 and not region in ('north') and age < 65")
+        ['age', 'region']
+    """
+    from sqlglot import exp
+
+    return list(dict.fromkeys(column.name for column in _checked(text, "duckdb").find_all(exp.Column)))
 
 
 def _meets_a_number(column: exp.Expression) -> bool:
@@ -65,12 +86,22 @@ def _meets_a_number(column: exp.Expression) -> bool:
     from sqlglot import exp
 
     parent = column.parent
+    while isinstance(parent, exp.Paren):
+        parent = parent.parent
     if not isinstance(parent, exp.Predicate):
         return False
-    return any(isinstance(each, exp.Literal) and not each.is_string for each in parent.iter_expressions())
+    sides = (_bare(each) for each in parent.iter_expressions())
+    return any(isinstance(each, exp.Literal) and not each.is_string for each in sides)
 
 
-def _checked(text: str) -> Any:
+def _bare(node: Any) -> Any:
+    """Without its sign and parentheses."""
+    from sqlglot import exp
+
+    return _bare(node.this) if isinstance(node, exp.Neg | exp.Paren) else node
+
+
+def _checked(text: str, dialect: str) -> Any:
     """The parsed filter, if it looks at one row and is a condition."""
     import sqlglot
 
@@ -79,11 +110,28 @@ def _checked(text: str) -> Any:
     except sqlglot.errors.SqlglotError as error:
         raise QueryError(f"the filter {text!r} is no SQL condition", remedy=_REMEDY) from error
     for node in parsed.walk():
-        if not isinstance(node, _allowed()):
-            raise QueryError(f"the filter holds {_words(node)}, which may look at other rows", remedy=_REMEDY)
+        _check_node(node, dialect)
     if not isinstance(parsed, _conditions()):
         raise QueryError(f"the filter {text!r} is no condition", remedy=_REMEDY)
     return parsed
+
+
+def _check_node(node: exp.Expression, dialect: str) -> None:
+    from sqlglot import exp
+
+    if not isinstance(node, _allowed()):
+        raise QueryError(f"the filter holds {_words(node)}, which may look at other rows", remedy=_REMEDY)
+    if isinstance(node, exp.DataType) and (node.this.name not in _TYPES or node.expressions or node.args.get("nested")):
+        raise QueryError(f"the filter holds a cast to {node.sql()}, which is no plain type", remedy=_REMEDY)
+    if isinstance(node, exp.Column) and len(node.parts) > 1:
+        raise QueryError(
+            f"the filter names {node.sql()}, a column of some table",
+            remedy="name the column alone; quote dots",
+        )
+    if isinstance(node, exp.In) and not node.expressions:
+        raise QueryError("the filter holds IN without a list of values", remedy=_REMEDY)
+    if dialect == "postgres" and isinstance(node, exp.Literal) and node.is_string and _CLOCK.match(node.name):
+        raise QueryError(f"the filter holds {node.name!r}, which can be the time of the query", remedy="write the date")
 
 
 def _words(node: exp.Expression) -> str:
@@ -91,7 +139,7 @@ def _words(node: exp.Expression) -> str:
 
     if isinstance(node, exp.Query | exp.Subquery):
         return "a subquery"
-    return f"{node.key.upper()}"
+    return f"{'the function ' if isinstance(node, exp.Func) else ''}{node.key.upper()}"
 
 
 @lru_cache(maxsize=1)
@@ -111,5 +159,5 @@ def _allowed() -> tuple[type[exp.Expression], ...]:
     return (
         *_conditions(),
         *(exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod),
-        *(exp.Cast, exp.DataType, exp.Lower, exp.Upper, exp.Trim, exp.Length, exp.Coalesce, exp.Abs, exp.Tuple),
+        *(exp.Cast, exp.DataType, exp.Tuple),
     )

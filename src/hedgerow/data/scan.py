@@ -8,17 +8,18 @@ in the first pass; what was counted is kept, so that a mechanism which asks agai
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from typing import TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.data.counting import CHEAP_CELLS
+from hedgerow.data.counting import CHEAP_CELLS, check_memory
 from hedgerow.data.table import Table
 from hedgerow.domain import Clique, Domain
-from hedgerow.errors import DataError
+from hedgerow.errors import DataError, MarginalTooLargeError
 from hedgerow.queries.partial_sums import shared_marginals
 from hedgerow.queries.query import Conjunction, Floats, Parity, filled_axes
 from hedgerow.queries.workload import Workload
@@ -63,7 +64,12 @@ class Wanted:
         return bool(self.cliques or self.queries or self.scopes)
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
-        """Note marginals; the tables are empty."""
+        """Note marginals; the tables are empty.
+
+        Raises:
+            MarginalTooLargeError: They do not fit into memory.
+        """
+        check_memory(self.domain, [self.domain.axes(clique) for clique in cliques])
         self.cliques |= dict.fromkeys(cliques)
         return [np.zeros(self.domain.shape_of(clique)) for clique in cliques]
 
@@ -154,9 +160,7 @@ class ScannedTable:
     cheap_cells = CHEAP_CELLS
     """Largest table, in cells, that is counted at little cost."""
 
-    def __init__(
-        self, domain: Domain, passes: Callable[[Wanted, Progress], Counts], name: str, *, n_rows: int | None = None
-    ) -> None:
+    def __init__(self, domain: Domain, passes: Callable[[Wanted, Progress], Counts], name: str) -> None:
         """Read nothing yet."""
         self.domain = domain
         self._pass = passes
@@ -246,6 +250,7 @@ class ScannedTable:
 
     def _scan(self, progress: Progress = lambda _: None) -> None:
         """One pass; what it counted is kept."""
+        self._check_memory()
         found = self._pass(self._wanted, progress)
         if self._total not in (None, found.total):
             raise DataError(
@@ -258,6 +263,14 @@ class ScannedTable:
         self._sums |= zip(found.queries, found.sums.tolist(), strict=True)
         self._parities |= zip(found.scopes, found.parities.tolist(), strict=True)
         self._wanted = Wanted(self.domain)
+
+    def _check_memory(self) -> None:
+        """Refuse what is wanted if it is too large, and forget it: what is asked next may be small."""
+        try:
+            check_memory(self.domain, [self.domain.axes(clique) for clique in self._wanted.cliques])
+        except MarginalTooLargeError:
+            self._wanted = Wanted(self.domain)
+            raise
 
     def __repr__(self) -> str:
         """The public part only: not even the number of records."""
@@ -297,24 +310,35 @@ def counted(
         3
     """
     counts, rows = Counts(wanted), 0
-    for table in ahead(iter(tables)):
-        counts.count(table)
-        rows += len(table.columns[0])
-        if n_rows:
-            progress(min(1.0, rows / n_rows))
+    with closing(ahead(iter(tables))) as parts:
+        for table in parts:
+            counts.count(table)
+            rows += len(table.columns[0])
+            if n_rows:
+                progress(min(1.0, rows / n_rows))
     return counts
 
 
-def ahead(items: Iterator[T]) -> Iterator[T]:
-    """Items, of which the next one is made in another thread while one is used.
+def ahead(items: Iterator[T]) -> Generator[T]:
+    """Items, of which the next one is made in another thread while one is used; at the end the iterator is closed.
 
     Example:
         >>> list(ahead(iter(range(3))))
         [0, 1, 2]
     """
     end = object()
-    with ThreadPoolExecutor(1) as pool:
+    with _closed(items), ThreadPoolExecutor(1) as pool:
         future = pool.submit(next, items, end)
         while (item := future.result()) is not end:
             future = pool.submit(next, items, end)
             yield item  # type: ignore[misc]  # it is not the end
+
+
+@contextmanager
+def _closed(items: Iterator[object]) -> Iterator[None]:
+    """Close a generator, and what it holds open, whatever happens to those who use it."""
+    try:
+        yield
+    finally:
+        if isinstance(items, Generator):
+            items.close()

@@ -24,8 +24,9 @@ from hedgerow.data.columns import ExtraColumns, select_columns
 from hedgerow.data.readers import Reader
 from hedgerow.data.row_filter import row_filter
 from hedgerow.data.scan import Counts, Progress, ScannedTable, Wanted, counted
+from hedgerow.data.withheld import raise_alone
 from hedgerow.domain import Domain
-from hedgerow.errors import ColumnError, UnreadableTableError
+from hedgerow.errors import DataError, UnreadableTableError
 from hedgerow.spark_session import running_session, watched, without_pandas
 from hedgerow.version import __version__
 
@@ -47,12 +48,12 @@ class Partial:
     Attributes:
         encoding: How many rows there were, and what was wrong with them.
         counts: Meaningless if something was wrong.
-        refused: A column of a type that cannot be read.
+        refused: A column that cannot be read.
     """
 
     encoding: Encoding
     counts: Counts
-    refused: ColumnError | None = None
+    refused: DataError | None = None
 
     def add(self, other: Partial) -> None:
         """Add what others gave."""
@@ -93,9 +94,11 @@ def scan_spark(
         file, names, domain, count_column=count_column, columns=columns, extra_columns=extra_columns
     )
     coding = Coding(wanted, count_column, coded, show_values)
-    rows = frame if where is None else frame.where(row_filter(where, file, names, dialect="spark"))
+    condition = None if where is None else row_filter(where, file, names, dialect="spark")
     read = [*wanted.names, *([] if count_column is None else [count_column])]
-    chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in read])
+    with _withheld(file):
+        rows = frame if condition is None else frame.where(condition)
+        chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in read])
 
     def count(asked: Wanted, progress: Progress) -> Counts:
         found = _collected(chosen, Counting(file, coding, asked), progress)
@@ -129,7 +132,7 @@ class Counting:
         counts, refused = Counts(self.wanted), None
         try:
             counts = counted(joined(iter(encoding), self.coding), self.wanted)
-        except ColumnError as error:
+        except DataError as error:
             refused = error
         yield _packed(Partial(encoding.closed(), counts, refused))
 
@@ -194,12 +197,12 @@ def _withheld(file: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise UnreadableTableError(
-            f"the Spark job failed ({type(error).__name__}); nothing was counted and nothing is charged",
-            file=file,
-            remedy=f"look into Spark's own logs (its message is withheld here: it can hold cells); executors need hedgerow "
-            f"{__version__} and the driver's Python",
-        ) from None
+        message = f"the Spark job failed ({type(error).__name__}); nothing was counted and nothing is charged"
+        remedy = (
+            "look into Spark's own logs (its message is withheld here: it can hold cells); executors need hedgerow "
+            f"{__version__} and the driver's Python"
+        )
+        raise_alone(UnreadableTableError(message, file=file, remedy=remedy))
 
 
 def spark_table(name: str) -> DataFrame:

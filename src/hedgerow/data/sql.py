@@ -5,16 +5,19 @@ DuckDB's own messages can hold cells of the table, so none of them is passed on 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hedgerow.addresses import DuckDBTable, quoted
 from hedgerow.data.readers import BATCH_ROWS, Batches, Reader
-from hedgerow.data.row_filter import row_filter
+from hedgerow.data.row_filter import filtered_by, row_filter
+from hedgerow.data.withheld import STREAM_FAILURES, Failures, raise_alone
 from hedgerow.duckdb_file import connect, interruptible, require_duckdb
-from hedgerow.errors import UnreadableTableError
+from hedgerow.errors import ColumnError, QueryError, UnreadableTableError
 
 if TYPE_CHECKING:
     import duckdb
@@ -40,24 +43,33 @@ def filtered(reader: Reader, where: str) -> Reader:
     """
     condition = row_filter(where, reader.file, reader.names, reader.names if reader.texts else ())
     require_duckdb()
+    _check_cases(reader)
 
     def batches(names: Sequence[str], _: Collection[str]) -> Batches:
         import pyarrow as pa
 
-        stream = reader.batches(list(reader.names), [])
-        first = next(stream, None)
-        if first is None:
-            return
-
-        def rest() -> Iterator[pa.RecordBatch]:
-            yield first
-            yield from stream
-
-        with _connected(reader.file) as connection:
-            connection.register("rows_of_the_table", pa.RecordBatchReader.from_batches(first.schema, rest()))
-            yield from _selected(connection, names, f"rows_of_the_table WHERE {condition}")
+        looked_at, failures = list(dict.fromkeys([*names, *filtered_by(where)])), Failures()
+        with closing(batch.select(looked_at) for batch in reader.batches(looked_at, [])) as stream:
+            first = next(stream, None)
+            if first is None:
+                return
+            with _connected(reader.file) as connection:
+                rows = pa.RecordBatchReader.from_batches(first.schema, chain([first], failures.noted(stream)))
+                connection.register("rows_of_the_table", rows)
+                with failures.told():
+                    yield from _selected(connection, names, f"rows_of_the_table WHERE {condition}")
 
     return Reader(reader.file, reader.names, batches)
+
+
+def _check_cases(reader: Reader) -> None:
+    """Refuse names that DuckDB cannot tell apart."""
+    for name, n in Counter(name.casefold() for name in set(reader.names)).items():
+        if n > 1:
+            twins = [each for each in reader.names if each.casefold() == name]
+            raise ColumnError(
+                f"a filter cannot tell it from {twins[1]!r}", file=reader.file, column=twins[0], remedy="rename one"
+            )
 
 
 def open_folder(folder: Path, where: str | None = None) -> Reader:
@@ -71,9 +83,30 @@ def open_folder(folder: Path, where: str | None = None) -> Reader:
         UnreadableTableError: There is no Parquet file, or they have no common columns.
         MissingExtraError: DuckDB is not installed.
     """
-    pattern = str(folder / "**" / "*.parquet")
-    relation = f"read_parquet({_text(pattern)}, hive_partitioning = true, hive_types_autocast = false)"
+    files = sorted(path for path in folder.rglob("*.parquet") if not _is_aside(path.relative_to(folder)))
+    if not files:
+        raise UnreadableTableError("there is no Parquet file in it", file=str(folder), remedy="check the path")
+    listed = ", ".join(_text(str(path)) for path in files)
+    relation = f"read_parquet([{listed}], hive_partitioning = true, hive_types_autocast = false, union_by_name = true)"
+    require_duckdb()
+    _check_alike(folder, listed)
     return _opened(str(folder), relation, where, connect)
+
+
+def _is_aside(path: Path) -> bool:
+    """Whether it is no part of the table, as Spark and Arrow see it: what a job that failed has left, say."""
+    return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in path.parts)
+
+
+def _check_alike(folder: Path, listed: str) -> None:
+    """Refuse files of different columns, which would be filled up with empty cells."""
+    files = f"SELECT file_name, list(name ORDER BY name) AS columns FROM parquet_schema([{listed}]) GROUP BY file_name"
+    kinds = f"SELECT columns, min(file_name) FROM ({files}) GROUP BY columns ORDER BY 2"
+    with _connected(str(folder)) as connection:
+        found = connection.execute(kinds).fetchall()
+    if len(found) > 1:
+        message = f"its columns are not those of {found[0][1]}"
+        raise UnreadableTableError(message, file=found[1][1], remedy="choose files of one kind")
 
 
 def open_database(table: DuckDBTable, where: str | None = None) -> Reader:
@@ -92,10 +125,23 @@ def open_database(table: DuckDBTable, where: str | None = None) -> Reader:
     return _opened(str(table), table.relation, where, lambda: connect(table.file))
 
 
+def _check_macros(file: str, connection: duckdb.DuckDBPyConnection) -> None:
+    """Refuse a database that gives operators or functions of DuckDB a meaning of its own: a filter could use them."""
+    built_in = "SELECT lower(function_name) FROM duckdb_functions() WHERE internal"
+    found = connection.execute(
+        f"SELECT min(function_name) FROM duckdb_functions() WHERE NOT internal AND lower(function_name) IN ({built_in})"
+    ).fetchone()
+    if found is not None and found[0] is not None:
+        message = f"the database has a macro named {found[0]!r}, as DuckDB itself: a filter could look at other rows"
+        raise QueryError(message, remedy=f"drop the macro, or filter in a view of {file}")
+
+
 def _opened(file: str, relation: str, where: str | None, opening: Callable[[], duckdb.DuckDBPyConnection]) -> Reader:
     require_duckdb()
     with _connected(file, opening) as connection:
         names = tuple(row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall())
+        if where is not None:
+            _check_macros(file, connection)
         (n_rows,) = connection.execute(f"SELECT count(*) FROM {relation}").fetchone() or (None,)  # from metadata
     condition = "" if where is None else f" WHERE {row_filter(where, file, names)}"
 
@@ -121,11 +167,10 @@ def _connected(
     try:
         with interruptible(), opening() as connection:
             yield connection
-    except duckdb.Error as error:
+    except (duckdb.Error, *STREAM_FAILURES) as error:
         remedy = "check the path, the names and the filter; DuckDB's own message is withheld: it can hold cells"
-        raise UnreadableTableError(
-            f"DuckDB cannot read it ({type(error).__name__})", file=file, remedy=remedy
-        ) from None
+        message = f"DuckDB cannot read it ({type(error).__name__})"
+        raise_alone(UnreadableTableError(message, file=file, remedy=remedy))
 
 
 def _text(value: str) -> str:

@@ -66,8 +66,8 @@ class Weights:
 
     @property
     def is_faulty(self) -> bool:
-        """Whether a count was wrong so far."""
-        return bool(self._n_rows)
+        """Whether a count, or their sum, was wrong so far."""
+        return bool(self._n_rows) or self._total > LARGEST_TOTAL
 
     def finish(self) -> None:
         """Look at the counts of all batches.

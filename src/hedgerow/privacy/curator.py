@@ -2,20 +2,22 @@
 
 Every method goes the same way, in this order: check the public arguments; build the mechanism, which fixes
 sensitivity, scale and charge together; charge the ledger, which refuses before anything is touched; only then read
-the exact answer; hand it to the noise source; return noisy values. A failure after the charge never refunds it.
+the exact answer; hand it to the noise source; return noisy values. A failure after the charge never refunds it. Only
+where reading is a pass over a table that may be far away, which can fail, is the pass made before the charge that the
+budget covers: counts that nobody has seen are no release.
 Everything that an algorithm computes from what it gets here is post-processing of the events in the ledger.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Never, final
+from collections.abc import Callable, Sequence
+from typing import Never, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.data.source import CountSource, RecordSource
+from hedgerow.data.source import CountSource, PreparedSource, RecordSource
 from hedgerow.domain import Domain
 from hedgerow.errors import BudgetError, ConfigError, QueryError
 from hedgerow.privacy.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise, additive_noise
@@ -42,6 +44,8 @@ from hedgerow.queries.measurement import Measurement, NoiseKind
 from hedgerow.queries.query import Floats, LinearQuery, Measurable
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
+
+T = TypeVar("T")
 
 Mechanism = AdditiveNoise | Selection | IndependentDraws | SparseVector
 
@@ -183,9 +187,9 @@ class Curator:
         """
         self._check_whole()
         noise = self.noise_for(target, charge, kind)
-        self.__ledger.charge(self._event(label, target.text, noise, target.size))
-        values = self._perturb(exact_units(target, self.__source), noise)
-        return Measurement(target, values, noise.kind, noise.scale)
+        event = self._event(label, target.text, noise, target.size)
+        exact = self._charged(lambda: exact_units(target, self.__source), event)
+        return Measurement(target, self._perturb(exact, noise), noise.kind, noise.scale)
 
     def select(
         self,
@@ -230,8 +234,8 @@ class Curator:
         units = self._equal_units(workload)
         public, offset = public_answers(workload, answers), public_offsets(workload, offsets)
         mechanism = selection_by(law, self.regime, charge, units.largest(places), len(places))
-        self.__ledger.charge(self._event(label, f"worst of {len(places):,} candidates", mechanism))
-        scores = grid_errors(workload, self._exact_answers(workload), public)
+        event = self._event(label, f"worst of {len(places):,} candidates", mechanism)
+        scores = grid_errors(workload, self._charged(lambda: self._exact_answers(workload), event), public)
         scores -= offset
         scores *= units.multipliers
         return int(places[self._choose(scores.take(places), mechanism)])
@@ -265,8 +269,8 @@ class Curator:
         public = public_answers(workload, answers)
         mechanism = IndependentDraws(scale, float(units.sensitivities.max()), size)
         target = f"{size:,} of {workload.n_queries:,} queries and their complements"
-        self.__ledger.charge(self._event(label, target, mechanism, size))
-        scores = units.multipliers * grid_differences(self._exact_answers(workload), public)
+        exact = self._charged(lambda: self._exact_answers(workload), self._event(label, target, mechanism, size))
+        scores = units.multipliers * grid_differences(exact, public)
         return self.__noise.draw(np.concatenate([scores, -scores]), scale, size)
 
     def watch(self, mechanism: SparseVector, *, label: str = "watch") -> Watch:
@@ -349,8 +353,9 @@ class Curator:
         public = public_databases(workload, answers)
         sensitivity = database_sensitivity(workload, self.neighbours)
         mechanism = selection_by("exponential", self.regime, charge, sensitivity, len(public))
-        self.__ledger.charge(self._event(label, f"best of {len(public):,} databases", mechanism))
-        return self._choose(database_scores(self._exact_answers(workload), public), mechanism)
+        event = self._event(label, f"best of {len(public):,} databases", mechanism)
+        exact = self._charged(lambda: self._exact_answers(workload), event)
+        return self._choose(database_scores(exact, public), mechanism)
 
     def workload_error(
         self, workload: Workload, answers: Floats, charge: float, *, label: str = "error"
@@ -378,13 +383,19 @@ class Curator:
         public = public_answers(workload, answers)
         noise = self._noise(1.0 + GRID, 1.0 + GRID, GRID, charge / 2.0, None)
         candidates = f"{workload.n_candidates:,} candidate{'s' if workload.n_candidates != 1 else ''}"
-        self.__ledger.charge(
-            *(self._event(label, f"{name} error of {candidates}", noise) for name in ("mean", "largest"))
-        )
-        errors = units.multipliers * grid_errors(workload, self._exact_answers(workload), public)
+        events = (self._event(label, f"{name} error of {candidates}", noise) for name in ("mean", "largest"))
+        answers_there = self._charged(lambda: self._exact_answers(workload), *events)
+        errors = units.multipliers * grid_errors(workload, answers_there, public)
         exact = np.floor(np.array([_mean(errors), errors.max()]) / GRID).astype(np.int64)
         mean, maximum = self._perturb(exact, noise).tolist()
         return WorkloadError(mean, maximum, noise, noise, workload.n_candidates, _common(units.multipliers))
+
+    def _charged(self, exact: Callable[[], T], *events: Event) -> T:
+        """Charge, and only then read; but make a pass that may fail first, if the budget covers what it is for."""
+        if isinstance(self.__source, PreparedSource) and self.__ledger.covers(*(event.charge for event in events)):
+            exact()  # the source keeps what it counted
+        self.__ledger.charge(*events)
+        return exact()
 
     def _exact_answers(self, workload: Workload) -> Floats:
         """Exact answers of the whole workload, computed once. Private."""
