@@ -6,7 +6,7 @@
    command line, the comparison and the experiments, whose results are labelled "not private".
 3. Nobody else reaches into the curator's private attributes.
 4. Who is handed a private table may ask for its domain and pass it on, whole, to a curator, to the evaluation or to an
-   algorithm's ``run``: nothing else.
+   algorithm's ``run``, or to a session that starts or is restored: nothing else.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ TABLE_TYPES = {"Table", "ScannedTable", "CountSource"}
 TABLE_MAKERS = {"read_table", "scan_table", "read_data", "table"}
 TABLE_NAMES = {"source"}
 MAY_ASK = {"domain"}
-MAY_TAKE = {"run"}
+MAY_TAKE = {"run", "start", "restore"}
+"""Methods of algorithms and sessions."""
 
 
 def modules() -> dict[str, str]:

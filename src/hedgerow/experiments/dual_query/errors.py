@@ -41,6 +41,7 @@ from hedgerow.experiments.dual_query.plays import play_of
 from hedgerow.experiments.experiment import Cell, Claim, Drawing, Experiment, Measured, Size, Tolerance, seed_of
 from hedgerow.experiments.results import Results
 from hedgerow.privacy.budget import ApproxDP, PureDP
+from hedgerow.privacy.evaluation import exact_total
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.queries.sensitivity import Neighbours
 
@@ -114,7 +115,7 @@ class DualQueryErrors(Experiment):
             return _errors(yardstick.errors(np.zeros(workload.n_queries), 1.0))
         algorithm = _algorithm(cell, table, workload)
         answers = _answers(algorithm, cell, table, workload)
-        return [*_errors(yardstick.errors(answers, table.total())), *_parameters(algorithm)]
+        return [*_errors(yardstick.errors(answers, exact_total(table))), *_parameters(algorithm)]
 
     def claims(self, found: Results) -> list[Claim]:
         """Which accounting is better, and what DualQuery is better than."""
@@ -149,7 +150,7 @@ def _algorithm(cell: Cell, table: Table, workload: Workload) -> Algorithm:
     if mechanism not in STATEMENTS:
         return IndependentNoise(fit=None, error_share=0.0)
     budget = ApproxDP(epsilon, DELTA, Neighbours.REPLACE)
-    game = Game.of(workload.by_query(), budget, float(table.total()), DualQuery().beta)
+    game = Game.of(workload.by_query(), budget, float(exact_total(table)), DualQuery().beta)
     play = play_of(STATEMENTS[mechanism], epsilon, DELTA, game)
     seed = seed_of(DualQueryErrors.name, cell)
     return DualQuery(rounds=play.rounds, step=play.step, samples=play.samples, error_share=0.0, seed=seed)

@@ -36,7 +36,7 @@ from hedgerow.experiments.results import Results
 from hedgerow.models.choice import hypothesis
 from hedgerow.models.refit import Sweeps
 from hedgerow.privacy.budget import PureDP
-from hedgerow.privacy.evaluation import exact_errors
+from hedgerow.privacy.evaluation import exact_errors, exact_total
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.queries.query import Floats
 from hedgerow.queries.sensitivity import Neighbours, of_marginal
@@ -94,12 +94,12 @@ class Cubes(Experiment):
             return _advance_errors(cuboids, float(epsilon))
         noise = SeededNoise(seed_of(self.name, cell))
         if mechanism == UNIFORM:
-            uniform = hypothesis(cuboids.table.domain, cuboids.table.total())
+            uniform = hypothesis(cuboids.table.domain, exact_total(cuboids.table))
             return _told(cuboids, cuboids.errors(uniform))
         if mechanism == LAPLACE:
             return _told(cuboids, laplace_errors(cuboids, float(epsilon), noise))
         config = PRIVATE.get(mechanism) or as_in_paper(int(cell["rounds"]))
-        candidates = cuboids.first(LARGEST_PART * cuboids.table.total())
+        candidates = cuboids.first(LARGEST_PART * exact_total(cuboids.table))
         release = config.run(cuboids.table, candidates, PureDP(float(epsilon), Neighbours.REPLACE), noise=noise)
         return [*_told(cuboids, cuboids.errors(release.model)), *_choices(release)]
 
@@ -130,7 +130,7 @@ def laplace_errors(cuboids: Cuboids, epsilon: float, noise: SeededNoise) -> Floa
     Returns:
         Sums over the cells of each cuboid, in counts, shape ``(cuboids,)``.
     """
-    drawn = cuboids.first(LARGEST_PART * cuboids.table.total())
+    drawn = cuboids.first(LARGEST_PART * exact_total(cuboids.table))
     budget = PureDP(epsilon, Neighbours.REPLACE)
     share = epsilon / len(cuboids.cliques)
     release = IndependentNoise(fit=None).run(
@@ -174,7 +174,7 @@ def _runs(
 
 
 def _told(cuboids: Cuboids, errors: Floats) -> list[Measured]:
-    cells, shares = errors / cuboids.sizes, 0.5 * errors / cuboids.table.total()
+    cells, shares = errors / cuboids.sizes, 0.5 * errors / exact_total(cuboids.table)
     return [
         Measured(AVERAGE, float(cells.mean())),
         Measured(MAXIMUM, float(cells.max())),

@@ -48,7 +48,7 @@ from hedgerow.experiments.online_pmw.stream_findings import (
 )
 from hedgerow.experiments.results import Results
 from hedgerow.models.histogram import Histogram
-from hedgerow.privacy.evaluation import exact_answers
+from hedgerow.privacy.evaluation import exact_answers, exact_total
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.queries.query import Floats
 from hedgerow.queries.workload import Workload
@@ -148,7 +148,7 @@ def _of_session(session: OnlineSession) -> Iterator[Measured]:
 
 def _of_stream(heard: Sequence[Heard], table: Table) -> Iterator[Measured]:
     """Everything that is measured about the answers; errors are fractions of the records."""
-    asked, total = Workload.conjunctions(table.domain, [each.question for each in heard]), table.total()
+    asked, total = Workload.conjunctions(table.domain, [each.question for each in heard]), exact_total(table)
     exact = exact_answers(table, asked)
     errors = np.abs(exact - [each.answer.value for each in heard]) / total
     yield Measured(MEAN, float(errors.mean()))

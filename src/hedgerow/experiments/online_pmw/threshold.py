@@ -28,7 +28,7 @@ from hedgerow.experiments.online_pmw.adult import COLUMNS, RECORDS, random_condi
 from hedgerow.experiments.online_pmw.source_loop import Numbers, source_loop
 from hedgerow.experiments.results import Results
 from hedgerow.privacy.budget import PureDP
-from hedgerow.privacy.evaluation import exact_answers
+from hedgerow.privacy.evaluation import exact_answers, exact_total
 from hedgerow.queries.query import Conjunction
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
@@ -103,7 +103,7 @@ class FailingThreshold(Experiment):
         columns, _ = SETTINGS[str(cell["setting"])]
         table = data.table("adult", columns)
         questions = questions_of(cell, table.domain)
-        exact = exact_answers(table, Workload.conjunctions(table.domain, questions)) / table.total()
+        exact = exact_answers(table, Workload.conjunctions(table.domain, questions)) / exact_total(table)
         by, alpha_s = numbers_of(cell, table.domain)
         course = source_loop(table.domain, questions, exact, by, seed_of(self.name, cell))
         fires, largest = np.cumsum(course.fired), float(np.abs(course.answers - exact).max())

@@ -23,7 +23,7 @@ from hedgerow.experiments.theory.study import ALPHA, ERROR, GAP, UPDATES, Ceilin
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.steps import Step
 from hedgerow.privacy.budget import ZCDP, Budget, PureDP
-from hedgerow.privacy.evaluation import exact_answers
+from hedgerow.privacy.evaluation import exact_answers, exact_total
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.queries.query import Floats
 from hedgerow.queries.sensitivity import Neighbours
@@ -62,7 +62,7 @@ def first_columns(data: DataSets, times: int = 1) -> Table:
 def without_noise(step: Step, rounds: float, seed: int, data: DataSets, *, same: bool = False) -> list[Reading]:
     """Claim 1."""
     table = alike(first_columns(data).domain, 1000) if same else subset(data, seed)
-    workload, total = cells_of(table), table.total()
+    workload, total = cells_of(table), exact_total(table)
     model = MultiplicativeWeights(int(rounds), step).run(table, workload).model
     bound = hypothesis_error(task_of(workload, total, _REPLACE), int(rounds), step) / total
     error = largest_error(table, workload, workload.answers(model))
@@ -72,8 +72,8 @@ def without_noise(step: Step, rounds: float, seed: int, data: DataSets, *, same:
 def fixed_steps(step: Step, alpha: float, seed: int, data: DataSets, *, same: bool = False) -> list[Reading]:
     """How many steps of fixed length there are until no query errs by alpha."""
     table = alike(first_columns(data).domain, 1000) if same else subset(data, seed)
-    workload, total, made = cells_of(table), table.total(), 0
-    exact, model = exact_answers(table, workload), Histogram(table.domain, float(table.total()))
+    workload, total, made = cells_of(table), exact_total(table), 0
+    exact, model = exact_answers(table, workload), Histogram(table.domain, float(exact_total(table)))
     gaps = (exact - workload.answers(model)) / total
     while np.abs(gaps).max() >= alpha:
         worst = int(np.abs(gaps).argmax())
@@ -99,7 +99,7 @@ def error_of(config: MWEM, table: Table, budget: Budget, seed: int) -> float:
 def theorem(step: Step, rounds: float, seed: int, data: DataSets) -> list[Reading]:
     """Theorem 2.3 as printed, and at a chosen failure probability."""
     table, budget, config = first_columns(data, _TIMES), PureDP(1.0, _REPLACE), mwem(int(rounds), step)
-    total, workload = table.total(), cells_of(table)
+    total, workload = exact_total(table), cells_of(table)
     bound = config.plan(workload, budget, total).bound
     printed, probability = theorem_2_3(task_of(workload, total, _REPLACE), 1.0, int(rounds))
     ceilings = [Ceiling(GENERAL if step == "source" else GENERAL_SHARP, bound.error / total, bound.failure)]
@@ -110,15 +110,15 @@ def theorem(step: Step, rounds: float, seed: int, data: DataSets) -> list[Readin
 
 def balanced(records: float, seed: int, data: DataSets) -> list[Reading]:
     """Corollary 2.5: the rounds that balance the theorem."""
-    table = first_columns(data, round(records / first_columns(data).total()))
-    task = task_of(cells_of(table), table.total(), _REPLACE)
+    table = first_columns(data, round(records / exact_total(first_columns(data))))
+    task = task_of(cells_of(table), exact_total(table), _REPLACE)
     rounds, bound = corollary_2_5(task, 1.0)
     failure = min(1.0, 2.0 * rounds / task.candidates)
     error = error_of(mwem(rounds), table, PureDP(1.0, _REPLACE), seed)
-    general = mwem(rounds).plan(cells_of(table), PureDP(1.0, _REPLACE), table.total()).bound
+    general = mwem(rounds).plan(cells_of(table), PureDP(1.0, _REPLACE), exact_total(table)).bound
     ceilings = (
-        Ceiling(BALANCED, bound / table.total(), failure),
-        Ceiling(GENERAL, general.error / table.total(), general.failure),
+        Ceiling(BALANCED, bound / exact_total(table), failure),
+        Ceiling(GENERAL, general.error / exact_total(table), general.failure),
     )
     return [Reading(ERROR, error, ceilings)]
 
@@ -126,8 +126,8 @@ def balanced(records: float, seed: int, data: DataSets) -> list[Reading]:
 def concentrated(rho: float, seed: int, data: DataSets) -> list[Reading]:
     """Corollary 2.6, with the rounds whose bound is smallest."""
     table, budget, config = first_columns(data), ZCDP(rho, _REPLACE), mwem("bound")
-    bound = config.plan(cells_of(table), budget, table.total()).bound
-    ceiling = Ceiling(CONCENTRATED, bound.error / table.total(), bound.failure)
+    bound = config.plan(cells_of(table), budget, exact_total(table)).bound
+    ceiling = Ceiling(CONCENTRATED, bound.error / exact_total(table), bound.failure)
     return [Reading(ERROR, error_of(config, table, budget, seed), (ceiling,))]
 
 
@@ -142,7 +142,7 @@ def release_game(rounds: float, seed: int, data: DataSets) -> list[Reading]:
     table = data.table("czech")
     workload = cells_of(table)
     answers = answers_of(workload, np.arange(table.domain.size)[:, np.newaxis])
-    errors = answers - exact_answers(table, workload) / table.total()
+    errors = answers - exact_answers(table, workload) / exact_total(table)
     return [_game_reading(np.hstack([errors, -errors]), int(rounds))]
 
 

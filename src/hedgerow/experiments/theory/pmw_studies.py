@@ -19,7 +19,7 @@ from hedgerow.experiments.theory.populations import alike, cells_of, largest_err
 from hedgerow.experiments.theory.study import ALPHA, ERROR, UPDATES, Ceiling, Reading, Study
 from hedgerow.models.steps import Step
 from hedgerow.privacy.budget import ApproxDP, Budget, PureDP
-from hedgerow.privacy.evaluation import exact_answers
+from hedgerow.privacy.evaluation import exact_answers, exact_total
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.queries.query import Explicit, LinearQuery
 from hedgerow.queries.sensitivity import Neighbours
@@ -42,8 +42,8 @@ QUESTIONS = 320
 def enough(data: DataSets, config: OfflinePMW, share: float, *, same: bool) -> Table:
     """A table of as many records as the promise asks for, or of a multiple of these."""
     table = data.table("czech")
-    needed = share * config.plan(cells_of(table), PURE, table.total()).facts["records_required"]
-    return alike(table.domain, math.ceil(needed)) if same else repeated(table, math.ceil(needed / table.total()))
+    needed = share * config.plan(cells_of(table), PURE, exact_total(table)).facts["records_required"]
+    return alike(table.domain, math.ceil(needed)) if same else repeated(table, math.ceil(needed / exact_total(table)))
 
 
 def offline(
@@ -101,7 +101,7 @@ class Sessions:
         config = OnlinePMW(self.variant, queries=QUESTIONS, step="theorem")
         session = config.start(table, self.budget, noise=SeededNoise(seed))
         error, rules = Adversary(table, session, seed).largest_error(), session.rules
-        bound = Ceiling(self.bound, (rules.error or math.inf) / table.total(), config.beta)
+        bound = Ceiling(self.bound, (rules.error or math.inf) / exact_total(table), config.beta)
         most = Ceiling(f"most updates c, {self.variant}", rules.updates, config.beta)
         return [Reading(ERROR, error, (bound,)), Reading(UPDATES, rules.updates - session.updates_left, (most,))]
 
@@ -112,7 +112,7 @@ class Adversary:
 
     def __init__(self, table: Table, session: OnlineSession, seed: int) -> None:
         """Look at the table."""
-        self._session, self._random, self._total = session, generator(seed), table.total()
+        self._session, self._random, self._total = session, generator(seed), exact_total(table)
         self._pool = cells_of(table)
         self._everything = Workload.marginals(table.domain, len(table.domain), whole=False)
         self._exact, self._cells = exact_answers(table, self._pool), exact_answers(table, self._everything)

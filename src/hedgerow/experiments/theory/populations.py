@@ -6,7 +6,7 @@ import numpy as np
 
 from hedgerow.data.table import Table
 from hedgerow.domain import Domain
-from hedgerow.privacy.evaluation import exact_errors
+from hedgerow.privacy.evaluation import exact_answers, exact_errors
 from hedgerow.queries.query import Floats
 from hedgerow.queries.workload import Workload
 
@@ -19,8 +19,10 @@ def repeated(table: Table, times: int) -> Table:
         >>> repeated(Table(Domain((IntegerRange("a", 0, 1),)), [np.array([0, 1, 1])]), 100).total()
         300
     """
-    weights = np.ones(len(table.columns[0]), dtype=np.int64) if table.weights is None else table.weights
-    return Table(table.domain, table.columns, weights * times)
+    domain = table.domain
+    counts = np.rint(exact_answers(table, Workload.marginals(domain, len(domain)))).astype(np.int64)
+    held = np.flatnonzero(counts)
+    return Table(domain, np.unravel_index(held, domain.shape), counts[held] * times)
 
 
 def alike(domain: Domain, records: int) -> Table:

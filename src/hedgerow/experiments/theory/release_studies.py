@@ -17,6 +17,7 @@ from hedgerow.experiments.datasets import DataSets
 from hedgerow.experiments.theory.populations import cells_of, largest_error, repeated
 from hedgerow.experiments.theory.study import ALPHA, ERROR, Ceiling, Reading, Study
 from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy.evaluation import exact_total
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.privacy.subsampling import Subsampled
 from hedgerow.queries.query import Conjunction
@@ -47,7 +48,7 @@ def few_columns(data: DataSets, number: int) -> Table:
 def paying(data: DataSets, rule: Theorem, alpha: float) -> Table:
     """Czech, four columns, with as many records as make DualQuery cost epsilon 1 at delta 10^-6."""
     table = few_columns(data, _ATTRIBUTES)
-    game = Game.of(cells_of(table), BUDGET, table.total(), 0.05)
+    game = Game.of(cells_of(table), BUDGET, exact_total(table), 0.05)
     spent = cost(theorem(rule, alpha, game), game, BUDGET.regime)
     return repeated(table, math.ceil(_SLACK * math.sqrt(spent / BUDGET.limit)))  # rho falls with the square of n
 
@@ -62,9 +63,9 @@ def dual_query(rule: Theorem, alpha: float, seed: int, data: DataSets) -> list[R
 def sampled(records: float, seed: int, data: DataSets) -> list[Reading]:
     """DualQuery on a secret half of the records, aiming at the smallest alpha that the budget pays for."""
     table = few_columns(data, _ATTRIBUTES)
-    table = repeated(table, round(2 * records / table.total()))
-    budget = Subsampled(BUDGET, table.total() // 2, table.total())
-    facts = DualQuery(oracle=BruteForce()).plan(cells_of(table), budget, table.total()).facts
+    table = repeated(table, round(2 * records / exact_total(table)))
+    budget = Subsampled(BUDGET, exact_total(table) // 2, exact_total(table))
+    facts = DualQuery(oracle=BruteForce()).plan(cells_of(table), budget, exact_total(table)).facts
     config = DualQuery(alpha=_SLACK * facts["smallest_alpha"], oracle=BruteForce(), seed=seed)
     return [_dual_reading(config, table, budget, SAMPLED, seed)]
 
@@ -72,7 +73,7 @@ def sampled(records: float, seed: int, data: DataSets) -> list[Reading]:
 def _dual_reading(config: DualQuery, table: Table, budget: Budget, name: str, seed: int) -> Reading:
     workload = cells_of(table)
     release = config.run(table, workload, budget, noise=SeededNoise(seed))
-    bound = float(config.plan(workload, budget, table.total()).facts["bound"])
+    bound = float(config.plan(workload, budget, exact_total(table)).facts["bound"])
     error = largest_error(table, workload, workload.answers(release.model))
     return Reading(ERROR, error, (Ceiling(name, bound, config.beta),))
 
@@ -88,7 +89,7 @@ def some_cells(table: Table, number: int, seed: int) -> Workload:
 def independent(budget: Budget, queries: float, seed: int, data: DataSets) -> list[Reading]:
     """Noise on each of so many answers."""
     table = data.table("nltcs")
-    workload, total = some_cells(table, int(queries), seed), table.total()
+    workload, total = some_cells(table, int(queries), seed), exact_total(table)
     config = IndependentNoise(by="query", fit=None)
     facts = config.plan(workload, budget, total).facts
     release = config.run(table, workload, budget, noise=SeededNoise(seed))
@@ -105,20 +106,20 @@ def parities(order: float, seed: int, data: DataSets) -> list[Reading]:
     table = data.table("nltcs")
     workload = Workload.marginals(table.domain, int(order))
     config = FourierMeasurement(fit=None)
-    facts = config.plan(workload, PURE, table.total()).facts
+    facts = config.plan(workload, PURE, exact_total(table)).facts
     cells = workload.by_query()
     error = largest_error(table, cells, noisy_cells(config.run(table, workload, PURE, noise=SeededNoise(seed))))
-    return [Reading(ERROR, error, (Ceiling(PARITIES, facts["bound"] / table.total(), facts["failure"]),))]
+    return [Reading(ERROR, error, (Ceiling(PARITIES, facts["bound"] / exact_total(table), facts["failure"]),))]
 
 
 def small_db(size: float, seed: int, data: DataSets) -> list[Reading]:
     """The best database of so many records, over two binary attributes."""
     table = few_columns(data, 2)
     workload, config = Workload.marginals(table.domain, 2, whole=False), SmallDB(size=int(size), error_share=0.0)
-    facts = config.plan(workload, PURE, table.total()).facts
+    facts = config.plan(workload, PURE, exact_total(table)).facts
     release = config.run(table, workload, PURE, noise=SeededNoise(seed))
     error = largest_error(table, workload, workload.answers(release.model))
-    return [Reading(ERROR, error, (Ceiling(SMALL, facts["bound"] / table.total(), facts["failure"]),))]
+    return [Reading(ERROR, error, (Ceiling(SMALL, facts["bound"] / exact_total(table), facts["failure"]),))]
 
 
 _RULES: tuple[Theorem, ...] = ("source", "optimised")
