@@ -5,8 +5,8 @@
 2. Functions that return exact answers are imported inside ``privacy/`` only; those of the evaluation also by the
    command line, the comparison and the experiments, whose results are labelled "not private".
 3. Nobody else reaches into the curator's private attributes.
-4. Who is handed a private table may ask for its domain and pass it on, whole, to a curator, to the evaluation or to an
-   algorithm's ``run``, or to a session that starts or is restored: nothing else.
+4. Who is handed a private table may ask for its domain, have it counted, and pass it on, whole, to a curator, to the
+   evaluation, to an algorithm's ``run``, or to a session that starts or is restored: nothing else.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ PRIVATE_PREFIXES = ("_Curator__", "_LedgerView__", "_exact_answers")
 TABLE_TYPES = {"Table", "ScannedTable", "CountSource"}
 TABLE_MAKERS = {"read_table", "scan_table", "read_data", "table"}
 TABLE_NAMES = {"source"}
-MAY_ASK = {"domain"}
+MAY_ASK = {"domain", "prepare", "count"}
+"""What a table is made of, and its passes over the records, which return nothing."""
 MAY_TAKE = {"run", "start", "restore"}
 """Methods of algorithms and sessions."""
 
