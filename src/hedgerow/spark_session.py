@@ -20,7 +20,7 @@ _POLL_SECONDS = 0.2
 
 
 def running_session() -> SparkSession:
-    """The Spark session of this process; one on this machine if there is none.
+    """The Spark session of this process; one on this machine if there is none, whose log is off: it can hold cells.
 
     Raises:
         MissingExtraError: Spark or Java is not installed.
@@ -32,11 +32,35 @@ def running_session() -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
         with _own_interrupts(), without_pandas():
-            return SparkSession.builder.getOrCreate()
+            running = SparkSession.getActiveSession()
+            return running or _silenced(SparkSession.builder.getOrCreate())
     except PySparkException as error:
         first = str(error).partition("\n")[0]
         remedy = "install a Java runtime that this Spark works with, or start a session yourself"
         raise MissingExtraError(f"Spark does not start: {first}", remedy=remedy) from error
+
+
+def _silenced(session: SparkSession) -> SparkSession:
+    context = getattr(session, "_sc", None)
+    if context is not None:  # a remote session logs elsewhere
+        context.setLogLevel("OFF")
+    return session
+
+
+@contextmanager
+def withholding() -> Iterator[None]:
+    """Keep off the screen what Spark writes there of a failure in Python, beside its logs: it can hold cells."""
+    from pyspark.logger import PySparkLogger
+
+    loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
+    before = [logger.disabled for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.disabled = True
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
 
 
 @contextmanager

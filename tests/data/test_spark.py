@@ -12,10 +12,12 @@ import pyarrow.parquet
 import pytest
 
 from hedgerow import MWEM, PureDP, SeededNoise, Workload
+from hedgerow.attribute import IntegerRange
 from hedgerow.data.chunks import scan_table
 from hedgerow.data.scan import Counts, ScannedTable, Wanted
 from hedgerow.data.table import Table, read_table
-from hedgerow.errors import ColumnError, QueryError, UnreadableTableError
+from hedgerow.domain import Domain
+from hedgerow.errors import ColumnError, CountColumnError, QueryError, UnreadableTableError
 from tests.data.sources import BAD, DOMAIN, spoiled, table_of
 
 if TYPE_CHECKING:
@@ -103,6 +105,42 @@ def test_a_filter_leaves_rows_out_and_must_look_at_one_row(spark: SparkSession, 
     assert scanned(frame, where="region = 'north' and age >= 20").total() == len(kept)
     with pytest.raises(QueryError, match="subquery"):
         scanned(frame, where="age > (select avg(age) from people)")
+
+
+@pytest.mark.parametrize("where", ["cast(answer as date) = 3", "(age, 1) = (1, 2, 3)"])
+def test_a_filter_that_spark_does_not_understand_is_told_as_such(
+    spark: SparkSession, tmp_path: Path, where: str
+) -> None:
+    with pytest.raises(QueryError, match="does not understand"):
+        scanned(frame_of(spark, table_of(9, seed=3), tmp_path), where=where)
+
+
+def test_columns_may_have_any_name(spark: SparkSession, tmp_path: Path) -> None:
+    table = pa.table({"b.c": [0, 1, 1], 'say `it\'s` "so" %s {x}': [1, 1, 0], "user": ["u", "v", "v"]})
+    domain = Domain([IntegerRange(name, 0, 1) for name in table.column_names[:2]])
+    frame = frame_of(spark, table, tmp_path, parts=1)
+    for where, expected in (("user = 'v'", [[0, 0], [1, 1]]), ('"b.c" < 1', [[0, 1], [0, 0]])):
+        source = scan_table(frame, domain, extra_columns="ignore", where=where)
+        assert source.marginals([domain.names])[0].tolist() == expected
+
+
+def test_cells_stay_off_the_screen_and_out_of_errors(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    frame = frame_of(spark, table_of(30, seed=3), tmp_path)
+    with pytest.raises(UnreadableTableError) as found:
+        scanned(frame, where="cast(region as int) = 1").total()
+    assert (found.value.__cause__, found.value.__context__) == (None, None)
+    shown = capfd.readouterr()
+    assert not any(word in text for word in ("north", "south") for text in (shown.out, shown.err, str(found.value)))
+
+
+def test_sums_of_counts_are_checked_over_all_partitions(spark: SparkSession, tmp_path: Path) -> None:
+    domain = Domain([IntegerRange("a", 0, 1)])
+    for numbers, message in (([2**52 + 1, 2**52], "beyond"), ([2**53 + 1, 0], "beyond"), ([0, 0], "sum to 0")):
+        table = pa.table({"a": [0, 1], "n": numbers})
+        with pytest.raises(CountColumnError, match=message):
+            scan_table(frame_of(spark, table, tmp_path, parts=2), domain, count_column="n").total()
 
 
 def test_a_release_is_the_same_wherever_the_table_is(spark: SparkSession, tmp_path: Path) -> None:

@@ -26,8 +26,8 @@ from hedgerow.data.row_filter import row_filter
 from hedgerow.data.scan import Counts, Progress, ScannedTable, Wanted, counted
 from hedgerow.data.withheld import raise_alone
 from hedgerow.domain import Domain
-from hedgerow.errors import DataError, UnreadableTableError
-from hedgerow.spark_session import running_session, watched, without_pandas
+from hedgerow.errors import DataError, QueryError, UnreadableTableError
+from hedgerow.spark_session import running_session, watched, withholding, without_pandas
 from hedgerow.version import __version__
 
 if TYPE_CHECKING:
@@ -96,9 +96,9 @@ def scan_spark(
     coding = Coding(wanted, count_column, coded, show_values)
     condition = None if where is None else row_filter(where, file, names, dialect="spark")
     read = [*wanted.names, *([] if count_column is None else [count_column])]
-    with _withheld(file):
-        rows = frame if condition is None else frame.where(condition)
-        chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in read])
+    rows = frame if condition is None else _filtered(frame, condition)
+    chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in read])
+    chosen = chosen.toDF(*[f"column_{i}" for i in range(len(read))])  # Spark stumbles over dots in names
 
     def count(asked: Wanted, progress: Progress) -> Counts:
         found = _collected(chosen, Counting(file, coding, asked), progress)
@@ -108,6 +108,19 @@ def scan_spark(
         return found.counts
 
     return ScannedTable(wanted, count, file)
+
+
+def _filtered(frame: DataFrame, condition: str) -> DataFrame:
+    from pyspark.errors import AnalysisException
+
+    try:
+        with withholding():
+            return frame.where(condition)
+    except AnalysisException as error:  # about names and types: no row is looked at
+        first = str(error).partition("\n")[0]
+        raise QueryError(
+            f"Spark does not understand the filter: {first}", remedy="compare what is comparable"
+        ) from None
 
 
 @final
@@ -128,7 +141,8 @@ class Counting:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One row: the counts of the partition."""
         names = (*self.coding.domain.names, *filter(None, [self.coding.count_column]))
-        encoding = Encoding(Reader(self.file, names, lambda _, __: batches), self.coding)
+        named = (pa.RecordBatch.from_arrays(batch.columns, names=list(names)) for batch in batches)
+        encoding = Encoding(Reader(self.file, names, lambda _, __: named), self.coding)
         counts, refused = Counts(self.wanted), None
         try:
             counts = counted(joined(iter(encoding), self.coding), self.wanted)
@@ -195,7 +209,8 @@ def _withheld(file: str) -> Iterator[None]:
     from pyspark.errors import PySparkException
 
     try:
-        yield
+        with withholding():
+            yield
     except (PySparkException, Py4JError) as error:
         message = f"the Spark job failed ({type(error).__name__}); nothing was counted and nothing is charged"
         remedy = (
