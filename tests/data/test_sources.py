@@ -13,10 +13,12 @@ import pyarrow as pa
 import pytest
 
 from hedgerow import MWEM, PureDP, SeededNoise, Workload
+from hedgerow.attribute import IntegerRange
 from hedgerow.data.chunks import scan_table
 from hedgerow.data.scan import ScannedTable
 from hedgerow.data.source import CountSource
 from hedgerow.data.table import Table, read_table
+from hedgerow.domain import Domain
 from hedgerow.errors import (
     ColumnError,
     DataError,
@@ -220,3 +222,53 @@ def test_a_scanned_table_shows_only_what_is_public(tmp_path: Path) -> None:
     source = scanned(PLACES["one Parquet file"], table_of(600, seed=9), tmp_path)
     source.total()
     assert repr(source) == "ScannedTable(5 attributes: sex, age, income, answer, left handed)"
+
+
+def made(server: str, columns: str, *before: str) -> str:
+    """The address of a table of four rows, i from 0 to 3."""
+    from adbc_driver_postgresql import dbapi
+
+    with dbapi.connect(server) as connection, connection.cursor() as cursor:
+        for statement in (*before, "DROP TABLE IF EXISTS kinds"):
+            cursor.execute(statement)
+        cursor.execute(f"CREATE TABLE kinds AS SELECT {columns} FROM generate_series(0, 3) i")
+        connection.commit()
+    return f"{server}#kinds"
+
+
+def test_numbers_of_postgresql_are_what_they_are(server: str) -> None:
+    kinds = {"n": "i::numeric", "f": "i::real", "s": "i::smallint", "t": "i::text", 'c %s {z} ""q"" .d': "i"}
+    address = made(server, ", ".join(f'{value} AS "{name}"' for name, value in kinds.items()))
+    for name in (name.replace('""', '"') for name in kinds):
+        found = scan_table(address, Domain([IntegerRange(name, 0, 4)]), extra_columns="ignore", count_column=None)
+        assert found.marginals([(name,)])[0].tolist() == [1, 1, 1, 1, 0]
+    assert scan_table(address, Domain([IntegerRange("s", 0, 4)]), count_column="n", extra_columns="ignore").total() == 6
+
+
+def test_a_numeric_that_is_no_number_is_an_empty_cell_and_money_is_refused(server: str) -> None:
+    address = made(server, "CASE i WHEN 3 THEN 'NaN'::numeric ELSE i END AS n, i::money AS m")
+    found = scan_table(address, Domain([IntegerRange("n", 0, 3, missing="?")]), extra_columns="ignore")
+    assert found.marginals([("n",)])[0].tolist() == [1, 1, 1, 0, 1]
+    with pytest.raises(ColumnError, match="money"):
+        scan_table(address, Domain([IntegerRange("m", 0, 300)]), extra_columns="ignore").total()
+
+
+def test_a_column_named_as_something_else_of_sql_is_filtered_as_a_column(server: str) -> None:
+    address = made(server, """i AS a, CASE WHEN i > 1 THEN 'u' ELSE 'v' END AS "user" """)
+    domain = Domain([IntegerRange("a", 0, 3)])
+    assert scan_table(address, domain, extra_columns="ignore", where="user = 'u'").total() == 2
+
+
+def test_functions_of_a_server_that_are_named_as_others_are_not_used(server: str) -> None:
+    mine = "CREATE OR REPLACE FUNCTION abs(text) RETURNS bigint AS 'SELECT count(*) FROM kinds' LANGUAGE sql"
+    address = made(server, "i AS a, i::text AS r", "CREATE TABLE IF NOT EXISTS kinds (a int)", mine)
+    with pytest.raises(QueryError):
+        scan_table(address, Domain([IntegerRange("a", 0, 3)]), extra_columns="ignore", where="abs(r) > 3")
+
+
+def test_nothing_of_what_postgresql_says_stays_with_an_error(server: str) -> None:
+    address = made(server, "i AS a, CASE i WHEN 3 THEN 'a secret' ELSE '1' END AS r")
+    with pytest.raises(DataError) as found:
+        scan_table(address, Domain([IntegerRange("a", 0, 3)]), extra_columns="ignore", where="r::int = 1").total()
+    assert "secret" not in str(found.value)
+    assert (found.value.__cause__, found.value.__context__) == (None, None)

@@ -12,7 +12,7 @@ from hedgerow.addresses import quoted
 from hedgerow.data.readers import Batches, Reader
 from hedgerow.data.row_filter import row_filter
 from hedgerow.data.withheld import STREAM_FAILURES, raise_alone
-from hedgerow.errors import MissingExtraError, UnreadableTableError
+from hedgerow.errors import ColumnError, MissingExtraError, UnreadableTableError
 
 if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection
@@ -38,9 +38,8 @@ def open_postgresql(address: str, table: str, where: str | None, shown: str) -> 
         with _connected(address, shown) as connection, connection.cursor() as cursor:
             cursor.execute(f"SELECT {columns} FROM {relation}{rest}")
             for batch in cursor.fetch_record_batch():
-                yield pa.RecordBatch.from_arrays(
-                    [_stored(column) for column in batch.columns], names=batch.schema.names
-                )
+                columns = [_stored(field, batch.column(field.name), shown) for field in batch.schema]
+                yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
     def batches(names: Sequence[str], _: Collection[str]) -> Batches:
         yield from select(", ".join(map(quoted, names)), condition)
@@ -65,9 +64,20 @@ def require_driver() -> None:
         raise MissingExtraError(message, remedy="pip install 'hedgerow[postgresql]'")
 
 
-def _stored(column: pa.Array[Any]) -> pa.Array[Any]:
-    """Numbers of any length come as a type of their own around their texts."""
-    return column.storage if isinstance(column, pa.ExtensionArray) else column
+def _stored(field: pa.Field[Any], column: pa.Array[Any], shown: str) -> pa.Array[Any]:
+    """Texts and numbers: numbers of any length come as a type of their own around their texts."""
+    import pyarrow.compute as pc
+
+    kind = (field.metadata or {}).get(b"POSTGRESQL:type")
+    if kind == b"money":  # it comes as a number of cents
+        remedy = "cast it to numeric in a view, or leave it out"
+        raise ColumnError("its type is money, whose unit is not known", file=shown, column=field.name, remedy=remedy)
+    stored = column.storage if isinstance(column, pa.ExtensionArray) else column
+    if kind != b"numeric":
+        return stored
+    empty: Any = pc.match_substring_regex(stored, "^nan$")
+    found: pa.Array[Any] = pc.if_else(empty, pa.scalar(None, pa.string()), stored)
+    return found
 
 
 @contextmanager
