@@ -54,7 +54,7 @@ QUERIES = {Size.FULL: (250, 500, 1000, 2000), Size.QUICK: (125, 500), Size.TINY:
 AGAINST_EPSILON = {Size.FULL: 2000, Size.QUICK: 500, Size.TINY: 8}
 """At how many queries errors are drawn against epsilon, with all mechanisms and both bounds."""
 
-REPETITIONS = {Size.FULL: 5, Size.QUICK: 3, Size.TINY: 1}
+REPETITIONS = {Size.FULL: 5, Size.QUICK: 1, Size.TINY: 1}
 MOST_ROUNDS = {PROVEN: 256, LISTING: 64, AVERAGED: 64, OWN: 64}
 """T is 1, 2, 4 and so on up to these, and at most the number of queries; the best is looked for among them."""
 

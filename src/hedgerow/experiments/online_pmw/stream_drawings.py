@@ -36,14 +36,13 @@ def drawings_of(found: Results) -> dict[str, Drawing]:
     usual = by_epsilon.where(epsilon=1.0)
     made = {}
     if len(by_records.values("records")) > 1:
-        free = Panel("free answers", "share of the answers", _curves(by_records, "records", FREE), scales=_LINEAR)
-        panels = _panels(by_records, "records", "epsilon = 1", free)
+        panels = _panels(by_records, "records", "epsilon = 1", _shares(by_records, "records", "free answers", FREE))
         made["records"] = Drawing(panels, "records n, thousands", _caption("the number of records"))
     if len(by_epsilon.values("epsilon")) > 1:
-        told = Panel("with an interval", "share of the answers", _curves(by_epsilon, "epsilon", TESTED), scales=_LINEAR)
-        made["epsilon"] = Drawing(
-            _panels(by_epsilon, "epsilon", f"n = {RECORDS:,}", told), "epsilon", _caption("epsilon")
-        )
+        free = _shares(by_epsilon, "epsilon", "free answers", FREE)
+        told = _shares(by_epsilon, "epsilon", "with an interval", TESTED)
+        panels = _panels(by_epsilon, "epsilon", f"n = {RECORDS:,}", free, told)
+        made["epsilon"] = Drawing(panels, "epsilon", _caption("epsilon"))
     made["course"] = _course(usual if usual.has(MEAN, variant=FITTED[0]) else _first(by_records))
     return made
 
@@ -56,7 +55,7 @@ def _caption(what: str) -> str:
     )
 
 
-def _panels(found: Results, along: str, where: str, third: Panel) -> list[Panel]:
+def _panels(found: Results, along: str, where: str, *shares: Panel) -> list[Panel]:
     noises = {"Gaussian noise": THEOREM[1], "Laplace noise": THEOREM[2]}
     bounds = {f"independent {what}": _noises(found.where(variant=name), along) for what, name in noises.items()}
     promised = {f"promised by {name[:2]}": _curve(found, along, PROMISED, name) for name in THEOREM}
@@ -64,9 +63,18 @@ def _panels(found: Results, along: str, where: str, third: Panel) -> list[Panel]
     return [
         Panel(f"mean error, {where}", _UNIT, {**_curves(found, along, MEAN), "uniform": uniform}, bounds=bounds),
         Panel(f"largest error, {where}", _UNIT, _curves(found, along, LARGEST), bounds=promised),
-        third,
+        *shares,
         Panel("corrections used", "corrections", _curves(found, along, CORRECTIONS)),
     ]
+
+
+def _shares(found: Results, along: str, title: str, quantity: str) -> Panel:
+    """Shares of the answers; no interval passes 1."""
+    curves = {
+        name: [replace(point, high=min(1.0, point.high)) for point in points]
+        for name, points in _curves(found, along, quantity).items()
+    }
+    return Panel(title, "share of the answers", curves, scales=_LINEAR)
 
 
 def _curves(found: Results, along: str, quantity: str) -> dict[str, list[Point]]:
