@@ -38,8 +38,8 @@ def open_postgresql(address: str, table: str, where: str | None, shown: str) -> 
         with _connected(address, shown) as connection, connection.cursor() as cursor:
             cursor.execute(f"SELECT {columns} FROM {relation}{rest}")
             for batch in cursor.fetch_record_batch():
-                columns = [_stored(field, batch.column(field.name), shown) for field in batch.schema]
-                yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+                stored = [_stored(batch.schema.field(i), column, shown) for i, column in enumerate(batch.columns)]
+                yield pa.RecordBatch.from_arrays(stored, names=batch.schema.names)
 
     def batches(names: Sequence[str], _: Collection[str]) -> Batches:
         yield from select(", ".join(map(quoted, names)), condition)
