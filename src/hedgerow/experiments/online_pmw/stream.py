@@ -53,8 +53,8 @@ from hedgerow.privacy.noise import SeededNoise
 from hedgerow.queries.query import Floats
 from hedgerow.queries.workload import Workload
 
-QUESTIONS = {Size.FULL: 10_000, Size.QUICK: 10_000, Size.TINY: 150}
-REPETITIONS = {Size.FULL: 3, Size.QUICK: 2, Size.TINY: 1}
+QUESTIONS = {Size.FULL: 10_000, Size.QUICK: 3_000, Size.TINY: 150}
+REPETITIONS = {Size.FULL: 3, Size.QUICK: 1, Size.TINY: 1}
 
 Place = tuple[int, float]
 """Number of records, and epsilon."""
