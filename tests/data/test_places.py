@@ -53,6 +53,18 @@ def test_files_of_other_columns_are_refused(tmp_path: Path) -> None:
         counts(tmp_path)
 
 
+def test_files_of_different_writers_and_behind_links_belong_to_a_folder(tmp_path: Path) -> None:
+    import duckdb
+
+    for folder in ("table/year.parquet", "elsewhere"):
+        (tmp_path / folder).mkdir(parents=True)
+    pq.write_table(pa.table({"a": [0], "l": [["x"]]}), tmp_path / "table" / "year.parquet" / "0.parquet")
+    pq.write_table(pa.table({"a": [2], "l": [["x"]]}), tmp_path / "elsewhere" / "2.parquet")
+    (tmp_path / "table" / "link").symlink_to(tmp_path / "elsewhere")
+    duckdb.sql("SELECT 1 AS a, ['x'] AS l").write_parquet(str(tmp_path / "table" / "1.parquet"))
+    assert counts(tmp_path / "table") == [1, 1, 1, 0, 0, 0]
+
+
 @pytest.mark.parametrize("aside", ["_temporary/0", ".hidden", "a=1/_temporary"])
 def test_what_a_failed_job_left_in_a_folder_is_not_counted(tmp_path: Path, aside: str) -> None:
     (tmp_path / "kept").mkdir()

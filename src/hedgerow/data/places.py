@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from hedgerow.addresses import DUCKDB_REMEDY, SPARK, duckdb_table
-from hedgerow.data.readers import Batches, Reader, open_table
+from hedgerow.data.readers import Batches, Reader, check_alike, open_table
 from hedgerow.data.sql import filtered, open_database, open_folder
 from hedgerow.errors import UnreadableTableError
 
@@ -128,12 +128,7 @@ def _joined(pattern: str, where: str | None) -> Reader:
     if not files:
         raise UnreadableTableError("no file has such a name", file=pattern, remedy="check the pattern, and quote it")
     readers = [_open_file(file, where) for file in files]
-    first = readers[0]
-    for other in readers[1:]:
-        if sorted(other.names) != sorted(first.names):
-            raise UnreadableTableError(
-                f"its columns are not those of {first.file}", file=other.file, remedy="choose files of one kind"
-            )
+    check_alike(readers)
 
     def batches(names: Sequence[str], repetitive: Collection[str]) -> Batches:
         for reader in readers:
@@ -142,4 +137,4 @@ def _joined(pattern: str, where: str | None) -> Reader:
     texts = all(reader.texts for reader in readers)
     counts = [reader.n_rows for reader in readers if reader.n_rows is not None]
     n_rows = sum(counts) if len(counts) == len(readers) else None
-    return Reader(pattern, first.names, batches, texts=texts, n_rows=n_rows)
+    return Reader(pattern, readers[0].names, batches, texts=texts, n_rows=n_rows)

@@ -94,6 +94,24 @@ def open_table(source: object) -> Reader:
     raise UnreadableTableError(f"a {type(source).__name__} is not a table", remedy=hint)
 
 
+def check_alike(readers: Sequence[Reader]) -> None:
+    """Refuse files of one table that do not have the same columns, in whatever order.
+
+    Raises:
+        UnreadableTableError: One has other columns than the first.
+
+    Example:
+        >>> check_alike([open_table(pa.table({"a": [1]})), open_table(pa.table({"b": [1]}))])
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.UnreadableTableError: the Arrow table: its columns are not those of the Arrow table...
+    """
+    for other in readers[1:]:
+        if sorted(other.names) != sorted(readers[0].names):
+            message = f"its columns are not those of {readers[0].file}"
+            raise UnreadableTableError(message, file=other.file, remedy="choose files of one kind")
+
+
 def _open_file(path: Path) -> Reader:
     name = path.name.lower()
     opener = _from_csv if name.endswith((".csv", ".csv.gz")) else _from_parquet

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
+from glob import escape, glob
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hedgerow.addresses import DuckDBTable, quoted
-from hedgerow.data.readers import BATCH_ROWS, Batches, Reader
+from hedgerow.data.readers import BATCH_ROWS, Batches, Reader, check_alike, open_table
 from hedgerow.data.row_filter import filtered_by, row_filter
 from hedgerow.data.withheld import STREAM_FAILURES, Failures, raise_alone
 from hedgerow.duckdb_file import connect, interruptible, require_duckdb
@@ -83,30 +84,19 @@ def open_folder(folder: Path, where: str | None = None) -> Reader:
         UnreadableTableError: There is no Parquet file, or they have no common columns.
         MissingExtraError: DuckDB is not installed.
     """
-    files = sorted(path for path in folder.rglob("*.parquet") if not _is_aside(path.relative_to(folder)))
+    found = map(Path, glob(f"{escape(str(folder))}/**/*.parquet", recursive=True))
+    files = sorted(path for path in found if path.is_file() and not _is_aside(path.relative_to(folder)))
     if not files:
         raise UnreadableTableError("there is no Parquet file in it", file=str(folder), remedy="check the path")
+    check_alike([open_table(file) for file in files])
     listed = ", ".join(_text(str(path)) for path in files)
     relation = f"read_parquet([{listed}], hive_partitioning = true, hive_types_autocast = false, union_by_name = true)"
-    require_duckdb()
-    _check_alike(folder, listed)
     return _opened(str(folder), relation, where, connect)
 
 
 def _is_aside(path: Path) -> bool:
     """Whether it is no part of the table, as Spark and Arrow see it: what a job that failed has left, say."""
     return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in path.parts)
-
-
-def _check_alike(folder: Path, listed: str) -> None:
-    """Refuse files of different columns, which would be filled up with empty cells."""
-    files = f"SELECT file_name, list(name ORDER BY name) AS columns FROM parquet_schema([{listed}]) GROUP BY file_name"
-    kinds = f"SELECT columns, min(file_name) FROM ({files}) GROUP BY columns ORDER BY 2"
-    with _connected(str(folder)) as connection:
-        found = connection.execute(kinds).fetchall()
-    if len(found) > 1:
-        message = f"its columns are not those of {found[0][1]}"
-        raise UnreadableTableError(message, file=found[1][1], remedy="choose files of one kind")
 
 
 def open_database(table: DuckDBTable, where: str | None = None) -> Reader:
