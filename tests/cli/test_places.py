@@ -10,6 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
+from hedgerow.data.scan import ScannedTable
 from tests.cli.conftest import Place
 
 BUDGET = ("--epsilon", 1, "--seed", 1)
@@ -53,6 +54,19 @@ def test_a_filter_is_kept_by_a_session(place: Place, people: pa.Table) -> None:
     other = place.call(*asked, "--where", "age >= 21", "--seed", 1, "age = 22")
     assert other.exit_code == 1
     assert "--where" in other.stderr
+
+
+def test_all_questions_of_a_call_are_counted_in_one_pass(
+    place: Place, people: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes = []
+    scan = ScannedTable._scan
+    monkeypatch.setattr(ScannedTable, "_scan", lambda self, *given: passes.append(1) or scan(self, *given))
+    questions = ("age = 20", "sex = 'F' and age in (21, 22)", "job = 'nurse' and not sex = 'M'")
+    asked = ("ask", place / "part-*.parquet", "--session", place / "s.session", "--domain", place / "people.yaml")
+    done = place.call(*asked, *BUDGET, *questions)
+    assert done.exit_code == 0, done.stderr
+    assert len(passes) == 1
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from hedgerow.domain import Domain
     from hedgerow.privacy.budget import Budget
     from hedgerow.privacy.noise import NoiseSource
+    from hedgerow.queries.workload import Workload
     from hedgerow.release import Release
 
 _OPTIONS = {"queries": "--queries-planned", "updates": "--updates", "threshold": "--threshold"}
@@ -229,7 +230,7 @@ def ask(
     check_outputs({"--output": output}, inputs=inputs, force=force)
     asked = [*(conditions or ()), *(_listed(queries) if queries is not None else ())]
     reading = Reading.of_options(session, domain, columns=columns, count_column=count_column, coded=coded, where=where)
-    _check_conditions(asked, reading.domain)
+    workload = _checked_conditions(asked, reading.domain)
     options = {"queries": queries_planned, "updates": updates, "threshold": threshold}
     wishes = _Wishes(
         budget=_budget(epsilon, delta, rho, neighbours, begun=session.exists()),
@@ -241,7 +242,7 @@ def ask(
     wishes.check(confidence)
     with _alone(session):
         is_new = not session.exists()
-        table = reading.read(shown, data)
+        table = reading.read(shown, data, workload)
         with shown.busy("opening the session"):
             running = (wishes.begin if is_new else wishes.go_on)(session, reading, table)
         if is_new:
@@ -260,13 +261,18 @@ def _listed(path: Path) -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
-def _check_conditions(asked: Sequence[str], domain: Domain) -> None:
-    """Refuse a wrong condition before the table is read."""
+def _checked_conditions(asked: Sequence[str], domain: Domain) -> Workload | None:
+    """Refuse a wrong condition before the table is read; those that are conjunctions as one workload."""
     from hedgerow.queries.predicate import parse_predicate
+    from hedgerow.queries.query import Conjunction
+    from hedgerow.queries.workload import Workload
 
+    parsed = []
     for number, text in enumerate(asked, start=1):
         with naming_condition(number, text) if len(asked) > 1 else nullcontext():
-            parse_predicate(text, domain)
+            parsed.append(parse_predicate(text, domain))
+    conjunctions = [query for query in parsed if isinstance(query, Conjunction)]
+    return Workload.conjunctions(domain, conjunctions) if conjunctions else None
 
 
 def _budget(

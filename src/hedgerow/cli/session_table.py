@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hedgerow.data.scan import ScannedTable
     from hedgerow.data.table import Table
     from hedgerow.domain import Domain
+    from hedgerow.queries.workload import Workload
 
 
 @final
@@ -92,12 +93,13 @@ class Reading:
             option for name, option in options.items() if notes.get(name, getattr(self, name)) != getattr(self, name)
         ]
 
-    def read(self, output: Output, data: str) -> Table | ScannedTable:
+    def read(self, output: Output, data: str, asked: Workload | None = None) -> Table | ScannedTable:
         """Read the private table, or count it where it is.
 
         Args:
             output: Where progress is shown.
             data: Where the table is.
+            asked: What will be asked, so that one pass is enough.
 
         Raises:
             DataError: The table does not fit the domain.
@@ -107,6 +109,7 @@ class Reading:
             data,
             self.domain,
             where=self.where,
+            workload=asked,
             count_column=self.count_column,
             coded=self.coded,
             extra_columns="ignore" if self.some_columns else "error",
