@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -37,3 +38,28 @@ def in_parts(part: Callable[[int, int], T], length: int, threads: int) -> list[T
     cuts = [length * i // threads for i in range(threads + 1)]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(part, cuts[:-1], cuts[1:]))
+
+
+def ahead(items: Iterator[T]) -> Generator[T]:
+    """Items, of which the next one is made in another thread while one is used; at the end the iterator is closed.
+
+    Example:
+        >>> list(ahead(iter(range(3))))
+        [0, 1, 2]
+    """
+    end = object()
+    with _closed(items), ThreadPoolExecutor(1) as pool:
+        future = pool.submit(next, items, end)
+        while (item := future.result()) is not end:
+            future = pool.submit(next, items, end)
+            yield item  # type: ignore[misc]  # it is not the end
+
+
+@contextmanager
+def _closed(items: Iterator[object]) -> Iterator[None]:
+    """Close a generator, and what it holds open, whatever happens to those who use it."""
+    try:
+        yield
+    finally:
+        if isinstance(items, Generator):
+            items.close()

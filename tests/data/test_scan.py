@@ -12,11 +12,13 @@ import pytest
 
 from hedgerow import MWEM, ZCDP, ApproxDP, PureDP, SeededNoise, Subsampled, Workload
 from hedgerow.attribute import IntegerRange
+from hedgerow.cores import ahead
 from hedgerow.data.batches import Coding, Encoding
 from hedgerow.data.chunks import scan_table
 from hedgerow.data.readers import Reader
-from hedgerow.data.scan import Counts, Progress, ScannedTable, Wanted, ahead, counted
+from hedgerow.data.scan import Progress, ScannedTable, counted
 from hedgerow.data.table import Table
+from hedgerow.data.tally import Counts, Wanted
 from hedgerow.domain import Domain
 from hedgerow.errors import BudgetExceededError, ConfigError, CountColumnError, DataError, MarginalTooLargeError
 from hedgerow.privacy.curator import Curator

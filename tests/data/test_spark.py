@@ -14,8 +14,9 @@ import pytest
 from hedgerow import MWEM, PureDP, SeededNoise, Workload
 from hedgerow.attribute import IntegerRange
 from hedgerow.data.chunks import scan_table
-from hedgerow.data.scan import Counts, ScannedTable, Wanted
+from hedgerow.data.scan import ScannedTable
 from hedgerow.data.table import Table, read_table
+from hedgerow.data.tally import Counts, Wanted
 from hedgerow.domain import Domain
 from hedgerow.errors import ColumnError, CountColumnError, QueryError, UnreadableTableError
 from tests.data.sources import BAD, DOMAIN, spoiled, table_of

@@ -23,7 +23,8 @@ from hedgerow.data.chunks import joined
 from hedgerow.data.columns import ExtraColumns, select_columns
 from hedgerow.data.readers import Reader
 from hedgerow.data.row_filter import row_filter
-from hedgerow.data.scan import Counts, Progress, ScannedTable, Wanted, counted
+from hedgerow.data.scan import Progress, ScannedTable, counted
+from hedgerow.data.tally import Counts, Wanted
 from hedgerow.data.withheld import raise_alone
 from hedgerow.domain import Domain
 from hedgerow.errors import DataError, QueryError, UnreadableTableError
