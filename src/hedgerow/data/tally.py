@@ -28,6 +28,7 @@ class Wanted:
         >>> from hedgerow.attribute import IntegerRange
         >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)])
         >>> wanted = Wanted(domain)
+        >>> from hedgerow.queries.workload import Workload
         >>> Workload.marginals(domain, 2).answers(wanted)
         array([0., 0., 0., 0., 0., 0.])
         >>> list(wanted.cliques)
