@@ -293,3 +293,52 @@ class DamagedSessionError(SessionError):
 
 class MissingExtraError(HedgerowError, ImportError):
     """An optional part of Hedgerow is not installed."""
+
+
+class ServiceError(HedgerowError):
+    """The server cannot do what a request asks for."""
+
+
+class NotSignedInError(ServiceError):
+    """There is no token, or it is wrong, has expired or was revoked."""
+
+
+class NotAllowedError(ServiceError):
+    """The token is good, and not for this: another role, another data set, or a limit of its person is used up."""
+
+
+class NotThereError(ServiceError):
+    """There is no such data set, person, token or file, or the token may not know of it."""
+
+
+class ConflictError(ServiceError):
+    """The request contradicts what is there: a name that is taken, a data set that is closed, a key used otherwise."""
+
+
+class TooMuchError(ServiceError):
+    """The request is larger than the server takes."""
+
+
+class RateError(ServiceError):
+    """Too many requests in a short time.
+
+    Attributes:
+        seconds: After how many seconds it is worth another try.
+    """
+
+    def __init__(self, message: str, *, seconds: float, remedy: str = "") -> None:
+        """Say when to come back."""
+        self.seconds = seconds
+        super().__init__(message, remedy=remedy)
+
+
+class StoreError(ServiceError):
+    """The store cannot be read or written; nothing that was given is lost, and nothing was given now."""
+
+
+class StoreBusyError(StoreError):
+    """Another process is at the store or at the data set for longer than one waits."""
+
+
+class OutdatedError(StoreError):
+    """Another process has gone on with a data set meanwhile; what was found out here is thrown away."""
