@@ -8,6 +8,7 @@ such values.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NoReturn
 
 from hedgerow.quantities import human, human_bytes
 
@@ -299,6 +300,10 @@ class ServiceError(HedgerowError):
     """The server cannot do what a request asks for."""
 
 
+class InvalidRequestError(ServiceError):
+    """A request is not well-formed."""
+
+
 class NotSignedInError(ServiceError):
     """There is no token, or it is wrong, has expired or was revoked."""
 
@@ -342,3 +347,26 @@ class StoreBusyError(StoreError):
 
 class OutdatedError(StoreError):
     """Another process has gone on with a data set meanwhile; what was found out here is thrown away."""
+
+
+class TableError(ServiceError):
+    """The private table of a data set cannot be read now; nothing was spent."""
+
+
+def raise_alone(error: Exception) -> NoReturn:
+    """Raise an error that keeps nothing of the one that is being handled: ``from None`` hides it only.
+
+    Example:
+        >>> try:
+        ...     try:
+        ...         raise ValueError("a cell")
+        ...     except ValueError:
+        ...         raise_alone(OSError("it cannot be read"))
+        ... except OSError as error:
+        ...     print(error.__context__, error.__cause__)
+        None None
+    """
+    try:
+        raise error from None
+    finally:
+        error.__context__ = None
