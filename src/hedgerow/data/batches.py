@@ -16,9 +16,8 @@ from hedgerow.data.encoding import Codes, Encoder, UnsupportedTypeError, encoder
 from hedgerow.data.faults import FaultLog
 from hedgerow.data.readers import Batches, Reader
 from hedgerow.data.weights import Weights
-from hedgerow.data.withheld import raise_alone
 from hedgerow.domain import Domain
-from hedgerow.errors import ColumnError, UnreadableTableError
+from hedgerow.errors import ColumnError, UnreadableTableError, raise_alone
 
 
 @final

@@ -11,8 +11,8 @@ import pyarrow as pa
 from hedgerow.addresses import quoted
 from hedgerow.data.readers import Batches, Reader
 from hedgerow.data.row_filter import row_filter
-from hedgerow.data.withheld import STREAM_FAILURES, raise_alone
-from hedgerow.errors import ColumnError, MissingExtraError, UnreadableTableError
+from hedgerow.data.withheld import STREAM_FAILURES
+from hedgerow.errors import ColumnError, MissingExtraError, UnreadableTableError, raise_alone
 
 if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection

@@ -25,9 +25,8 @@ from hedgerow.data.readers import Reader
 from hedgerow.data.row_filter import row_filter
 from hedgerow.data.scan import Progress, ScannedTable, counted
 from hedgerow.data.tally import Counts, Wanted
-from hedgerow.data.withheld import raise_alone
 from hedgerow.domain import Domain
-from hedgerow.errors import DataError, QueryError, UnreadableTableError
+from hedgerow.errors import DataError, QueryError, UnreadableTableError, raise_alone
 from hedgerow.spark_session import running_session, watched, withholding, without_pandas
 from hedgerow.version import __version__
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from hedgerow.addresses import DuckDBTable, quoted
 from hedgerow.data.readers import BATCH_ROWS, Batches, Reader, check_alike, open_table
 from hedgerow.data.row_filter import filtered_by, row_filter
-from hedgerow.data.withheld import STREAM_FAILURES, Failures, raise_alone
+from hedgerow.data.withheld import STREAM_FAILURES, Failures
 from hedgerow.duckdb_file import connect, interruptible, require_duckdb
-from hedgerow.errors import ColumnError, QueryError, UnreadableTableError
+from hedgerow.errors import ColumnError, QueryError, UnreadableTableError, raise_alone
 
 if TYPE_CHECKING:
     import duckdb

@@ -4,35 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import NoReturn, TypeVar, final
+from typing import TypeVar, final
 
 import pyarrow as pa
 
-from hedgerow.errors import DataError
+from hedgerow.errors import DataError, raise_alone
 
 T = TypeVar("T")
 
 STREAM_FAILURES = (pa.ArrowException, OSError)
 """What Arrow makes of a failure of the engine in the middle of a stream, with the engine's own message."""
-
-
-def raise_alone(error: Exception) -> NoReturn:
-    """Raise an error that keeps nothing of the one that is being handled: ``from None`` hides it only.
-
-    Example:
-        >>> try:
-        ...     try:
-        ...         raise ValueError("a cell")
-        ...     except ValueError:
-        ...         raise_alone(OSError("it cannot be read"))
-        ... except OSError as error:
-        ...     print(error.__context__, error.__cause__)
-        None None
-    """
-    try:
-        raise error from None
-    finally:
-        error.__context__ = None
 
 
 @final
