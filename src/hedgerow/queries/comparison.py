@@ -15,11 +15,12 @@ from functools import lru_cache
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.errors import QueryError
 from hedgerow.queries.code_set import CodeSet
-from hedgerow.queries.names import did_you_mean, in_condition
+from hedgerow.queries.names import did_you_mean, in_condition, shortened, shown
 
 
 @final
@@ -138,13 +139,13 @@ def _code(attribute: Attribute, value: str) -> int:
         if number == int(number) and attribute.minimum <= number <= attribute.maximum:
             return int(number) - attribute.minimum
         raise QueryError(
-            f"attribute {attribute.name!r} has no value {value}",
+            f"attribute {attribute.name!r} has no value {shortened(value)}",
             remedy=f"it holds the whole numbers from {attribute.minimum} to {attribute.maximum}",
         )
     codes = _codes(attribute)
     if (code := codes.get(value, codes.get(_as_number(value)))) is None:
         raise QueryError(
-            f"attribute {attribute.name!r} has no value {value!r}", remedy=did_you_mean(value, attribute.labels)
+            f"attribute {attribute.name!r} has no value {shown(value)}", remedy=did_you_mean(value, attribute.labels)
         )
     return code
 
@@ -173,7 +174,7 @@ def _number(attribute: Attribute, value: str) -> int | float:
     number = _as_number(value)
     if not math.isfinite(number):
         raise QueryError(
-            f"attribute {attribute.name!r} holds numbers and {value!r} is none",
+            f"attribute {attribute.name!r} holds numbers and {shown(value)} is none",
             remedy=f"compare it with a number, as in '{in_condition(attribute.name)} < 30'",
         )
     return number
@@ -201,16 +202,21 @@ def _values_below(attribute: Attribute, symbol: str, value: str) -> CodeSet:
 def _bins_below(attribute: Binned, symbol: str, value: str) -> CodeSet:
     """Codes of the bins that lie wholly below the number; all others lie wholly not below it."""
     number = _number(attribute, value)
-    if attribute.whole:
-        bounds = np.array([attribute.whole_bounds(code) for code in range(attribute.ordinary)], dtype=np.float64)
-        low, high = bounds[:, 0], bounds[:, 1]
-    else:
-        edges = np.array(attribute.edges)
-        low, high = edges[:-1], np.append(np.nextafter(edges[1:-1], -np.inf), edges[-1])
+    low, high = _ends(attribute)
     below, not_below = (high < number, low >= number) if symbol == "<" else (high <= number, low > number)
     if not (below | not_below).all():
         raise _cut_bin(attribute, int(np.argmin(below | not_below)), value)
     return CodeSet.where(below)
+
+
+@lru_cache(maxsize=32)
+def _ends(attribute: Binned) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Smallest and largest number of each bin."""
+    if attribute.whole:
+        bounds = np.array([attribute.whole_bounds(code) for code in range(attribute.ordinary)], dtype=np.float64)
+        return bounds[:, 0], bounds[:, 1]
+    edges = np.array(attribute.edges)
+    return edges[:-1], np.append(np.nextafter(edges[1:-1], -np.inf), edges[-1])
 
 
 def _cut_bin(attribute: Binned, code: int, value: str) -> QueryError:
@@ -218,7 +224,7 @@ def _cut_bin(attribute: Binned, code: int, value: str) -> QueryError:
     first, second = attribute.edges[code : code + 2]
     closed = "<=" if code == attribute.ordinary - 1 else "<"
     return QueryError(
-        f"{value} cuts the bin {label} of attribute {attribute.name!r}, whose records are counted together",
+        f"{shortened(value)} cuts the bin {label} of attribute {attribute.name!r}, whose records are counted together",
         remedy=f"use its edges, as in: {name} < {first:.12g}, or {name} {closed} {second:.12g}; "
         f"or all of it: {name} = '{label}'",
     )

@@ -14,6 +14,9 @@ PLAIN_NAME = re.compile(r'[^\s"\'*,:;@+]+')
 BOUNDED_ORDER = re.compile(r"([0-9]+)\s*<=\s*([0-9]+)")
 """An order and a number of cells, which is no name."""
 
+_SHOWN = 80
+"""So many characters of a text are repeated in an error."""
+
 SQL_WORDS = frozenset({"and", "between", "false", "in", "is", "like", "not", "null", "or", "true"})
 """Words that a condition uses itself; an attribute of that name needs quotes."""
 
@@ -48,6 +51,26 @@ def in_condition(name: str) -> str:
     """
     plain = name.isascii() and name.isidentifier() and name.lower() not in SQL_WORDS
     return name if plain else quoted(name)
+
+
+def shown(text: str) -> str:
+    """What somebody wrote, in quotes, and no more of it than an error needs.
+
+    Example:
+        >>> shown("age = 17"), len(shown("x" * 10_000))
+        ("'age = 17'", 82)
+    """
+    return repr(shortened(text))
+
+
+def shortened(text: str) -> str:
+    """The beginning of a long text.
+
+    Example:
+        >>> shortened("age"), len(shortened("x" * 10_000))
+        ('age', 80)
+    """
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
 def clique_list(cliques: Iterable[Clique]) -> str:
