@@ -1,4 +1,4 @@
-"""A session as the steps that it took, for keeping it in a database: each step is small, and all together are the session.
+"""A session as the steps that it took, for keeping it in a database.
 
 A saved session is one file that is written anew each time. A server that commits after every few questions writes only
 what is new: a *step*. A `Transcript` puts the session together from its steps, to the same bits, in this process or in
@@ -12,32 +12,39 @@ from __future__ import annotations
 import io
 import json
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, final
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hedgerow.algorithms.online_answer import Known
+from hedgerow.algorithms.online_answer import Basis, Known
 from hedgerow.algorithms.online_session import WATCH, History, OnlineSession
 from hedgerow.algorithms.online_state import (
-    as_measurement,
     basis_from_dict,
     basis_to_dict,
-    from_measurement,
     hypothesis_from_dict,
     hypothesis_to_dict,
+    known_as_measurement,
+    known_from_measurement,
 )
 from hedgerow.domain_file import domain_from_mapping
 from hedgerow.errors import SessionError
+from hedgerow.models.choice import Hypothesis
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger import Event
-from hedgerow.privacy.watch import WatchState
+from hedgerow.privacy.watch import Watch, WatchState
+from hedgerow.queries.canonical import query_key
 from hedgerow.queries.measurement import Measurement
 from hedgerow.release.measurement_format import VALUES, VECTORS, measurements_from_list, measurements_to_list
 
 if TYPE_CHECKING:
+    from hedgerow.domain import Domain
     from hedgerow.privacy.noise import NoiseSource
+
+_FAULTS = (AttributeError, KeyError, IndexError, OverflowError, TypeError, ValueError, zlib.error)
 
 
 @final
@@ -93,3 +100,200 @@ class Step:
     events: tuple[Event, ...] = ()
     findings: tuple[Finding, ...] = ()
     model: bytes | None = None
+
+
+ANYTHING = Mark()
+"""Before the first step."""
+
+
+def step_of(
+    curator: Curator,
+    basis: Basis,
+    model: Hypothesis,
+    history: History,
+    watch: Watch | None,
+    *,
+    since: Mark,
+    first: bool,
+) -> Step:
+    """What became new in a session since a mark. SECRET: its state holds the noise of the running threshold.
+
+    Args:
+        curator: Its ledger and its domain are looked at.
+        basis: What the session rests on.
+        model: The hypothesis, as it is put together when it is restored.
+        history: What happened so far.
+        watch: The running epoch.
+        since: How far the keeper of the steps is.
+        first: Whether what the session rests on belongs into the step.
+    """
+    new = len(history.known) - since.findings
+    measured = iter(history.measurements[since.measurements :])
+    known = list(islice(reversed(history.known.values()), new))[::-1]
+    corrected = len(history.measurements) > since.measurements
+    return Step(
+        opening=basis_to_dict(basis, curator) if first else None,
+        state=_state_to_dict(basis.secure and curator.secure, history, watch),
+        events=curator.ledger.events[since.events :],
+        findings=tuple(_finding(each, measured) for each in known),
+        model=_packed(*hypothesis_to_dict(model)) if first or corrected else None,
+    )
+
+
+def _state_to_dict(secure: bool, history: History, watch: Watch | None) -> dict[str, Any]:
+    return {
+        "tests": history.tests,
+        "epochs": history.epochs,
+        "closed": history.closed,
+        "sources": dict(history.sources),
+        "secure": secure,
+        "watch": None if watch is None else watch.state().to_dict(),
+    }
+
+
+def _finding(known: Known, measured: Iterator[Measurement]) -> Finding:
+    """What was found out about a query: its noisy answer, the next of these, or the test that it passed."""
+    is_measured = known.threshold is None
+    entries, arrays = measurements_to_list([next(measured) if is_measured else known_as_measurement(known)])
+    vector = zlib.compress(arrays[VECTORS].tobytes()) if VECTORS in arrays else b""
+    return Finding(entries[0], is_measured, known.value, vector)
+
+
+def _packed(entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """A line of JSON, and the arrays that it names; equal models give equal bytes."""
+    stream = io.BytesIO()
+    stream.write(json.dumps({"entry": entry, "arrays": list(arrays)}).encode() + b"\n")
+    for array in arrays.values():
+        np.lib.format.write_array(stream, np.ascontiguousarray(array), allow_pickle=False)
+    return stream.getvalue()
+
+
+def _unpacked(packed: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    stream = io.BytesIO(packed)
+    head = json.loads(stream.readline())
+    arrays = {name: np.lib.format.read_array(stream, allow_pickle=False) for name in head["arrays"]}
+    return head["entry"], arrays
+
+
+@final
+class Transcript:
+    """All steps of a session so far; it puts the session together at any time.
+
+    The session that it made last shares its lists with it: while that session goes on, the transcript stays up to date.
+    Steps that others made are added; the session is then put together anew.
+
+    Args:
+        domain: Of the private table.
+
+    Example:
+        >>> import hedgerow
+        >>> import pyarrow as pa
+        >>> domain = hedgerow.Domain((hedgerow.IntegerRange("a", 0, 1),))
+        >>> table = hedgerow.read_table(pa.table({"a": [0, 1, 1, 1] * 5_000}), domain)
+        >>> online = hedgerow.OnlinePMW(updates=5, threshold=0.05)
+        >>> session = online.start(table, hedgerow.PureDP(1.0), noise=hedgerow.SeededNoise(1))
+        >>> answer = session.ask("a = 1")
+        >>> transcript = Transcript(domain)
+        >>> transcript.add(session.step_since(ANYTHING, first=True))
+        >>> again = transcript.session(table, noise=hedgerow.SeededNoise(2))
+        >>> again.ask("a = 1").value == answer.value, again.spent == session.spent
+        (True, True)
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        """Begin with nothing."""
+        self._domain = domain
+        self._basis: Basis | None = None
+        self._state: Mapping[str, Any] = {}
+        self._events: list[Event] = []
+        self._known: dict[Hashable, Known] = {}
+        self._measurements: list[Measurement] = []
+        self._model = b""
+        self._mark = ANYTHING
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is a session, and not only charges of attempts to begin one."""
+        return self._basis is not None
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Events of the ledger that were added; the ledger of a session that goes on may hold more."""
+        return tuple(self._events)
+
+    @property
+    def mark(self) -> Mark:
+        """How far it is; what its session found out since the last step is not counted."""
+        return self._mark
+
+    def add(self, step: Step) -> None:
+        """Go on by a step that somebody else took.
+
+        Raises:
+            SessionError: It is not one of a session over this domain.
+        """
+        try:
+            self._learn(step.findings)
+            self.follow(step)
+        except _FAULTS as error:
+            raise SessionError("the steps of this session do not fit together") from error
+
+    def follow(self, step: Step) -> None:
+        """Go on by a step of the session that it made last, whose findings are here already.
+
+        Raises:
+            SessionError: It is not one of a session over this domain.
+        """
+        if step.opening is not None:
+            if domain_from_mapping(step.opening["domain"]) != self._domain:
+                raise SessionError("the session is about a table with another domain")
+            self._basis = basis_from_dict(step.opening)
+        self._events += step.events
+        self._state = self._state if step.state is None else step.state
+        self._model = self._model if step.model is None else step.model
+        self._mark = Mark(len(self._events), len(self._known), len(self._measurements))
+
+    def _learn(self, findings: Sequence[Finding]) -> None:
+        packed = [zlib.decompress(each.vector) for each in findings if each.vector]
+        arrays = {VALUES: np.array([each.value for each in findings]), VECTORS: np.frombuffer(b"".join(packed))}
+        measured = measurements_from_list([each.entry for each in findings], arrays, self._domain)
+        for finding, measurement in zip(findings, measured, strict=True):
+            known = known_from_measurement(measurement)
+            if finding.measured:
+                known = replace(known, threshold=None)
+                self._measurements.append(measurement)
+            self._known[query_key(known.query)] = known
+
+    def session(self, source: Any, *, noise: NoiseSource | None = None) -> OnlineSession:
+        """The session as it is after the last step.
+
+        Args:
+            source: The private table, as ``read_table`` gives it.
+            noise: Source of noise; the secure one unless given.
+
+        Raises:
+            SessionError: There is none yet, its steps do not fit together, or the table has another domain.
+            ModelTooLargeError: Its hypothesis does not fit into memory now.
+        """
+        if self._basis is None:
+            raise SessionError("there is no session yet")
+        self._known, self._measurements = dict(self._known), list(self._measurements)  # those of an older one stay
+        if source.domain != self._domain:
+            raise SessionError("the session is about a table with another domain")
+        basis = replace(self._basis, secure=self._basis.secure and bool(self._state["secure"]))
+        curator = Curator(source, basis.budget, noise=noise, events=self._events)
+        try:
+            model = hypothesis_from_dict(*_unpacked(self._model), self._domain, basis.total)
+            watch = self._state["watch"] and WatchState.from_dict(self._state["watch"])
+            history = History(
+                tests=int(self._state["tests"]),
+                epochs=int(self._state["epochs"]),
+                known=self._known,
+                measurements=self._measurements,
+                closed=str(self._state["closed"]),
+                sources=dict(self._state["sources"]),
+            )
+        except _FAULTS as error:
+            raise SessionError("the steps of this session do not fit together") from error
+        running = curator.resume_watch(watch, label=WATCH) if watch else None
+        return OnlineSession(curator, basis, model, history, running)

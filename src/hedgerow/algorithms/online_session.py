@@ -32,6 +32,7 @@ from hedgerow.release.answer import Answer, check_confidence
 if TYPE_CHECKING:
     import os
 
+    from hedgerow.algorithms.online_journal import Mark, Step
     from hedgerow.algorithms.pmw_online import OnlinePMW
     from hedgerow.domain import Domain
     from hedgerow.privacy.budget import Budget
@@ -159,6 +160,11 @@ class OnlineSession:
         running = 0 if self._watch is None else self._watch.fires_left
         return (rules.draws - self._history.epochs) * rules.watch.fires + running
 
+    @property
+    def updates_made(self) -> int:
+        """How many corrections were made: as long as there are no more, the hypothesis is the same."""
+        return len(self._history.measurements)
+
     def summary(self) -> dict[str, Any]:
         """The session as plain values that JSON can hold; all public."""
         rules, ledger = self._basis.rules, self._curator.ledger
@@ -282,15 +288,86 @@ class OnlineSession:
                 remedy=f"scale the query, or start the session with OnlinePMW(bounds={query.bounds})",
             )
 
+    def peek(self, query: str | LinearQuery, confidence: float = 0.95, *, because: str = "") -> OnlineAnswer:
+        """Answer a query from what is known already: no look at the data, and never a charge.
+
+        Args:
+            query: As in `ask`.
+            confidence: Of the interval, if there is one: where the query was asked before, or is public.
+            because: Why the data are not looked at, for ``covers``.
+
+        Returns:
+            The answer, in counts; that of the hypothesis alone, without an interval, if the query is new.
+
+        Raises:
+            QueryError: See `ask`.
+            ConfigError: See `ask`.
+        """
+        check_confidence(confidence)
+        key, asked = self._read(query)
+        known = self._history.known.get(key)
+        if known is not None:
+            return self._tell(self._basis.answer(known, confidence), "cache")
+        if _is_public(asked):
+            return self._tell(self._basis.public_answer(asked, confidence), "public")
+        return self._tell_alone(self._hypothesis.value(asked), because)
+
     # Looking at the data
+
+    def looks(self, query: str | LinearQuery) -> bool:
+        """Whether `ask` would test a query against the data, as far as budget is left.
+
+        Args:
+            query: As in `ask`.
+
+        Raises:
+            QueryError: See `ask`.
+            QuestionTooLargeError: See `ask`.
+        """
+        key, asked = self._read(query)
+        if self._history.closed or key in self._history.known or _is_public(asked):
+            return False
+        self._hypothesis.check_room(asked, self._history.measurements, self.config.largest_tree)
+        return True
+
+    @property
+    def epoch_charge(self) -> float:
+        """What `prepare` would charge now."""
+        return 0.0 if self._is_watching else self._basis.rules.watch.charge(self.budget.regime)
+
+    def prepare(self) -> bool:
+        """Make ready for one more look at the data: start the next epoch, which is charged, if none is running.
+
+        Until the next correction a question then costs at most ``rules.answer_charge``. `ask` does the same by itself;
+        a keeper who must write down what may be spent before the data are looked at calls it first.
+
+        Returns:
+            Whether a question may be tested; if not, the session is closed for good, and nothing was charged.
+        """
+        self._may_test()
+        if self._history.closed:
+            return False
+        if not self._is_watching:
+            self._open_epoch()
+        return True
+
+    @property
+    def _is_watching(self) -> bool:
+        return self._watch is not None and self._watch.fires_left > 0
+
+    def _open_epoch(self) -> Watch:
+        self._watch = None
+        self._history.epochs += 1
+        self._watch = watch = self._curator.watch(self._basis.rules.watch, label=WATCH)
+        self._spent = self._curator.ledger.spent
+        return watch
 
     def _may_test(self) -> None:
         """Close the session for good if a test, or the answer it may lead to, is not covered."""
         history, rules, ledger = self._history, self._basis.rules, self._curator.ledger
         if history.closed:
             return
-        running = self._watch is not None and self._watch.fires_left > 0
-        needed = [rules.answer_charge] + ([] if running else [rules.watch.charge(self.budget.regime)])
+        needed = [rules.answer_charge] + ([] if self._is_watching else [self.epoch_charge])
         if rules.queries is not None and history.tests >= rules.queries:
             history.closed = "the planned number of queries was asked"
         elif self.updates_left < 1:
@@ -301,14 +378,10 @@ class OnlineSession:
     def _test(self, query: LinearQuery, value: float) -> Known:
         """One query against the data: a test, and if it fires an answer and a correction."""
         history, rules = self._history, self._basis.rules
-        if self._watch is None or self._watch.fires_left < 1:
-            self._watch = None
-            history.epochs += 1
-            self._watch = self._curator.watch(rules.watch, label=WATCH)
-            self._spent = self._curator.ledger.spent
+        watch = self._watch if self._watch is not None and self._is_watching else self._open_epoch()
         history.tests += 1
         threshold = rules.threshold_at(history.tests)
-        if not _fires(self._watch, query, value, threshold, two_sided=rules.variant == "4a"):
+        if not _fires(watch, query, value, threshold, two_sided=rules.variant == "4a"):
             return Known(query, value, threshold)
         measured = self._curator.measure(query, rules.answer_charge, kind=rules.answer_kind, label="answer")
         self._spent = self._curator.ledger.spent
@@ -325,10 +398,10 @@ class OnlineSession:
             found.value, found.low, found.high, found.covers, origin, charged, self._spent, self.updates_left
         )
 
-    def _tell_alone(self, value: float) -> OnlineAnswer:
+    def _tell_alone(self, value: float, because: str = "") -> OnlineAnswer:
         history = self._history
         history.sources["hypothesis only"] = history.sources.get("hypothesis only", 0) + 1
-        covers = f"nothing: {history.closed}"
+        covers = f"nothing: {history.closed or because or 'the data were not looked at'}"
         return OnlineAnswer(value, None, None, covers, "hypothesis only", 0.0, self._spent, self.updates_left)
 
     # What is left of a session
@@ -376,6 +449,24 @@ class OnlineSession:
         watch = None if self._watch is None or not secret else self._watch.state()
         save_session(
             path, self._curator, self._basis, self._hypothesis.model, self._history, watch=watch, notes=self.notes
+        )
+
+    def step_since(self, mark: Mark, *, first: bool = False) -> Step:
+        """What became new since a mark, for keeping the session in a database; see ``online_journal``.
+
+        Args:
+            mark: How far the keeper is.
+            first: Whether this is the session's first step, which says what it rests on.
+
+        Returns:
+            The step. Its state holds the SECRET noise of the running epoch.
+        """
+        from hedgerow.algorithms.online_journal import step_of
+
+        if first or (len(self._history.measurements) > mark.measurements and self._basis.rules.step != "refit"):
+            self._hypothesis.settle()  # a refit does so itself
+        return step_of(
+            self._curator, self._basis, self._hypothesis.model, self._history, self._watch, since=mark, first=first
         )
 
     @classmethod

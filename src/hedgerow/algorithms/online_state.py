@@ -94,19 +94,13 @@ def _public(
     curator: Curator, basis: Basis, model: Hypothesis, history: History
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Everything but the secret, as JSON values and arrays."""
-    entry, arrays = _model_to_dict(model)
-    known = [_as_measurement(each) for each in history.known.values()]
+    entry, arrays = hypothesis_to_dict(model)
+    known = [known_as_measurement(each) for each in history.known.values()]
     measured, measured_arrays = measurements_to_list([*history.measurements, *known])
     ledger = Ledger(curator.budget.limit, curator.budget.unit, curator.ledger.events)
     content = {
-        "config": basis.config.parameters(),
-        "rules": basis.rules.to_dict(),
-        "budget": curator.budget.to_dict(),
-        "domain": domain_to_mapping(curator.domain),
+        **basis_to_dict(basis, curator),
         "ledger": ledger.to_dict(),
-        "total": basis.total,
-        "total_noise": _noise_to_dict(basis.total_noise),
-        "secure": basis.secure and curator.secure,
         "model": entry,
         "measurements": len(history.measurements),
         "known": len(known),
@@ -180,18 +174,9 @@ def _session_of(container: Container, source: Any, noise: NoiseSource | None) ->
             f"{container.path}: the session is about a table with another domain",
             remedy="go on with the table, the columns and the domain file that it was started with",
         )
-    budget = budget_from_dict(content["budget"])
-    curator = Curator(source, budget, noise=noise, events=Ledger.from_dict(content["ledger"]).events)
-    config = OnlinePMW(**{**content["config"], "bounds": tuple(content["config"]["bounds"])})
-    basis = Basis(
-        config=config,
-        budget=budget,
-        rules=rules_from_dict(content["rules"]),
-        total=float(content["total"]),
-        total_noise=_noise_from_dict(content["total_noise"]),
-        secure=bool(content["secure"]),
-    )
-    model = _model_from_dict(content["model"], arrays, source.domain, basis.total)
+    basis = basis_from_dict(content)
+    curator = Curator(source, basis.budget, noise=noise, events=Ledger.from_dict(content["ledger"]).events)
+    model = hypothesis_from_dict(content["model"], arrays, source.domain, basis.total)
     measured = measurements_from_list(content["measured"], arrays, source.domain)
     watch = None if content["watch"] is None else WatchState.from_dict(content["watch"])
     running = None if watch is None else curator.resume_watch(watch, label=WATCH)
@@ -200,7 +185,55 @@ def _session_of(container: Container, source: Any, noise: NoiseSource | None) ->
     return session
 
 
-def _model_to_dict(model: Hypothesis) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def basis_to_dict(basis: Basis, curator: Curator) -> dict[str, Any]:
+    """What a session rests on, as values that JSON can hold.
+
+    Args:
+        basis: Configuration, rules and number of records.
+        curator: Knows the domain, and whether its noise protects.
+    """
+    return {
+        "config": basis.config.parameters(),
+        "rules": basis.rules.to_dict(),
+        "budget": basis.budget.to_dict(),
+        "domain": domain_to_mapping(curator.domain),
+        "total": basis.total,
+        "total_noise": _noise_to_dict(basis.total_noise),
+        "secure": basis.secure and curator.secure,
+    }
+
+
+def basis_from_dict(content: Mapping[str, Any]) -> Basis:
+    """Read what `basis_to_dict` wrote.
+
+    Raises:
+        AttributeError, KeyError, TypeError, ValueError: It was something else.
+    """
+    return Basis(
+        config=config_from_dict(content["config"]),
+        budget=budget_from_dict(content["budget"]),
+        rules=rules_from_dict(content["rules"]),
+        total=float(content["total"]),
+        total_noise=_noise_from_dict(content["total_noise"]),
+        secure=bool(content["secure"]),
+    )
+
+
+def config_from_dict(parameters: Mapping[str, Any]) -> OnlinePMW:
+    """Read what `OnlinePMW.parameters` gave.
+
+    Raises:
+        ConfigError: A number is out of its range.
+        KeyError, TypeError: It was something else.
+
+    Example:
+        >>> config_from_dict(OnlinePMW(updates=12).parameters()).updates
+        12
+    """
+    return OnlinePMW(**{**parameters, "bounds": tuple(parameters["bounds"])})
+
+
+def hypothesis_to_dict(model: Hypothesis) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The form, the updates, and what a start from trees of a release began with."""
     form, updates, start = taken_apart(model)
     entry, arrays = model_to_dict(updates)
@@ -209,9 +242,21 @@ def _model_to_dict(model: Hypothesis) -> tuple[dict[str, Any], dict[str, NDArray
     return {**entry, "form": form, **({"start": begun} if start else {})}, {**arrays, **named}
 
 
-def _model_from_dict(
+def hypothesis_from_dict(
     entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], domain: Domain, total: float
 ) -> Hypothesis:
+    """Read what `hypothesis_to_dict` wrote.
+
+    Args:
+        entry: Its JSON values.
+        arrays: Its arrays.
+        domain: The domain.
+        total: Mass, in counts.
+
+    Raises:
+        KeyError, TypeError, ValueError: It was something else.
+        ModelTooLargeError: It does not fit into memory.
+    """
     updates, begun = _potentials(entry, arrays, domain, total), entry.get("start")
     factors = {} if begun is None else {TABLES: arrays[_START + TABLES]}
     start = {} if begun is None else _potentials(begun, factors, domain, total).tables
@@ -231,7 +276,7 @@ def _history_of(content: Mapping[str, Any], measured: Sequence[Measurement]) -> 
     count = int(content["measurements"])
     if len(measured) != count + int(content["known"]):
         raise ValueError("the number of answers is another one")
-    known = [_from_measurement(each) for each in measured[count:]]
+    known = [known_from_measurement(each) for each in measured[count:]]
     return History(
         tests=int(content["tests"]),
         epochs=int(content["epochs"]),
@@ -242,12 +287,17 @@ def _history_of(content: Mapping[str, Any], measured: Sequence[Measurement]) -> 
     )
 
 
-def _as_measurement(known: Known) -> Measurement:
+def known_as_measurement(known: Known) -> Measurement:
     """What is known of a query in the format of measurements: its scale is the test's threshold, 0 without a test."""
     return Measurement(known.query, np.array([known.value]), NoiseKind.LAPLACE, known.threshold or 0.0)
 
 
-def _from_measurement(measured: Measurement) -> Known:
+def known_from_measurement(measured: Measurement) -> Known:
+    """What `known_as_measurement` made a measurement of.
+
+    Raises:
+        TypeError: It is one of a whole marginal.
+    """
     if not isinstance(measured.target, LinearQuery):
         raise TypeError("a session knows linear queries alone")
     return Known(measured.target, float(measured.values[0]), measured.scale or None)

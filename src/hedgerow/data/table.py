@@ -16,7 +16,7 @@ from hedgerow.data.bits import count_all_parities, count_parities
 from hedgerow.data.columns import ExtraColumns, select_columns
 from hedgerow.data.counting import CHEAP_CELLS, count_conjunctions, count_marginals
 from hedgerow.data.encoding import Codes, smallest_unsigned
-from hedgerow.data.readers import ArrowStream, open_table
+from hedgerow.data.readers import ArrowStream, Reader, open_table
 from hedgerow.data.weights import LARGEST_TOTAL
 from hedgerow.domain import Clique, Domain
 from hedgerow.domain_file import read_domain
@@ -189,14 +189,27 @@ def read_table(
         columns=columns,
         extra_columns=extra_columns,
     )
-    parts: list[list[Codes]] = [[] for _ in wanted]
+    return gathered(reader, Coding(wanted, count_column, coded, show_values))
+
+
+def gathered(reader: Reader, coding: Coding) -> Table:
+    """All records of a reader in memory.
+
+    Args:
+        reader: The table.
+        coding: How it is read.
+
+    Raises:
+        DataError: A cell fits no code.
+    """
+    parts: list[list[Codes]] = [[] for _ in coding.domain]
     counts: list[NDArray[np.int64]] = []
-    for codes, weights in encoded(reader, Coding(wanted, count_column, coded, show_values)):
+    for codes, weights in encoded(reader, coding):
         for part, column in zip(parts, codes, strict=True):
             part.append(column)
         counts += [] if weights is None else [weights]
     whole = [np.concatenate(parts.pop(0)) for _ in range(len(parts))]  # one column is held twice at a time
-    return Table(wanted, whole, np.concatenate(counts) if counts else None)
+    return Table(coding.domain, whole, np.concatenate(counts) if counts else None)
 
 
 def declared_in(path: Any) -> Domain:

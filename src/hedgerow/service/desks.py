@@ -1,0 +1,277 @@
+"""All data sets that this process answers for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from hedgerow.algorithms.online_journal import Mark
+from hedgerow.algorithms.online_plan import footprint
+from hedgerow.algorithms.online_state import config_from_dict
+from hedgerow.domain import Domain
+from hedgerow.errors import DataError, HedgerowError, QueryError, TableError
+from hedgerow.privacy.budget import budget_from_dict
+from hedgerow.queries.query import Floats, LinearQuery
+from hedgerow.release import Release
+from hedgerow.service.desk import Desk
+from hedgerow.service.entries import DataSet, GivenAnswer, Person, Registration
+from hedgerow.service.keeper import Keeper, Reached, nowhere
+from hedgerow.service.tables import domain_of, read_private
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.online_session import OnlineSession
+    from hedgerow.data.source import CountSource
+    from hedgerow.privacy.noise import NoiseSource
+    from hedgerow.records import Records
+    from hedgerow.service.store import Store
+
+MOST_CELLS = 100_000
+"""Of a table of the hypothesis that is handed out."""
+_EVERYTHING = Mark(events=2**62, findings=2**62)
+"""A mark after which there is nothing but the state."""
+
+
+@final
+@dataclass
+class _Open:
+    """A data set at work, and the release of its hypothesis as it was when somebody last asked for it."""
+
+    desk: Desk
+    domain: Domain
+    release: Release | None = None
+    updates: int = -1
+    drawing: threading.Lock = field(default_factory=threading.Lock)
+
+
+@final
+class Desks:
+    """The data sets of a store, each at a desk of its own, which is opened when it is first needed.
+
+    Args:
+        store: Where everything is kept.
+        folder: The only one that tables are read from.
+        noise: Makes the source of noise of a data set; the secure one by default. Seeded noise is not private.
+        tick: See `Desk`.
+        wait: How many seconds one waits for other processes.
+        reached: Called at named steps; for harnesses that kill the process there.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        folder: Path,
+        *,
+        noise: Callable[[str], NoiseSource | None] = lambda _: None,
+        tick: float = 0.01,
+        wait: float = 5.0,
+        reached: Reached = nowhere,
+    ) -> None:
+        """Open nothing yet."""
+        self._store = store
+        self._folder = folder
+        self._noise = noise
+        self._tick = tick
+        self._wait = wait
+        self._reached = reached
+        self._open: dict[int, _Open] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def folder(self) -> Path:
+        """The only one that tables are read from."""
+        return self._folder
+
+    def register(self, new: Registration, *, by: Person) -> DataSet:
+        """Open a data set: its table is read and checked before anything is kept, and its session begun.
+
+        Args:
+            new: What its custodian says.
+            by: The custodian.
+
+        Raises:
+            DomainError, BudgetError, ConfigError: What was said does not fit together.
+            DataError: The table cannot be read, or does not fit the domain; nothing was kept.
+            ModelTooLargeError: The hypothesis would not fit into memory; nothing was kept.
+            ConflictError: The name is taken.
+            StoreError: It could not be kept.
+        """
+        domain, budget = domain_of(new.domain, new.source), budget_from_dict(new.budget)
+        config = config_from_dict(new.config)
+        config.variant_for(budget)
+        footprint(config, domain, warm=False).check()
+        table = read_private(new.source, domain, self._folder)
+        made = self._store.register(new, by=by.id)
+        self._desk(made, table).desk.look_at(lambda _: None)
+        return self._store.data_set(new.name)
+
+    def warm(self) -> None:
+        """Read the tables of all open data sets ahead of the first question, in the background."""
+        for each in self._store.data_sets():
+            opened = self._desk(each).desk
+            threading.Thread(target=_try, args=(opened,), daemon=True).start()
+
+    def ask(
+        self,
+        data_set: DataSet,
+        questions: Sequence[LinearQuery],
+        *,
+        person: Person,
+        request: int | None = None,
+        confidence: float = 0.95,
+    ) -> list[GivenAnswer]:
+        """Answer questions in their order; see `Desk.ask`.
+
+        Raises:
+            TableError: The private table cannot be read now; analysts learn no more than that.
+        """
+        opened = self._desk(data_set)
+        try:
+            return opened.desk.ask(questions, person=person.id, request=request, confidence=confidence)
+        except DataError as error:
+            raise self._told(error, person) from None
+
+    def domain(self, data_set: DataSet) -> Domain:
+        """The attributes of a data set."""
+        return self._desk(data_set).domain
+
+    def summary(self, data_set: DataSet, person: Person) -> dict[str, Any]:
+        """What may be known of a data set, from the store alone: plain public values.
+
+        Args:
+            data_set: The data set.
+            person: Whose limits are told.
+        """
+        progress, grant = self._store.progress(data_set.id, _EVERYTHING), self._store.grant(data_set.id, person.id)
+        state = {} if progress.step is None or progress.step.state is None else progress.step.state
+        told, budget = dict(state.get("summary", {})), budget_from_dict(data_set.registration.budget)
+        closed = "the custodian closed the data set" if progress.status == "closed" else told.get("closed", "")
+        return {
+            "name": data_set.name,
+            "title": data_set.registration.title,
+            "status": progress.status,
+            "spent": told.get("spent", 0.0),
+            "limit": budget.limit,
+            "unit": budget.unit,
+            "updates": told.get("updates", 0),
+            "updates_left": told.get("updates_left", 0),
+            "threshold": told.get("threshold"),
+            "total": told.get("total"),
+            "asked": told.get("tested", 0),
+            "closed": closed,
+            "private": told.get("private", True),
+            "statement": budget.statement(),
+            "mine": {
+                "queries": grant.queries,
+                "asked": grant.asked,
+                "budget": grant.budget,
+                "spent": grant.spent,
+            },
+        }
+
+    def marginal(self, data_set: DataSet, attributes: Sequence[str], *, person: Person) -> Floats:
+        """A table of the hypothesis, in counts, shape ``domain.shape_of(attributes)``; free.
+
+        Raises:
+            QueryError: An attribute is unknown or there twice, or the table has too many cells.
+            TableError, StoreError: As `ask`.
+        """
+        domain = self.domain(data_set)
+        if len(set(attributes)) != len(attributes) or not set(attributes) <= set(domain.names):
+            raise QueryError(
+                f"a table of {', '.join(map(repr, attributes))} does not exist",
+                remedy=f"name one to three of {', '.join(domain.names)}, each once",
+            )
+        clique = domain.clique(attributes)
+        if domain.project(clique).size > MOST_CELLS:
+            raise QueryError(
+                f"the table of {' * '.join(attributes)} has {domain.project(clique).size:,} cells",
+                remedy=f"ask for at most {MOST_CELLS:,}: fewer attributes, or ones with fewer values",
+            )
+        opened, release = self._release(data_set, person)
+        with opened.drawing:
+            (table,) = release.model.marginals([clique])
+        return table.transpose([clique.index(name) for name in attributes])
+
+    def records(self, data_set: DataSet, n: int | None, *, person: Person) -> Records:
+        """Synthetic records of the hypothesis; free.
+
+        Args:
+            data_set: The data set.
+            n: How many; by default the (noisy) number of records.
+            person: Who asks.
+
+        Raises:
+            TableError, StoreError: As `ask`.
+        """
+        opened, release = self._release(data_set, person)
+        with opened.drawing:
+            return release.sample(n)
+
+    def close_data_set(self, data_set: DataSet, *, by: Person) -> DataSet:
+        """Never look at its data again; the hypothesis goes on answering."""
+        self._store.close_data_set(data_set.id, by=by.id)
+        return self._store.data_set(data_set.name)
+
+    def close(self) -> None:
+        """Finish what was begun at all desks."""
+        with self._lock:
+            opened = list(self._open.values())
+        for each in opened:
+            each.desk.close()
+
+    # Inside
+
+    def _desk(self, data_set: DataSet, table: CountSource | None = None) -> _Open:
+        with self._lock:
+            if data_set.id not in self._open:
+                self._open[data_set.id] = self._opened(data_set, table)
+            return self._open[data_set.id]
+
+    def _opened(self, data_set: DataSet, table: CountSource | None) -> _Open:
+        source = data_set.registration.source
+        domain = domain_of(data_set.registration.domain, source)
+        at_hand = [] if table is None else [table]
+
+        def read() -> CountSource:
+            return at_hand.pop() if at_hand else read_private(source, domain, self._folder)
+
+        keeper = Keeper(
+            data_set,
+            domain,
+            self._store,
+            read,
+            noise=self._noise(data_set.name),
+            wait=self._wait,
+            reached=self._reached,
+        )
+        return _Open(Desk(keeper, tick=self._tick), domain)
+
+    def _release(self, data_set: DataSet, person: Person) -> tuple[_Open, Release]:
+        """The hypothesis as it is now; made anew only if it was corrected meanwhile."""
+        opened = self._desk(data_set)
+
+        def renewed(session: OnlineSession) -> Release:
+            if opened.release is None or opened.updates != session.updates_made:
+                opened.release, opened.updates = session.release(), session.updates_made
+            return opened.release
+
+        try:
+            return opened, opened.desk.look_at(renewed)
+        except DataError as error:
+            raise self._told(error, person) from None
+
+    def _told(self, error: DataError, person: Person) -> HedgerowError:
+        """What may be said about a table that cannot be read: the custodian sees why."""
+        if person.role == "custodian":
+            return error
+        return TableError("the private table of this data set cannot be read now", remedy="tell its custodian")
+
+
+def _try(desk: Desk) -> None:
+    """Whoever asks first is told what is wrong."""
+    with suppress(HedgerowError):
+        desk.look_at(lambda _: None)

@@ -1,0 +1,214 @@
+"""Questions that are committed together: charged, looked at, committed, and only then answered.
+
+A group takes questions in the order in which they came. Those that are known already, or public, cost nothing. At the
+first one that needs a look at the data the most that a look can cost is committed, whether or not its test will fire:
+what a crash leaves behind does not depend on the data. The first test that fires ends the group, so that one hold
+covers it and a crash costs one answer at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from typing import final
+
+from hedgerow.algorithms.online_answer import OnlineAnswer
+from hedgerow.algorithms.online_session import OnlineSession
+from hedgerow.errors import HedgerowError, NotAllowedError, QuestionTooLargeError
+from hedgerow.queries.canonical import canonical
+from hedgerow.queries.query import LinearQuery
+from hedgerow.service.entries import GivenAnswer, Grant
+from hedgerow.service.keeper import Keeper
+
+MOST_TOGETHER = 256
+"""Questions of one group."""
+MOST_OF_ONE = 32
+"""Questions of one request in a group while others wait."""
+
+_CLOSED = "the custodian closed the data set"
+_USED_UP = "your share of the budget is used up"
+
+
+@final
+@dataclass(eq=False)
+class Request:
+    """Questions that somebody waits for.
+
+    Attributes:
+        questions: Over the domain of the data set.
+        person: Number of who asks.
+        number: Of the request with an idempotency key, or None.
+        confidence: Of each interval.
+        given: The answers so far, by position; all of them are committed.
+        failure: Why there will be no more.
+        is_new: Whether it must still be looked up what was answered of it before.
+        done: What the person's thread waits for.
+    """
+
+    questions: Sequence[LinearQuery]
+    person: int
+    number: int | None
+    confidence: float
+    given: dict[int, GivenAnswer] = field(default_factory=dict)
+    failure: BaseException | None = None
+    is_new: bool = True
+    done: Future[list[GivenAnswer]] = field(default_factory=Future)
+
+    @property
+    def open(self) -> list[int]:
+        """Positions that are to be answered."""
+        return [] if self.failure else [at for at in range(len(self.questions)) if at not in self.given]
+
+    def leave(self) -> None:
+        """Let the answers go, or the failure."""
+        if self.failure is None:
+            self.done.set_result([self.given[at] for at in range(len(self.questions))])
+        else:
+            self.done.set_exception(self.failure)
+
+
+def answer_group(keeper: Keeper, waiting: Sequence[Request]) -> bool:
+    """Answer some of what is waiting, all the way to the commit. To be called alone with the data set.
+
+    Args:
+        keeper: Of the data set.
+        waiting: Who waits, in the order of arrival; answers and failures are put there once they are committed.
+
+    Returns:
+        Whether the data were looked at.
+
+    Raises:
+        HedgerowError: Nothing of the group was committed but, perhaps, the hold. The keeper is to forget what it has.
+    """
+    session = keeper.current()
+    for each in waiting:
+        if each.is_new and each.number is not None:
+            each.given |= keeper.store.answered(each.number)
+        each.is_new = False
+    return _Group(keeper, session, _lines(waiting)).run()
+
+
+def _lines(waiting: Sequence[Request]) -> list[tuple[Request, int]]:
+    """The questions of a group: some of each request, so that a long one does not keep the others waiting."""
+    most = MOST_TOGETHER if len(waiting) == 1 else MOST_OF_ONE
+    listed = [(each, at) for each in waiting for at in each.open[:most]]
+    return listed[:MOST_TOGETHER]
+
+
+@final
+class _Group:
+    """One group on its way."""
+
+    def __init__(self, keeper: Keeper, session: OnlineSession, lines: Sequence[tuple[Request, int]]) -> None:
+        self._keeper = keeper
+        self._session = session
+        self._lines = lines
+        self._grants: dict[int, Grant] = {}
+        self._first: int | None = None
+        self._opened = 0.0
+        self._answers: list[tuple[Request, GivenAnswer]] = []
+        self._failures: list[tuple[Request, HedgerowError]] = []
+
+    def run(self) -> bool:
+        self._hold()
+        for number in range(len(self._lines)):
+            if not self._answer(number):
+                break
+        if self._first is not None:
+            self._keeper.reached("looked")
+        if self._first is not None or self._answers:
+            kept = self._keeper.keep(self._session, [answer for _, answer in self._answers])
+            for (request, _), answer in zip(self._answers, kept, strict=True):
+                request.given[answer.position] = answer
+        for request, failure in self._failures:
+            request.failure = request.failure or failure
+        return self._first is not None
+
+    def _hold(self) -> None:
+        """Find the first question that looks at the data, and commit what that can cost."""
+        session = self._session
+        self._first = next((number for number in range(len(self._lines)) if self._would_look(number)), None)
+        if self._first is None:
+            return
+        before, marked, opens = session.spent, self._keeper.mark, session.epoch_charge > 0.0
+        if not session.prepare():
+            self._first = None  # nothing is left for a look: closed for good, which the group commits
+            return
+        self._opened = session.spent - before
+        step = session.step_since(marked) if opens else None
+        self._keeper.hold(session.rules.answer_charge, self._lines[self._first][0].person, step)
+
+    def _would_look(self, number: int) -> bool:
+        request, at = self._lines[number]
+        try:
+            looks = not self._keeper.is_closed and self._session.looks(request.questions[at])
+        except QuestionTooLargeError:
+            return False
+        cost = self._session.rules.answer_charge + self._session.epoch_charge
+        return looks and self._pays(request.person, cost)
+
+    def _answer(self, number: int) -> bool:
+        """One question; whether the next one may follow."""
+        request, at = self._lines[number]
+        if any(each is request for each, _ in self._failures):
+            return True
+        try:
+            self._check_number(request.person)
+            found = self._asked(number, request.questions[at], request)
+        except (NotAllowedError, QuestionTooLargeError) as failure:
+            self._failures.append((request, failure))
+            return True
+        given = _given(request, at, found, charged=found.charged + (self._opened if number == self._first else 0.0))
+        self._answers.append((request, given))
+        grant = self._grant(request.person)
+        self._grants[request.person] = replace(grant, asked=grant.asked + 1, spent=grant.spent + given.charged)
+        return found.source != "data"
+
+    def _asked(self, number: int, question: LinearQuery, request: Request) -> OnlineAnswer:
+        session, confidence = self._session, request.confidence
+        if self._keeper.is_closed:
+            return session.peek(question, confidence, because=_CLOSED)
+        if not session.looks(question):
+            return session.ask(question, confidence)
+        may = self._first is not None and number >= self._first
+        if may and (number == self._first or self._pays(request.person, session.rules.answer_charge)):
+            return session.ask(question, confidence)
+        return session.peek(question, confidence, because=_USED_UP)
+
+    # Limits of people
+
+    def _grant(self, person: int) -> Grant:
+        if person not in self._grants:
+            self._grants[person] = self._keeper.store.grant(self._keeper.data_set, person)
+        return self._grants[person]
+
+    def _pays(self, person: int, cost: float) -> bool:
+        grant = self._grant(person)
+        return grant.budget is None or grant.spent + cost <= grant.budget
+
+    def _check_number(self, person: int) -> None:
+        grant = self._grant(person)
+        if grant.queries is not None and grant.asked >= grant.queries:
+            raise NotAllowedError(
+                f"all {grant.queries:,} questions that you may ask of this data set are asked",
+                remedy="ask its custodian for more; the hypothesis (pictures, synthetic records) stays free",
+            )
+
+
+def _given(request: Request, at: int, found: OnlineAnswer, *, charged: float) -> GivenAnswer:
+    return GivenAnswer(
+        person=request.person,
+        request=request.number,
+        position=at,
+        where=canonical(request.questions[at]).text,
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        confidence=request.confidence,
+        covers=found.covers,
+        source=found.source,
+        charged=charged,
+        spent=found.spent,
+        updates_left=found.updates_left,
+    )

@@ -1,0 +1,140 @@
+"""Private tables of registered data sets: where they may be, and reading them.
+
+The only module of the server that touches ``data/``; what it gives is handed to the curator and to nobody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import numpy as np
+
+from hedgerow.addresses import DUCKDB_REMEDY, duckdb_table, is_duckdb
+from hedgerow.data.batches import Coding
+from hedgerow.data.columns import select_columns
+from hedgerow.data.places import open_place
+from hedgerow.data.source import CountSource
+from hedgerow.data.table import Table, gathered
+from hedgerow.domain import Domain
+from hedgerow.domain_file import domain_from_mapping
+from hedgerow.errors import ConfigError, NotAllowedError
+
+OPTIONS = ("place", "columns", "count_column", "coded", "where")
+_SERVERS = ("postgresql", "postgres")
+
+
+def domain_of(domain: Mapping[str, Any], source: Mapping[str, Any]) -> Domain:
+    """The attributes of a data set: those of its domain that are read.
+
+    Args:
+        domain: As in a domain file.
+        source: How the table is read.
+
+    Raises:
+        DomainError: The mapping is no domain, or does not declare a column.
+
+    Example:
+        >>> domain_of({"a": ["x", "y"], "b": [1, 2]}, {"columns": ["b"]}).names
+        ('b',)
+    """
+    declared = domain_from_mapping(domain)
+    columns = source.get("columns")
+    return declared if columns is None else declared.project(columns)
+
+
+def checked_place(place: str, folder: Path) -> str:
+    """Where a table is, as `read_private` takes it: files lie in the server's folder, and addresses hold no password.
+
+    Args:
+        place: A file or a pattern inside the folder, ``duckdb:///file.db#table`` of such a file, or
+            ``postgresql://host/database#table``.
+        folder: The only one that tables are read from.
+
+    Raises:
+        NotAllowedError: The file lies elsewhere.
+        ConfigError: The address holds a password, or is of a kind that a server does not read.
+
+    Example:
+        >>> checked_place("people.csv", Path("/srv/tables"))
+        '/srv/tables/people.csv'
+        >>> checked_place("duckdb:people.db#people", Path("/srv/tables"))
+        'duckdb:///srv/tables/people.db#people'
+    """
+    if urlsplit(place).scheme.lower() in _SERVERS:
+        return _without_password(place)
+    if is_duckdb(place):
+        table = duckdb_table(place)
+        if table is None:
+            raise ConfigError("the address names no file and table", remedy=DUCKDB_REMEDY)
+        return f"duckdb://{_inside(str(table.file), folder)}#{table.name}"
+    if "://" in place or place.lower().startswith("spark:"):
+        raise ConfigError(
+            "the server does not read tables of that kind",
+            remedy="give a file of its data folder, duckdb:///file.db#table or postgresql://host/database#table",
+        )
+    return _inside(place, folder)
+
+
+def _inside(name: str, folder: Path) -> str:
+    root = folder.resolve()
+    found = (root / name).resolve()
+    if not found.is_relative_to(root) or ".." in Path(name).parts:
+        raise NotAllowedError(
+            "tables are read from the server's data folder alone",
+            remedy="put the file there, or upload it, and give its name; or start the server with another --data",
+        )
+    return str(found)
+
+
+def _without_password(address: str) -> str:
+    parts = urlsplit(address)
+    options = {name.lower() for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
+    if parts.password is not None or ":" in parts.netloc.rpartition("@")[0] or options & {"password", "sslpassword"}:
+        raise ConfigError(
+            "an address with a password would be kept in the store",
+            remedy="leave it out, and give it to the server's process by PGPASSFILE or PGPASSWORD",
+        )
+    return address
+
+
+def read_private(source: Mapping[str, Any], domain: Domain, folder: Path) -> CountSource:
+    """Read a private table into memory, to hand it to the curator.
+
+    Args:
+        source: Where it is and how it is read; see ``OPTIONS``.
+        domain: What `domain_of` gave.
+        folder: See `checked_place`.
+
+    Raises:
+        DataError: The table cannot be read, or does not fit the domain. Its message may name rows and their number: it
+            is for the custodian's eyes.
+        QueryError: The condition on rows may look at more than one row.
+        NotAllowedError, ConfigError: See `checked_place`.
+        MissingExtraError: What reads it is not installed.
+    """
+    reader = open_place(checked_place(str(source["place"]), folder), source.get("where"))
+    wanted = select_columns(
+        reader.file,
+        reader.names,
+        domain,
+        count_column=source.get("count_column"),
+        columns=source.get("columns"),
+        extra_columns="error" if source.get("columns") is None else "ignore",
+    )
+    return gathered(reader, Coding(wanted, source.get("count_column"), bool(source.get("coded"))))
+
+
+def no_records(domain: Domain) -> CountSource:
+    """A table without records, for a data set that is closed: nothing of it is looked at any more.
+
+    Args:
+        domain: Of the data set.
+
+    Example:
+        >>> no_records(domain_of({"a": ["x", "y"]}, {})).total()
+        0
+    """
+    return Table(domain, [np.zeros(0, dtype=np.uint8) for _ in domain])
