@@ -253,6 +253,16 @@ class Transcript:
         self._model = self._model if step.model is None else step.model
         self._mark = Mark(len(self._events), len(self._known), len(self._measurements))
 
+    def state_after_a_fire(self) -> Mapping[str, Any]:
+        """The state in which the running sparse vector has one fire less, for a test whose outcome was lost.
+
+        That the outcome was lost may depend on it; counted as a fire, it tells nothing that was not charged.
+        """
+        watch = self._state.get("watch")
+        if watch is None:
+            return self._state
+        return {**self._state, "watch": {**watch, "fires_left": max(0, watch["fires_left"] - 1)}}
+
     def _learn(self, findings: Sequence[Finding]) -> None:
         packed = [zlib.decompress(each.vector) for each in findings if each.vector]
         arrays = {VALUES: np.array([each.value for each in findings]), VECTORS: np.frombuffer(b"".join(packed))}

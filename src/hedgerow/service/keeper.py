@@ -2,7 +2,8 @@
 
 The order of commits is what the guarantee rests on when processes die: the most that a look at the data can cost is
 committed as a *hold* before it, and its outcome after it. A hold whose process is gone is forfeited: it becomes an
-event of the ledger, although perhaps nothing was looked at.
+event of the ledger, although perhaps nothing was looked at, and the sparse vector counts it as a test that fired. So the
+end of the process may even depend on what the test said: it tells nothing that was not paid for.
 """
 
 from __future__ import annotations
@@ -203,8 +204,10 @@ class Keeper:
         what = f"the most that an interrupted {hold.purpose} can have cost"
         unit, relation = self._budget.unit, self._budget.neighbours.value
         event = Event(LOST, INTERRUPTED, what, 0.0, 0.0, hold.charge, unit, relation)
-        self._version = self._store.forfeit(self._id, self._version, event)
-        self._transcript.follow(Step(events=(event,)))
+        fired = self._transcript.state_after_a_fire() if hold.purpose == "question" else None
+        step = Step(events=(event,), state=fired)
+        self._version = self._store.forfeit(self._id, self._version, step)
+        self._transcript.follow(step)
         self._session = None
 
     def _begin(self) -> None:
