@@ -1,0 +1,23 @@
+"""What Alembic runs: the revisions that are missing, on the connection that it is given, in its transaction."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from hedgerow.service.schema import METADATA, VERSION_TABLE
+
+
+def run() -> None:
+    """Run them."""
+    context.configure(
+        connection=context.config.attributes["connection"],
+        target_metadata=METADATA,
+        version_table=VERSION_TABLE,
+        render_as_batch=True,
+    )
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+if __name__ == "env_py":  # as Alembic names it; whoever else imports this runs nothing
+    run()

@@ -1,0 +1,86 @@
+"""The store: everything that the server must still know when it is started again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Self, final
+
+from hedgerow.errors import StoreError
+from hedgerow.service.database import Database
+from hedgerow.service.migrate import migrate
+from hedgerow.service.postgresql_database import PostgreSQLDatabase
+from hedgerow.service.sqlite_database import SQLiteDatabase
+from hedgerow.service.store_data_sets import DataSets
+from hedgerow.service.store_lists import Lists
+from hedgerow.service.store_part import Reached
+from hedgerow.service.store_people import People
+from hedgerow.service.store_sessions import Sessions, Settled
+
+__all__ = ["Settled", "Store"]
+
+_SQLITE = "sqlite:///"
+
+
+@final
+class Store(People, DataSets, Sessions, Lists):
+    """People, data sets, sessions, answers and who did what, in one database; safe for threads and processes.
+
+    When a method returns, what it wrote is on the disk; when it raises, nothing of it is there. One case is in between:
+    where a connection to PostgreSQL breaks during a commit, `StoreError` is raised, and only reading tells what became
+    of it.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = Store.open(f"{folder}/store.db")
+        ...     _ = store.add_person("ada", "custodian", by=None)
+        ...     [person.name for person in store.people()], [entry.action for entry in store.audit()]
+        ...     store.close()
+        (['ada'], ['add person'])
+    """
+
+    @classmethod
+    def open(cls, address: str | os.PathLike[str], *, wait: float = 5.0, reached: Reached = lambda _step: None) -> Self:
+        """Open a store; its tables are made, or carried forward from an earlier version.
+
+        Args:
+            address: ``sqlite:///path``, a path, or ``postgresql://user@host/database``.
+            wait: Seconds to wait for others' transactions.
+            reached: Told at named steps inside transactions, before they are committed.
+
+        Raises:
+            StoreError: It cannot be opened, or a newer version made it.
+        """
+        database = _database(os.fspath(address), wait)
+        try:
+            migrate(database)
+        except BaseException:
+            database.close()
+            raise
+        return cls(database, reached)
+
+    def ping(self) -> None:
+        """See whether the database answers.
+
+        Raises:
+            StoreError: It does not.
+        """
+        self._database.ping()
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._database.close()
+
+
+def _database(address: str, wait: float) -> Database:
+    scheme, mark, _ = address.partition(":")
+    if mark and scheme.lower() in {"postgresql", "postgres"}:
+        return PostgreSQLDatabase(f"postgresql{address[len(scheme) :]}", wait)
+    path = address.removeprefix(_SQLITE)
+    if not path or path == ":memory:" or "://" in path:
+        raise StoreError(
+            "the address of the store is none of a file or of PostgreSQL",
+            remedy="write sqlite:///folder/file.db, or a path, or postgresql://user@host/database",
+        )
+    return SQLiteDatabase(Path(path), wait)

@@ -1,0 +1,89 @@
+"""What was answered, what the ledgers say, and who did what, in pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import RowMapping, Select, select
+
+from hedgerow.privacy.ledger import Event
+from hedgerow.service.entries import AuditEntry, GivenAnswer, LedgerEntry
+from hedgerow.service.schema import ANSWERS, AUDIT, EVENTS, PEOPLE
+from hedgerow.service.store_part import Part, audited
+from hedgerow.service.store_sessions import ROW_OF_ANSWER
+
+
+class Lists(Part):
+    """Pages of rows, newest first; each page ends where the next begins."""
+
+    def answered(self, request: int) -> dict[int, GivenAnswer]:
+        """The answers of a request so far, by position."""
+        with self._database.reading() as connection:
+            rows = connection.execute(select(ANSWERS).where(ANSWERS.c.request == request)).mappings()
+            return {row["position"]: _answer(row) for row in rows}
+
+    def answers(
+        self, data_set: int, *, person: int | None = None, before: int | None = None, limit: int = 100
+    ) -> list[GivenAnswer]:
+        """Answers about a data set, newest first.
+
+        Args:
+            data_set: Its number.
+            person: Number of the person who was answered; None for everybody.
+            before: Only answers with smaller numbers.
+            limit: How many at most.
+        """
+        wanted = select(ANSWERS).where(ANSWERS.c.data_set == data_set)
+        if person is not None:
+            wanted = wanted.where(ANSWERS.c.person == person)
+        with self._database.reading() as connection:
+            return [_answer(row) for row in connection.execute(_page(wanted, ANSWERS.c.id, before, limit)).mappings()]
+
+    def events(self, data_set: int, *, before: int | None = None, limit: int = 100) -> list[LedgerEntry]:
+        """Events of a ledger, newest first.
+
+        Args:
+            data_set: Number of its data set.
+            before: Only events with smaller numbers.
+            limit: How many at most.
+        """
+        wanted = select(EVENTS.c.number, EVENTS.c.body, EVENTS.c.at, PEOPLE.c.name).outerjoin(PEOPLE)
+        page = _page(wanted.where(EVENTS.c.data_set == data_set), EVENTS.c.number, before, limit)
+        with self._database.reading() as connection:
+            rows = connection.execute(page)
+            return [LedgerEntry(number, Event.from_dict(body), at, name) for number, body, at, name in rows]
+
+    def audit(self, *, before: int | None = None, limit: int = 100) -> list[AuditEntry]:
+        """What people did, newest first.
+
+        Args:
+            before: Only entries with smaller numbers.
+            limit: How many at most.
+        """
+        columns = (AUDIT.c.id, AUDIT.c.at, PEOPLE.c.name, AUDIT.c.action, AUDIT.c.subject, AUDIT.c.details)
+        page = _page(select(*columns).select_from(AUDIT).outerjoin(PEOPLE), AUDIT.c.id, before, limit)
+        with self._database.reading() as connection:
+            return [AuditEntry(*row) for row in connection.execute(page)]
+
+    def note(self, person: int | None, action: str, subject: str, details: Mapping[str, Any] | None = None) -> None:
+        """Note that somebody did something.
+
+        Args:
+            person: Number of the person; None for the server itself.
+            action: What.
+            subject: To what.
+            details: More of it; public values.
+        """
+        with self._database.writing() as connection:
+            audited(connection, person, action, subject, details)
+
+
+def _page(wanted: Select[Any], number: Any, before: int | None, limit: int) -> Select[Any]:
+    if before is not None:
+        wanted = wanted.where(number < before)
+    return wanted.order_by(number.desc()).limit(limit)
+
+
+def _answer(row: RowMapping) -> GivenAnswer:
+    return GivenAnswer(**{name: row[name] for name in ROW_OF_ANSWER}, **row["body"])
