@@ -244,9 +244,10 @@ class _Reader:
 
     def _refuse(self) -> NoReturn:
         """Say what is not understood."""
-        whole = f"the condition {shown(self._text)} is not understood"
+        whole = f"the condition {shown(self._text.strip())} is not understood"
         if not self._kind():
             raise QueryError(f"{whole}: it ends too early", remedy=SUPPORTED)
-        if word := unsupported(self._tokens[self._place]):
+        subquery = self._kind() == "L_PAREN" and self._kind(1) == "SELECT"
+        if word := unsupported(self._tokens[self._place + subquery]):
             raise QueryError(f"{word} is not supported in a condition", remedy=SUPPORTED)
         raise QueryError(f"{whole} near {self._shown()}", remedy=SUPPORTED)

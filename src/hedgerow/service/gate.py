@@ -1,0 +1,210 @@
+"""The gate of every route: who may pass is settled before anything of the body is read."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast, final
+
+import anyio.to_thread
+from anyio import CapacityLimiter
+from fastapi import Depends
+from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hedgerow.errors import InvalidRequestError, NotAllowedError, NotThereError, StoreError
+from hedgerow.service.cursors import Cursors
+from hedgerow.service.entries import DataSet
+from hedgerow.service.guards import Rates, address_of
+from hedgerow.service.metrics import Metrics
+from hedgerow.service.settings import Settings
+from hedgerow.service.strict_json import parse_json
+from hedgerow.service.tokens import Caller, Verifier, WrongTokenError, bearer
+
+if TYPE_CHECKING:
+    from hedgerow.service.desks import Desks
+    from hedgerow.service.store import Store
+
+Who = Literal["anyone", "token", "custodian"]
+_SIGN_INS = 16
+
+
+@final
+@dataclass(frozen=True)
+class Service:
+    """What the routes of one application work with.
+
+    Attributes:
+        desks: The data sets.
+        store: What is kept.
+        settings: Limits.
+        verifier: Whose a token is.
+        rates: How often something may happen.
+        cursors: Of lists.
+        metrics: What is counted.
+        sign_ins: Threads that tokens are looked at in; not those that wait for answers.
+        downloads: Files of records that are made at a time.
+    """
+
+    desks: Desks
+    store: Store
+    settings: Settings
+    verifier: Verifier
+    rates: Rates
+    cursors: Cursors
+    metrics: Metrics
+    sign_ins: CapacityLimiter
+    downloads: threading.BoundedSemaphore
+
+    @classmethod
+    def of(cls, desks: Desks, store: Store, settings: Settings) -> Service:
+        """Put together what an application needs."""
+        return cls(
+            desks,
+            store,
+            settings,
+            Verifier(store),
+            Rates(settings),
+            Cursors(store.secret("cursor")),
+            Metrics(),
+            CapacityLimiter(_SIGN_INS),
+            threading.BoundedSemaphore(settings.downloads),
+        )
+
+    def sign_in(self, header: str | None, address: str) -> Caller:
+        """Whose token a request carries.
+
+        Args:
+            header: The Authorization header.
+            address: Where the request comes from.
+
+        Raises:
+            NotSignedInError: There is no good token.
+            RateError: The token is used too often, or too many wrong ones come from the address.
+        """
+        try:
+            caller = self.verifier.caller(bearer(header), before_work=lambda: self.rates.check_failures(address))
+        except WrongTokenError:
+            if self.rates.failed(address):
+                self._note_failure(address)
+            raise
+        self.rates.request(caller.token.id)
+        return caller
+
+    def _note_failure(self, address: str) -> None:
+        try:
+            self.store.note(None, "sign-in refused", address, {})
+        except StoreError:  # the refusal itself matters more
+            return
+
+    def data_set(self, name: str, caller: Caller) -> DataSet:
+        """A data set that the caller's token is good for.
+
+        Raises:
+            NotThereError: It is not, or there is no such data set: the two are not told apart.
+        """
+        if not caller.token.reaches(name):
+            raise no_data_set(name)
+        try:
+            return self.store.data_set(name)
+        except NotThereError:
+            raise no_data_set(name) from None
+
+
+def no_data_set(name: str) -> NotThereError:
+    """What is said of a data set that is not there, and of one that a token may not know of.
+
+    Example:
+        >>> no_data_set("adult").message
+        "there is no data set 'adult'"
+    """
+    return NotThereError(
+        f"there is no data set {name!r}", remedy="GET /v1/datasets lists those that this token is good for"
+    )
+
+
+class GatedRoute(APIRoute):
+    """A route that looks at the token, the role and the rate before it reads the body, and reads strict JSON."""
+
+    who: ClassVar[Who] = "custodian"
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Put the gate before FastAPI's handler."""
+        handle = super().get_route_handler()
+
+        async def gated(request: Request) -> Response:
+            if self.who != "anyone":
+                request.state.caller = await self._caller(request)
+            if self.body_field is None:
+                return await handle(request)
+            strict = _StrictRequest(request.scope, request.receive)
+            await strict.json()
+            return await handle(strict)
+
+        return gated
+
+    async def _caller(self, request: Request) -> Caller:
+        service = await the_service(request)
+        header, address = request.headers.get("authorization"), address_of(request.scope)
+        caller = await anyio.to_thread.run_sync(service.sign_in, header, address, limiter=service.sign_ins)
+        if self.who == "custodian" and not caller.is_custodian:
+            raise NotAllowedError("this is for custodians", remedy="ask a custodian to do it")
+        return caller
+
+
+@final
+class ForAnyone(GatedRoute):
+    """A route without a token."""
+
+    who = "anyone"
+
+
+@final
+class ForTokens(GatedRoute):
+    """A route for everybody with a token."""
+
+    who = "token"
+
+
+@final
+class ForCustodians(GatedRoute):
+    """A route for custodians."""
+
+    who = "custodian"
+
+
+@final
+class _StrictRequest(Request):
+    """A request whose body is read as strict JSON, once."""
+
+    async def json(self) -> Any:
+        """The body as values.
+
+        Raises:
+            InvalidRequestError: It is not sent as JSON, or is none.
+        """
+        if not hasattr(self, "_strict"):
+            body = await self.body()
+            kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if body and kind != "application/json":
+                raise InvalidRequestError(
+                    "the body is not sent as JSON", remedy="send the header 'Content-Type: application/json'"
+                )
+            self._strict = parse_json(body) if body else None
+        return self._strict
+
+
+async def the_service(request: Request) -> Service:
+    """What the application works with."""
+    return cast("Service", request.app.state.service)
+
+
+async def the_caller(request: Request) -> Caller:
+    """Who passed the gate."""
+    return cast("Caller", request.state.caller)
+
+
+Here = Annotated[Service, Depends(the_service)]
+By = Annotated[Caller, Depends(the_caller)]

@@ -1,0 +1,108 @@
+/** Answers: one as a card, many as a table, all as a file; and where each came from. */
+
+import { at, get, save } from "./api.js";
+import { sectionHead } from "./dataset.js";
+import { fill, h, table } from "./dom.js";
+import { amount, count, csv, moment, percent } from "./format.js";
+import { commonScale, intervalDrawing, intervalText } from "./interval.js";
+import { attempt } from "./problems.js";
+import { everyPage, pages } from "./paging.js";
+
+/** @type {Record<string, [string, string]>} What sources are called, and what they mean. */
+const SOURCES = {
+  hypothesis: ["hypothesis", "The hypothesis' answer was tested against the data, with noise, and found close enough. Only the test can cost something."],
+  data: ["data", "The hypothesis was too far off, so this is a fresh noisy count of the data, paid from the budget. The hypothesis has learned from it."],
+  cache: ["cache", "This was asked before. The same answer is given again, free of charge."],
+  public: ["public", "This is known without looking at any record, so it costs nothing."],
+  "hypothesis only": ["hypothesis only", "The hypothesis alone answered, without a look at the data. Nothing says how close it is, so there is no interval."],
+};
+
+/** A badge that opens to say what the source means. @param {import("./api.js").Answer} answer */
+function sourceOf(answer) {
+  const [name, meaning] = SOURCES[answer.source] ?? [answer.source, ""];
+  return h("details", { class: "source" },
+    h("summary", { class: `badge ${answer.source.replaceAll(" ", "-")}`, title: meaning }, name),
+    h("div", { class: "source-text" }, h("p", {}, meaning), answer.covers && h("p", {}, `The interval: ${answer.covers}.`)));
+}
+
+/** A condition, or what its absence means. @param {import("./api.js").Answer} answer */
+function question(answer) {
+  return answer.where ? h("code", { class: "where" }, answer.where) : h("span", { class: "quiet" }, "all records");
+}
+
+/** The answer in a sentence. @param {import("./api.js").Answer} answer */
+export function spoken(answer) {
+  const interval = answer.low === null ? "without an interval" : `${percent(answer.confidence)} interval from ${intervalText(answer)}`;
+  return `Answer: about ${count(answer.value)}, ${interval}, from: ${answer.source}.`;
+}
+
+/** The latest answer, large. @param {import("./api.js").Answer} answer @param {import("./api.js").Summary} summary */
+export function latest(answer, summary) {
+  const interval = answer.low === null
+    ? h("p", { class: "interval-text" }, "no interval: nothing was checked against the data")
+    : [h("p", { class: "interval-text" }, `${count(answer.low)} to ${count(answer.high ?? answer.low)}`, h("span", { class: "quiet" }, ` \u00b7 ${percent(answer.confidence)} interval`)),
+      intervalDrawing(answer, commonScale([answer, { ...answer, value: summary.total, low: null, high: null }])),
+      h("p", { class: "scale-text quiet" }, h("span", {}, "0"), h("span", {}, `all ${count(summary.total)} records`))];
+  return h("section", { class: "answer", "aria-label": "Latest answer" },
+    h("p", { class: "answer-question" }, question(answer)),
+    h("p", { class: "answer-value", title: String(answer.value) }, count(answer.value)),
+    interval,
+    h("div", { class: "answer-foot" }, sourceOf(answer), h("span", { class: "quiet" }, charged(answer, summary))));
+}
+
+/** @param {import("./api.js").Answer} answer @param {import("./api.js").Summary} summary */
+function charged(answer, summary) {
+  return answer.charged > 0 ? `${amount(answer.charged)} ${summary.unit} charged` : "free of charge";
+}
+
+/**
+ * @param {import("./api.js").Answer[]} answers @param {import("./api.js").Summary} summary
+ * @param {{times?: boolean, people?: boolean}} [shown]
+ */
+export function answerTable(answers, summary, { times = true, people = false } = {}) {
+  const scale = commonScale(answers);
+  const columns = [
+    { title: "Condition", class: "wide" }, { title: "Answer", class: "n strong" }, { title: "Interval", class: "drawn" },
+    { title: "Source" }, { title: `Charged (${summary.unit})`, class: "n" },
+    ...(times ? [{ title: "When", class: "when" }] : []), ...(people ? [{ title: "Person" }] : []),
+  ];
+  return table("Answers, the newest first", columns, answers.map((answer) => [
+    question(answer), h("span", { title: String(answer.value) }, count(answer.value)),
+    [intervalDrawing(answer, scale), h("span", { class: "interval-small" }, intervalText(answer), answer.low !== null && h("span", { class: "quiet" }, ` (${percent(answer.confidence)})`))],
+    sourceOf(answer), answer.charged > 0 ? amount(answer.charged) : "0",
+    ...(times ? [h("time", { datetime: answer.at }, moment(answer.at))] : []), ...(people ? [answer.person ?? ""] : []),
+  ]), "answers");
+}
+
+/** What every source means, for those who want to know before they ask. */
+export function legend() {
+  return h("details", { class: "legend" }, h("summary", {}, "What the sources mean"),
+    h("dl", {}, Object.entries(SOURCES).map(([source, [name, meaning]]) => h("div", {},
+      h("dt", {}, h("span", { class: `badge ${source.replaceAll(" ", "-")}` }, name)), h("dd", {}, meaning)))));
+}
+
+/** @param {HTMLElement} place @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet */
+export async function answersSection(place, app, { name, detail }) {
+  const said = h("div", {});
+  const list = h("div", {});
+  const person = h("input", { type: "search", autocomplete: "off", placeholder: "everybody", "aria-label": "Answers of this person" });
+  const query = () => ({ person: app.custodian ? person.value.trim() : undefined });
+  const button = h("button", { type: "button", class: "button" }, "Download all as CSV");
+  button.addEventListener("click", () => attempt(button, said, async () => {
+    save(new Blob([asCsv(await everyPage(`${at(name)}/answers`, "answers", query()))], { type: "text/csv" }), `${name}-answers.csv`);
+  }));
+  const show = () => pages(list, `${at(name)}/answers`, "answers", query(),
+    (answers) => answerTable(answers, detail, { people: app.custodian }), "No answers yet.");
+  person.addEventListener("change", show);
+  fill(place, sectionHead("Answers", app.custodian ? "Every answer that was given, the newest first." : "Every answer that you were given, the newest first."),
+    h("div", { class: "tools" }, app.custodian && h("label", { class: "inline" }, h("span", {}, "Person"), person), button),
+    said, legend(), list);
+  await show();
+}
+
+/** @param {import("./api.js").Answer[]} answers */
+export function asCsv(answers) {
+  const head = ["at", "person", "condition", "answer", "low", "high", "confidence", "source", "charged", "spent", "updates_left", "sql"];
+  return csv(head, answers.map((each) => [each.at, each.person, each.where, each.value, each.low, each.high, each.confidence,
+    each.source, each.charged, each.spent, each.updates_left, each.sql]));
+}

@@ -1,0 +1,158 @@
+/**
+ * The server's HTTP API. The token is kept in the tab's session storage and nowhere else.
+ *
+ * @typedef {{person: string, role: "custodian" | "analyst", datasets: string[] | null, expires: string | null, version: string}} Me
+ * @typedef {{queries: number | null, asked: number, budget: number | null, spent: number}} Share
+ * @typedef {{name: string, title: string, status: "opening" | "open" | "closed", spent: number, limit: number, unit: string,
+ *   updates: number, updates_left: number, threshold: number, total: number, asked: number, closed: string,
+ *   private: boolean, statement: string, mine: Share}} Summary
+ * @typedef {{name: string, kind: "categorical" | "integer" | "binned", values: string[] | null, size: number,
+ *   low: number | null, high: number | null, missing: string | null, other: string | null}} Attribute
+ * @typedef {Summary & {attributes: Attribute[], neighbours: string, created: string, source?: any}} Detail
+ * @typedef {{sql: string, where: string, value: number, low: number | null, high: number | null, confidence: number,
+ *   covers: string, source: string, charged: number, spent: number, updates_left: number,
+ *   id?: number, at?: string, person?: string}} Answer
+ */
+
+const KEY = "hedgerow-token";
+const PAUSES = [400, 1200, 3000];
+
+/** What is heard when the server no longer takes the token: the event "signed-out". */
+export const events = new EventTarget();
+
+/** Why the server did not do what was asked. */
+export class Problem extends Error {
+  /** @param {Record<string, any>} body A problem document (RFC 9457). @param {number} status @param {number} wait Seconds. */
+  constructor(body, status, wait = 0) {
+    super(String(body.detail ?? body.title ?? `The server answered ${status}.`));
+    this.status = status;
+    this.code = String(body.code ?? "");
+    this.title = String(body.title ?? "");
+    this.remedy = String(body.remedy ?? "");
+    /** @type {any[]} */
+    this.fields = Array.isArray(body.fields) ? body.fields : [];
+    this.wait = wait;
+  }
+
+  /** Whether the same request may succeed later, and may even have been heard. */
+  get passes() {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+}
+
+const UNREACHABLE = {
+  code: "network", title: "The server cannot be reached", detail: "The connection to the server failed.",
+  remedy: "Nothing that you have entered is lost. Check the connection and try again.",
+};
+
+export const token = {
+  get: () => sessionStorage.getItem(KEY) ?? "",
+  /** @param {string} text */
+  set: (text) => sessionStorage.setItem(KEY, text),
+  forget: () => sessionStorage.removeItem(KEY),
+};
+
+/**
+ * A request; resolves with the response if it went well.
+ * @param {string} method @param {string} path Below /v1/. @param {{json?: any, body?: BodyInit, headers?: Record<string, string>}} [what]
+ * @returns {Promise<Response>}
+ */
+async function send(method, path, { json, body, headers = {} } = {}) {
+  const sent = { Authorization: `Bearer ${token.get()}`, ...headers };
+  if (json !== undefined) sent["Content-Type"] = "application/json";
+  /** @type {Response} */
+  let response;
+  try {
+    response = await fetch(new URL(`v1/${path}`, document.baseURI), {
+      method, headers: sent, body: json === undefined ? body : JSON.stringify(json), cache: "no-store", credentials: "omit",
+    });
+  } catch {
+    throw new Problem(UNREACHABLE, 0);
+  }
+  if (response.ok) return response;
+  throw await refusal(response);
+}
+
+/** @param {Response} response */
+async function refusal(response) {
+  const body = await response.json().catch(() => ({}));
+  const problem = new Problem(body ?? {}, response.status, Number(response.headers.get("Retry-After")) || 0);
+  if (problem.status === 401) events.dispatchEvent(new CustomEvent("signed-out", { detail: problem }));
+  return problem;
+}
+
+/** @param {string} path @param {Record<string, any>} [query] @returns {Promise<any>} */
+export async function get(path, query = {}) {
+  return (await send("GET", path + asked(query))).json();
+}
+
+/** @param {string} path @param {any} json @returns {Promise<any>} */
+export async function post(path, json) {
+  return (await send("POST", path, { json })).json();
+}
+
+/** @param {string} path @param {any} json @returns {Promise<any>} */
+export async function put(path, json) {
+  return (await send("PUT", path, { json })).json();
+}
+
+/** @param {string} path */
+export async function remove(path) {
+  await send("DELETE", path);
+}
+
+/** @param {string} name @param {File} file */
+export async function upload(name, file) {
+  await send("PUT", `files/${encodeURIComponent(name)}`, { body: file, headers: { "Content-Type": "application/octet-stream" } });
+}
+
+/** @param {string} path @param {Record<string, any>} query @returns {Promise<Blob>} */
+export async function download(path, query) {
+  return (await send("GET", path + asked(query))).blob();
+}
+
+/** @param {string} name */
+export const at = (name) => `datasets/${encodeURIComponent(name)}`;
+
+/** @param {Record<string, any>} query */
+function asked(query) {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  return given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : "";
+}
+
+/** A key under which a question is asked once, however often it is sent; also where there is no secure context. */
+export function freshKey() {
+  if (typeof crypto.randomUUID === "function") return crypto.randomUUID();
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/**
+ * Ask a question. When the connection fails it is sent again under the same key, so that it is never asked twice.
+ * @param {string} name @param {{sql: string, confidence: number, key: string}} question @param {() => void} onRetry
+ * @returns {Promise<{answers: Answer[], dataset: Summary}>}
+ */
+export async function ask(name, { sql, confidence, key }, onRetry) {
+  const what = { json: { queries: [{ sql }], confidence }, headers: { "Idempotency-Key": key } };
+  for (const pause of [...PAUSES, null]) {
+    try {
+      return await (await send("POST", `${at(name)}/queries`, what)).json();
+    } catch (problem) {
+      if (!(problem instanceof Problem) || problem.status !== 0 || pause === null) throw problem;
+      onRetry();
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+  throw new Problem(UNREACHABLE, 0);
+}
+
+/**
+ * Hand a file to the reader.
+ * @param {Blob} blob @param {string} name
+ */
+export function save(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

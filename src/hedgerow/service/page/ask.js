@@ -1,0 +1,142 @@
+/** Asking: the builder, the SQL beside it, the latest answer, and the recent ones. */
+
+import { Problem, ask, at, freshKey, get } from "./api.js";
+import { answerTable, latest, spoken } from "./answers.js";
+import { builder } from "./builder.js";
+import { mistake, named, statement } from "./conditions.js";
+import { sectionHead } from "./dataset.js";
+import { announce, choice, field, fill, h } from "./dom.js";
+import { attempt, notice, refused } from "./problems.js";
+
+const RECENT = 20;
+
+/**
+ * @typedef {object} Draft What is being entered.
+ * @property {import("./conditions.js").Condition[]} conditions
+ * @property {string} text The SQL.
+ * @property {boolean} byHand Whether it was edited.
+ * @property {string} confidence
+ * @property {import("./api.js").Answer | undefined} last The latest answer.
+ * @property {{sql: string, confidence: number, key: string} | null} pending Sent, and perhaps heard.
+ */
+
+/** @param {HTMLElement} place @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet */
+export async function askSection(place, app, dataSet) {
+  const { name, detail } = dataSet;
+  /** @type {Draft} */
+  const draft = Object.assign(app.draft(name), { conditions: [], confidence: "0.95", byHand: false, pending: null, ...app.draft(name) });
+  /** @type {import("./api.js").Answer[]} */
+  let recent = [];
+
+  const area = h("textarea", { class: "code sql", rows: 5, spellcheck: "false", autocapitalize: "off", autocomplete: "off" });
+  const note = h("div", { class: "sql-note" });
+  const said = h("div", { class: "said" });
+  const result = h("div", { class: "latest" });
+  const past = h("div", {});
+  const confidence = choice([["0.9", "90%"], ["0.95", "95%"], ["0.99", "99%"]], draft.confidence);
+  confidence.addEventListener("change", () => { draft.confidence = confidence.value; });
+  const button = h("button", { class: "button primary", "aria-keyshortcuts": "Control+Enter" }, "Ask");
+  const built = h("div", {});
+
+  function write() {
+    if (!draft.byHand) draft.text = statement(name, detail.attributes, draft.conditions);
+    area.value = draft.text;
+    const back = h("button", { type: "button", class: "link", on: { click: takeBack } }, "Go back to the builder");
+    fill(note, draft.byHand && h("p", {}, "Edited by hand: this text is asked as it stands, whatever the builder shows. ", back));
+    built.classList.toggle("aside", draft.byHand);
+  }
+
+  function takeBack() {
+    draft.byHand = false;
+    write();
+    area.focus();
+  }
+
+  area.addEventListener("input", () => {
+    draft.text = area.value;
+    if (!draft.byHand) {
+      draft.byHand = true;
+      write();
+    }
+  });
+
+  /** What keeps the question from being sent; empty if nothing does. */
+  function hindrance() {
+    if (draft.byHand) return draft.text.trim() ? "" : "Write a question, or go back to the builder.";
+    const wrong = draft.conditions.find((condition) => mistake(named(detail.attributes, condition.name), condition));
+    return wrong ? `${wrong.name}: ${mistake(named(detail.attributes, wrong.name), wrong)}` : "";
+  }
+
+  async function send() {
+    const wrong = hindrance();
+    if (wrong) {
+      fill(said, notice("alarm", "This cannot be asked yet", [wrong]));
+      return;
+    }
+    const question = { sql: draft.text.trim(), confidence: Number(draft.confidence) };
+    const same = draft.pending?.sql === question.sql && draft.pending.confidence === question.confidence;
+    draft.pending = same && draft.pending ? draft.pending : { ...question, key: freshKey() };
+    try {
+      const reply = await ask(name, draft.pending, () => fill(said, notice("plain", "The connection failed", ["Trying again. The question is asked once only."])));
+      draft.pending = null;
+      fill(said);
+      got(reply);
+    } catch (problem) {
+      if (!(problem instanceof Problem && problem.passes)) draft.pending = null;
+      if (problem instanceof Problem && problem.status === 403) refresh();
+      throw problem;
+    }
+  }
+
+  /** @param {{answers: import("./api.js").Answer[], dataset: import("./api.js").Summary}} reply */
+  function got({ answers, dataset }) {
+    const now = new Date().toISOString();
+    recent = [...answers.map((answer) => ({ at: now, ...answer })), ...recent].slice(0, RECENT);
+    draft.last = answers[0];
+    dataSet.changed(dataset, draft.last);
+    fill(result, latest(answers[0], dataset));
+    showRecent();
+    announce(spoken(answers[0]));
+  }
+
+  /** The limits may have changed while the page was open. */
+  async function refresh() {
+    const summary = await get(at(name)).catch(() => null);
+    if (summary) dataSet.changed(summary, draft.last);
+  }
+
+  function showRecent() {
+    fill(past, recent.length ? answerTable(recent, detail, { times: false }) : h("p", { class: "empty" }, "No answers yet."));
+  }
+
+  const form = h("form", { class: "sql-form", novalidate: true },
+    field("Question as SQL", area, "Conditions over the attributes, joined by and, or, not. It can be edited by hand."), note,
+    h("div", { class: "ask-row" }, h("label", { class: "inline" }, h("span", {}, "Intervals hold with"), confidence), button),
+    h("p", { class: "hint keys" }, h("kbd", {}, "Ctrl"), " + ", h("kbd", {}, "Enter"), " asks from anywhere in this section."));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    attempt(button, said, send);
+  });
+  place.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    attempt(button, said, send);
+  });
+
+  fill(built, builder(detail.attributes, draft.conditions, () => write()));
+  write();
+  if (draft.last) fill(result, latest(draft.last, detail));
+  fill(place, sectionHead("Ask", "How many records meet all of these conditions?"),
+    h("div", { class: "two" },
+      h("div", {}, built),
+      h("div", { class: "beside" }, form, said, result)),
+    h("h3", {}, "Your recent answers"), past);
+  showRecent();
+  dataSet.changed(detail, draft.last);
+  try {
+    recent = (await get(`${at(name)}/answers`, { limit: RECENT, person: app.custodian ? app.me.person : undefined })).answers;
+    showRecent();
+  } catch (problem) {
+    fill(past, refused(problem));
+  }
+}

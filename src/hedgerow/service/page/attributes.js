@@ -1,0 +1,52 @@
+/** The public domain: what records could hold, and what is protected. */
+
+import { sectionHead } from "./dataset.js";
+import { fill, h } from "./dom.js";
+import { many } from "./format.js";
+import { searchBox } from "./values.js";
+
+const SHOWN = 8;
+
+/** @type {Record<string, string>} */
+const NEIGHBOURS = {
+  "add-remove": "Protected is whether a person's record is in the data at all, and everything in it.",
+  replace: "Protected is everything in a person's record; the number of records is public.",
+};
+
+/** The kind of an attribute in words. @param {import("./api.js").Attribute} attribute */
+export function kindOf(attribute) {
+  if (attribute.kind === "integer") return `whole number from ${attribute.low} to ${attribute.high}`;
+  return attribute.kind === "binned" ? `number in ${many(attribute.size, "bin")}` : `one of ${many(attribute.size, "value")}`;
+}
+
+/** @param {HTMLElement} place @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet */
+export async function attributesSection(place, app, { detail }) {
+  const entries = detail.attributes.map((attribute) => ({ attribute, shown: entry(attribute) }));
+  const none = h("p", { class: "empty", hidden: true }, "No attribute matches.");
+  /** @param {string} text */
+  const search = (text) => {
+    const wanted = text.trim().toLowerCase();
+    for (const { attribute, shown } of entries) {
+      shown.hidden = ![attribute.name, ...(attribute.values ?? [])].some((word) => word.toLowerCase().includes(wanted));
+    }
+    none.hidden = entries.some(({ shown }) => !shown.hidden);
+  };
+  fill(place, sectionHead("Attributes", "What records of this data set could hold. It is public: it was written down without looking at the data."),
+    h("div", { class: "notice plain" }, h("p", { class: "notice-title" }, "What is protected"),
+      h("p", {}, NEIGHBOURS[detail.neighbours] ?? ""), h("p", {}, detail.statement)),
+    detail.attributes.length > 6 && h("div", { class: "tools" }, searchBox("Search attributes and values", search)),
+    h("div", { class: "attributes" }, entries.map(({ shown }) => shown), none));
+}
+
+/** @param {import("./api.js").Attribute} attribute */
+function entry(attribute) {
+  const values = attribute.kind === "integer" ? null : attribute.values;
+  const chips = (/** @type {string[]} */ labels) => h("ul", { class: "chips" }, labels.map((label) => h("li", {}, label)));
+  const rest = values && values.length > SHOWN + 2 ? values.slice(SHOWN) : [];
+  return h("article", { class: "attribute" },
+    h("h3", {}, attribute.name), h("p", { class: "quiet" }, kindOf(attribute)),
+    values && chips(values.slice(0, rest.length ? SHOWN : values.length)),
+    rest.length > 0 && h("details", {}, h("summary", {}, `${many(rest.length, "more value")}`), chips(rest)),
+    attribute.missing !== null && h("p", { class: "quiet" }, "missing: ", h("code", {}, attribute.missing)),
+    attribute.other !== null && h("p", { class: "quiet" }, "all others: ", h("code", {}, attribute.other)));
+}

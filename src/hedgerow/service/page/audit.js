@@ -1,0 +1,21 @@
+/** Who did what, for custodians. */
+
+import { fill, h, table } from "./dom.js";
+import { moment } from "./format.js";
+import { pages } from "./paging.js";
+
+const COLUMNS = [{ title: "When", class: "when" }, { title: "Person" }, { title: "Action" }, { title: "Subject" }, { title: "Details", class: "wide" }];
+
+/** @param {HTMLElement} place */
+export async function auditView(place) {
+  const list = h("div", {});
+  fill(place, h("h1", { tabindex: "-1" }, "Audit"), h("p", { class: "lead" }, "What people and the server did, the newest first."), list);
+  await pages(list, "audit", "entries", {}, (entries) => table("Audit entries", COLUMNS, entries.map(cells)), "Nothing has been done yet.");
+}
+
+/** @param {any} entry */
+function cells({ at, person, action, subject, details }) {
+  const told = details && Object.keys(details).length > 0;
+  return [h("time", { datetime: at }, moment(at)), person ?? h("span", { class: "quiet" }, "the server"), action, subject,
+    told ? h("code", { class: "where" }, JSON.stringify(details)) : ""];
+}

@@ -1,0 +1,64 @@
+/** One data set: its heading, its budget, and the section that the address names. */
+
+import { at, get } from "./api.js";
+import { answersSection } from "./answers.js";
+import { askSection } from "./ask.js";
+import { attributesSection } from "./attributes.js";
+import { fill, h } from "./dom.js";
+import { gauge, status, usedUp } from "./gauge.js";
+import { ledgerSection } from "./ledger.js";
+import { manageSection } from "./manage.js";
+import { pictureSection } from "./picture.js";
+import { recordsSection } from "./records.js";
+
+/**
+ * @typedef {object} DataSet What every section is given.
+ * @property {string} name
+ * @property {import("./api.js").Detail} detail
+ * @property {(summary: import("./api.js").Summary, last?: import("./api.js").Answer) => void} changed
+ */
+
+const SECTIONS = [
+  { id: "ask", title: "Ask", show: askSection },
+  { id: "answers", title: "Answers", show: answersSection },
+  { id: "attributes", title: "Attributes", show: attributesSection },
+  { id: "picture", title: "Picture", show: pictureSection },
+  { id: "records", title: "Records", show: recordsSection },
+  { id: "ledger", title: "Ledger", show: ledgerSection, custodians: true },
+  { id: "manage", title: "Manage", show: manageSection, custodians: true },
+];
+
+/** @param {HTMLElement} place @param {import("./main.js").App} app @param {string} name @param {string} section */
+export async function dataSetView(place, app, name, section) {
+  /** @type {import("./api.js").Detail} */
+  const detail = await get(at(name));
+  const [numbers, panel, state] = [h("div", { class: "facts" }), h("div", { class: "used-up" }), h("span")];
+  const dataSet = { name, detail, changed };
+
+  /** @param {import("./api.js").Summary} summary @param {import("./api.js").Answer} [last] */
+  function changed(summary, last) {
+    Object.assign(detail, summary);
+    gauge(numbers, summary);
+    fill(state, status(summary));
+    fill(panel, usedUp(summary, last));
+  }
+
+  changed(detail);
+  const open = SECTIONS.filter((entry) => app.custodian || !entry.custodians);
+  const chosen = open.find((entry) => entry.id === section) ?? open[0];
+  const body = h("section", { class: "section", "aria-labelledby": "section-title" });
+  fill(place,
+    h("div", { class: "set-head" }, h("h1", { tabindex: "-1" }, detail.title || name), state),
+    numbers, panel,
+    h("nav", { class: "tabs", "aria-label": detail.title || name }, open.map((entry) => h("a", {
+      href: `#/d/${encodeURIComponent(name)}/${entry.id}`, "aria-current": entry === chosen && "page",
+    }, entry.title))),
+    body);
+  await chosen.show(body, app, dataSet);
+}
+
+/** The heading of a section. @param {string} title @param {...import("./dom.js").Child} text */
+export function sectionHead(title, ...text) {
+  return h("div", { class: "section-head" }, h("h2", { id: "section-title", tabindex: "-1", "data-heading": true }, title),
+    text.length > 0 && h("p", { class: "lead" }, text));
+}

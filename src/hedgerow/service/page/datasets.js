@@ -1,0 +1,30 @@
+/** The list of data sets. */
+
+import { get } from "./api.js";
+import { h, fill } from "./dom.js";
+import { amount, count } from "./format.js";
+import { bar, status } from "./gauge.js";
+
+/** @param {HTMLElement} place @param {import("./main.js").App} app */
+export async function dataSetsView(place, app) {
+  /** @type {{datasets: import("./api.js").Summary[]}} */
+  const { datasets } = await get("datasets");
+  fill(place, h("h1", { tabindex: "-1" }, "Data sets"),
+    datasets.length ? h("ul", { class: "sets" }, datasets.map(entry)) : nothing(app));
+}
+
+/** @param {import("./api.js").Summary} summary */
+function entry(summary) {
+  const spent = `${amount(summary.spent)} of ${amount(summary.limit)} ${summary.unit} spent`;
+  return h("li", {}, h("a", { href: `#/d/${encodeURIComponent(summary.name)}/ask` },
+    h("span", { class: "set-title" }, summary.title || summary.name), status(summary),
+    h("span", { class: "quiet" }, h("code", {}, summary.name), ` \u00b7 about ${count(summary.total)} records`),
+    h("span", { class: "set-budget" }, bar(summary.spent, summary.limit, spent), h("span", { class: "quiet" }, spent))));
+}
+
+/** @param {import("./main.js").App} app */
+function nothing(app) {
+  return h("p", { class: "lead" }, app.custodian
+    ? ["No data set is registered yet. ", h("a", { href: "#/register" }, "Register one"), "."]
+    : "Your token opens no data set yet. Ask your custodian which data sets you may ask.");
+}

@@ -1,0 +1,56 @@
+/** Numbers, times and tables as text. */
+
+const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const TENTHS = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+const AMOUNT = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
+const MOMENT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+
+/** A number of records; tenths where it is small. @param {number} value */
+export function count(value) {
+  const text = (Math.abs(value) < 100 ? TENTHS : WHOLE).format(value);
+  return text === "-0" ? "0" : text.replace("-", "\u2212");
+}
+
+/** An amount of epsilon or rho. @param {number} value */
+export function amount(value) {
+  return value !== 0 && Math.abs(value) < 1e-4 ? value.toExponential(2) : AMOUNT.format(value);
+}
+
+/** A whole number with a noun, as "1 question", "2 questions". @param {number} n @param {string} noun */
+export function many(n, noun) {
+  return `${WHOLE.format(n)} ${noun}${n === 1 ? "" : "s"}`;
+}
+
+/** A confidence as "95%". @param {number} value */
+export function percent(value) {
+  return `${AMOUNT.format(100 * value)}%`;
+}
+
+/** A moment in the reader's own time zone. @param {string | null | undefined} iso */
+export function moment(iso) {
+  if (!iso) return "";
+  const time = new Date(iso);
+  return Number.isNaN(time.getTime()) ? iso : MOMENT.format(time);
+}
+
+/** A text cut to so many characters. @param {string} text @param {number} most */
+export function cut(text, most) {
+  const characters = [...text];
+  return characters.length <= most ? text : `${characters.slice(0, Math.max(1, most - 1)).join("")}\u2026`;
+}
+
+/**
+ * Rows as CSV (RFC 4180). Texts that a spreadsheet would take for a formula are put behind an apostrophe.
+ * @param {string[]} head @param {(string | number | null | undefined)[][]} rows
+ */
+export function csv(head, rows) {
+  return [head, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+
+/** @param {string | number | null | undefined} value */
+function cell(value) {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number") return String(value);
+  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -1,0 +1,82 @@
+/** What has been spent, what is left, and what it means when nothing is. */
+
+import { draw, fill, h } from "./dom.js";
+import { amount, count, many } from "./format.js";
+import { notice } from "./problems.js";
+
+const ALONE = "Answers now come from the hypothesis alone: the picture of the data that the server has built so far. They are "
+  + "free of charge and as private as before, but nothing checks them against the data, so they come without an interval.";
+const KEPT = "Questions that were asked before keep their answers and their intervals.";
+
+/** A bar from nothing to the limit. @param {number} part @param {number} limit @param {string} text */
+export function bar(part, limit, text) {
+  const share = limit > 0 ? Math.min(1, Math.max(0, part / limit)) : 0;
+  return draw("svg", {
+    class: `gauge-bar ${share >= 0.999 ? "full" : ""}`, role: "meter", "aria-valuemin": 0, "aria-valuemax": limit,
+    "aria-valuenow": Math.min(part, limit), "aria-valuetext": text, "aria-label": text, width: "100%", height: 8,
+  },
+    draw("rect", { class: "track", width: "100%", height: 8, rx: 4 }),
+    share > 0 && draw("rect", { class: "part", width: `${100 * share}%`, height: 8, rx: 4 }));
+}
+
+/** Whether the data are still looked at, in a word. @param {import("./api.js").Summary} summary */
+export function status(summary) {
+  const [kind, text] = summary.status === "opening" ? ["waits", "opening"]
+    : summary.status === "closed" ? ["shut", "closed"] : summary.closed ? ["shut", "hypothesis only"] : ["open", "open"];
+  return h("span", { class: `state ${kind}` }, text);
+}
+
+/**
+ * Budget, corrections and one's own limits.
+ * @param {HTMLElement} place @param {import("./api.js").Summary} summary
+ */
+export function gauge(place, summary) {
+  const { mine } = summary;
+  fill(place,
+    measure("Privacy budget", summary.spent, summary.limit, `${amount(summary.spent)} of ${amount(summary.limit)} ${summary.unit} spent`),
+    fact("Corrections left", count(summary.updates_left), "how often the hypothesis can still learn from the data"),
+    mine.budget !== null && measure("Your share of it", mine.spent, mine.budget, `${amount(mine.spent)} of ${amount(mine.budget)} ${summary.unit} used`),
+    mine.queries !== null && measure("Your questions", mine.asked, mine.queries, `${count(mine.asked)} of ${many(mine.queries, "question")} asked`),
+    fact("Records", `about ${count(summary.total)}`, summary.private ? "a noisy number" : "as far as it is public"));
+}
+
+/** @param {string} title @param {number} part @param {number} limit @param {string} text */
+function measure(title, part, limit, text) {
+  return h("div", { class: "fact" }, h("p", { class: "fact-title" }, title), bar(part, limit, `${title}: ${text}`), h("p", { class: "fact-text" }, text));
+}
+
+/** @param {string} title @param {string} value @param {string} text */
+function fact(title, value, text) {
+  return h("div", { class: "fact" }, h("p", { class: "fact-title" }, title), h("p", { class: "fact-value" }, value), h("p", { class: "fact-text" }, text));
+}
+
+/**
+ * What it means that something is used up; null while nothing is.
+ * @param {import("./api.js").Summary} summary @param {import("./api.js").Answer | undefined} last The latest answer.
+ */
+export function usedUp(summary, last) {
+  const { mine } = summary;
+  if (summary.status === "opening") {
+    return notice("plain", "This data set is being opened", ["The server is reading the table. Questions can be asked in a moment."]);
+  }
+  if (mine.queries !== null && mine.asked >= mine.queries) {
+    return notice("caution", `You have asked all of your ${many(mine.queries, "question")}`,
+      ["Further questions are refused. The picture, the synthetic records and your answers stay open to you.",
+        "Ask your custodian if you need more questions."]);
+  }
+  if (summary.closed || summary.status === "closed") {
+    return notice("caution", "The data are not looked at any more", [sentence(summary.closed), ALONE, KEPT,
+      "If you need answers that are checked, ask your custodian: a further budget means registering the table anew."]);
+  }
+  if (mine.budget !== null && (mine.spent >= mine.budget || last?.source === "hypothesis only")) {
+    return notice("caution", "Your share of the budget is used up", [ALONE, KEPT, "Ask your custodian if you need a larger share."]);
+  }
+  return null;
+}
+
+/** @param {string} text */
+function sentence(text) {
+  if (!text) return "";
+  const start = text[0].toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(start) ? start : `${start}.`;
+}

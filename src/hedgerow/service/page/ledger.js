@@ -1,0 +1,34 @@
+/** Every touch of the private table, for custodians. */
+
+import { at } from "./api.js";
+import { sectionHead } from "./dataset.js";
+import { fill, h, table } from "./dom.js";
+import { amount, moment } from "./format.js";
+import { pages } from "./paging.js";
+
+const COLUMNS = [
+  { title: "For" }, { title: "What was asked", class: "wide" }, { title: "Mechanism" }, { title: "Noise scale", class: "n" },
+  { title: "Charge", class: "n strong" }, { title: "When", class: "when" }, { title: "Person" },
+];
+
+/** @param {HTMLElement} place @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet */
+export async function ledgerSection(place, app, { name }) {
+  const list = h("div", {});
+  fill(place, sectionHead("Ledger", "Every touch of the private table, the newest first. Each charge was written down before the data were looked at."), list);
+  await pages(list, `${at(name)}/ledger`, "events", {}, (events, reply) => h("div", {}, sums(reply),
+    events.length ? table("Events of the ledger", COLUMNS, events.map(cells)) : h("p", { class: "empty" }, "No events yet.")), "No events yet.");
+}
+
+/** @param {any} reply */
+function sums({ limit, spent, remaining, unit, held }) {
+  const one = (/** @type {string} */ title, /** @type {number} */ value, /** @type {string} */ text) => h("div", { class: "fact" },
+    h("p", { class: "fact-title" }, title), h("p", { class: "fact-value" }, amount(value)), h("p", { class: "fact-text" }, text));
+  return h("div", { class: "facts" }, one("Spent", spent, `${unit}, the sum of all charges`), one("Remaining", remaining, `of ${amount(limit)} ${unit}`),
+    held > 0 && one("Held", held, "put aside for a question that is being answered"));
+}
+
+/** @param {any} event */
+function cells(event) {
+  return [event.label, event.target ? h("code", { class: "where" }, event.target) : "", event.mechanism, amount(event.scale),
+    amount(event.charge), h("time", { datetime: event.at }, moment(event.at)), event.person ?? h("span", { class: "quiet" }, "the server")];
+}

@@ -1,0 +1,73 @@
+/** What a custodian sets about one data set: limits of analysts, and its end. */
+
+import { at, get, post, put } from "./api.js";
+import { sectionHead } from "./dataset.js";
+import { announce, choice, confirmed, field, fill, h, table } from "./dom.js";
+import { amount, count, moment } from "./format.js";
+import { attempt } from "./problems.js";
+
+const COLUMNS = [{ title: "Person" }, { title: "Questions", class: "n" }, { title: "Budget share", class: "n" }];
+
+/** @param {HTMLElement} place @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet */
+export async function manageSection(place, app, dataSet) {
+  const { name, detail } = dataSet;
+  const [{ people }, { grants }] = await Promise.all([get("people"), get(`${at(name)}/grants`)]);
+  const list = h("div", {});
+  const show = (/** @type {any[]} */ given) => fill(list, given.length
+    ? table("Limits of analysts", COLUMNS, given.map((grant) => limits(grant, detail.unit)))
+    : h("p", { class: "empty" }, "Nobody has limits: everyone with a token for this data set may spend all of its budget."));
+  show(grants);
+  fill(place, sectionHead("Manage"),
+    h("h3", {}, "Limits"), h("p", { class: "lead" }, "How many questions an analyst may ask, and how much of the budget they may cost. "
+      + "When a share is used up, the hypothesis alone answers."),
+    list, limitForm(name, detail, people, async () => show((await get(`${at(name)}/grants`)).grants)),
+    detail.source && [h("h3", {}, "Where the table is"), h("dl", { class: "pairs" }, Object.entries({ ...detail.source, registered: moment(detail.created) })
+      .filter(([, value]) => value !== null && value !== undefined && value !== "")
+      .map(([key, value]) => h("div", {}, h("dt", {}, key.replaceAll("_", " ")), h("dd", {}, typeof value === "string" ? value : JSON.stringify(value)))))],
+    closing(dataSet));
+}
+
+/** @param {any} grant @param {string} unit */
+function limits({ person, queries, budget, asked, spent }, unit) {
+  const of = (/** @type {string} */ used, /** @type {string | null} */ limit) => [used, h("span", { class: "quiet" }, limit === null ? ", no limit" : ` of ${limit}`)];
+  return [person, of(count(asked ?? 0), queries === null ? null : count(queries)),
+    of(amount(spent ?? 0), budget === null ? null : `${amount(budget)} ${unit}`)];
+}
+
+/** @param {string} name @param {import("./api.js").Detail} detail @param {any[]} people @param {() => Promise<void>} done */
+function limitForm(name, detail, people, done) {
+  const analysts = people.filter((person) => person.role === "analyst");
+  if (!analysts.length) return h("p", {}, "There is no analyst yet. ", h("a", { href: "#/people" }, "Add one"), ".");
+  const person = choice(analysts.map((each) => [each.name, each.name]), analysts[0].name);
+  const queries = h("input", { type: "number", min: 0, step: 1, inputmode: "numeric", placeholder: "no limit" });
+  const budget = h("input", { type: "number", min: 0, step: "any", inputmode: "decimal", placeholder: "no limit" });
+  const [said, button] = [h("div", {}), h("button", { class: "button" }, "Set limits")];
+  const form = h("form", { class: "row-form", novalidate: true }, field("Analyst", person), field("Questions at most", queries),
+    field(`Budget share at most (${detail.unit})`, budget), button);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    attempt(button, said, async () => {
+      await put(`${at(name)}/grants/${encodeURIComponent(person.value)}`, { queries: given(queries), budget: given(budget) });
+      await done();
+      announce(`Limits of ${person.value} are set.`);
+    });
+  });
+  return h("div", {}, form, said);
+}
+
+/** @param {any} input */
+const given = (input) => (input.value.trim() === "" ? null : Number(input.value));
+
+/** @param {import("./dataset.js").DataSet} dataSet */
+function closing({ name, detail, changed }) {
+  if (detail.status === "closed") return h("p", { class: "quiet" }, "This data set is closed.");
+  const [said, button] = [h("div", {}), h("button", { type: "button", class: "button danger" }, "Close this data set\u2026")];
+  const part = h("div", {}, h("h3", {}, "Close"), h("p", { class: "lead" }, "The table is not looked at again. The hypothesis, the answers and the ledger stay."), button, said);
+  button.addEventListener("click", () => attempt(button, said, async () => {
+    if (!await confirmed(`Close ${detail.title || name}?`, "This is for good: what is left of its budget cannot be spent any more.", "Close for good")) return;
+    changed(await post(`${at(name)}/close`, {}));
+    fill(part, h("p", { class: "quiet" }, "This data set is closed."));
+    announce("The data set is closed.");
+  }));
+  return part;
+}

@@ -1,0 +1,110 @@
+/** People and their tokens, for custodians. */
+
+import { get, post, remove } from "./api.js";
+import { announce, choice, confirmed, field, fill, h, table, tick } from "./dom.js";
+import { moment } from "./format.js";
+import { attempt } from "./problems.js";
+
+const PEOPLE = [{ title: "Name" }, { title: "Role" }, { title: "Since", class: "when" }];
+const TOKENS = [{ title: "Token" }, { title: "Person" }, { title: "Data sets", class: "wide" }, { title: "Note", class: "wide" }, { title: "Good until", class: "when" }, { title: "" }];
+
+/** @param {HTMLElement} place */
+export async function peopleView(place) {
+  const [people, tokens, makers] = [h("div", {}), h("div", {}), h("div", {})];
+
+  async function refresh() {
+    const [known, made, sets] = await Promise.all([get("people"), get("tokens"), get("datasets")]);
+    fill(people, table("People", PEOPLE, known.people.map((/** @type {any} */ each) => [each.name, each.role, moment(each.created)])));
+    fill(tokens, made.tokens.length ? table("Tokens", TOKENS, made.tokens.map((/** @type {any} */ each) => row(each, refresh))) : h("p", { class: "empty" }, "No tokens yet."));
+    return [known.people, sets.datasets];
+  }
+
+  const [known, sets] = await refresh();
+  const maker = (/** @type {any[]} */ all) => fill(makers, tokenForm(all, sets, refresh));
+  maker(known);
+  fill(place, h("h1", { tabindex: "-1" }, "People & tokens"),
+    h("p", { class: "lead" }, "Custodians may do everything. Analysts ask the data sets that their tokens open."),
+    h("h2", {}, "People"), people, personForm(async () => maker((await refresh())[0])),
+    h("h2", {}, "Tokens"), makers, tokens);
+}
+
+/** @param {() => Promise<void>} done */
+function personForm(done) {
+  const name = h("input", { autocomplete: "off", required: true });
+  const role = choice([["analyst", "analyst"], ["custodian", "custodian"]], "analyst");
+  const [said, button] = [h("div", {}), h("button", { class: "button" }, "Add person")];
+  const form = h("form", { class: "row-form", novalidate: true }, field("Name", name), field("Role", role), button);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    attempt(button, said, async () => {
+      await post("people", { name: name.value.trim(), role: role.value });
+      announce(`${name.value.trim()} was added.`);
+      name.value = "";
+      await done();
+    });
+  });
+  return h("div", {}, form, said);
+}
+
+/** @param {any[]} people @param {import("./api.js").Summary[]} sets @param {() => Promise<any>} refresh */
+function tokenForm(people, sets, refresh) {
+  const person = choice(people.map((each) => [each.name, `${each.name} (${each.role})`]), people[people.length - 1]?.name ?? "");
+  const every = h("input", { type: "checkbox", checked: true });
+  const boxes = sets.map((set) => h("input", { type: "checkbox", value: set.name, disabled: true }));
+  every.addEventListener("change", () => boxes.forEach((box) => { box.disabled = every.checked; }));
+  const days = h("input", { type: "number", min: 1, step: 1, inputmode: "numeric", placeholder: "for ever" });
+  const note = h("input", { autocomplete: "off" });
+  const [said, made, button] = [h("div", {}), h("div", {}), h("button", { class: "button" }, "Make token")];
+  const form = h("form", { class: "row-form", novalidate: true }, field("Person", person), field("Good for days", days), field("Note", note),
+    h("fieldset", { class: "ticks" }, h("legend", {}, "Opens"), tick(every, "all data sets, also later ones"), sets.map((set, i) => tick(boxes[i], set.title || set.name))),
+    button);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    attempt(button, said, async () => {
+      const datasets = every.checked ? null : boxes.filter((box) => box.checked).map((box) => box.value);
+      const reply = await post("tokens", { person: person.value, datasets, days: days.value ? Number(days.value) : null, note: note.value.trim() });
+      fill(made, shownOnce(reply.token, person.value));
+      announce("The token is made. Copy it now: it is shown once.");
+      await refresh();
+    });
+  });
+  return h("div", {}, form, said, made);
+}
+
+/** @param {string} text @param {string} person */
+function shownOnce(text, person) {
+  const input = h("input", { class: "code", readonly: true, value: text, "aria-label": `Token of ${person}`, on: { focus: () => input.select() } });
+  const copy = h("button", { type: "button", class: "button" }, "Copy");
+  copy.addEventListener("click", async () => {
+    copy.textContent = await copied(input) ? "Copied" : "Select it and copy";
+  });
+  return h("div", { class: "notice good" }, h("p", { class: "notice-title" }, `The token of ${person}`),
+    h("p", {}, "Copy it now and hand it over by a safe way. It is shown this once: the server keeps only a hash of it."),
+    h("div", { class: "adder-row" }, input, copy));
+}
+
+/** The clipboard is closed to pages over plain HTTP; the older way still works there. @param {any} input */
+async function copied(input) {
+  try {
+    await navigator.clipboard.writeText(input.value);
+    return true;
+  } catch {
+    input.select();
+    return document.execCommand("copy");
+  }
+}
+
+/** @param {any} token @param {() => Promise<any>} refresh */
+function row(token, refresh) {
+  const said = h("div", {});
+  const button = h("button", { type: "button", class: "link danger-text", "aria-label": `Revoke the token ${token.id} of ${token.person}` }, "Revoke");
+  button.addEventListener("click", () => attempt(button, said, async () => {
+    if (!await confirmed("Revoke this token?", `${token.person} can no longer sign in with the token ${token.id}. This cannot be undone.`, "Revoke")) return;
+    await remove(`tokens/${encodeURIComponent(token.id)}`);
+    announce("The token is revoked.");
+    await refresh();
+  }));
+  return [h("code", {}, token.id), token.person, token.datasets === null ? "all" : token.datasets.join(", ") || "none", token.note ?? "",
+    token.revoked ? h("span", { class: "quiet" }, "revoked ", moment(token.revoked)) : moment(token.expires) || "for ever",
+    token.revoked ? "" : [button, said]];
+}

@@ -1,0 +1,141 @@
+/** Registering a data set, for custodians. */
+
+import { post, upload } from "./api.js";
+import { choice, field, fill, h, tick } from "./dom.js";
+import { attempt, notice } from "./problems.js";
+
+const NAME = /^[a-z0-9_-]{1,40}$/;
+const BUDGETS = {
+  pure: { title: "epsilon (pure differential privacy)", parts: ["epsilon"] },
+  approximate: { title: "epsilon and delta", parts: ["epsilon", "delta"] },
+  concentrated: { title: "rho (zero-concentrated)", parts: ["rho"] },
+};
+const OPTIONS = [["queries", "Questions to be ready for"], ["updates", "Corrections"], ["threshold", "Threshold (share of the records)"], ["alpha", "alpha"], ["beta", "beta"]];
+
+/** @param {HTMLElement} place @param {import("./main.js").App} app */
+export async function registerView(place, app) {
+  const [source, domain, budget, options] = [sourcePart(), domainPart(), budgetPart(), optionsPart()];
+  const name = h("input", { autocomplete: "off", spellcheck: "false", autocapitalize: "off" });
+  const title = h("input", { autocomplete: "off" });
+  const [said, button] = [h("div", {}), h("button", { class: "button primary" }, "Register")];
+  const form = h("form", { class: "register", novalidate: true },
+    h("fieldset", {}, h("legend", {}, "Name"), h("div", { class: "row-form" },
+      field("Name", name, "Small letters, digits, - and _; it stands in questions and addresses."), field("Title", title, "For people. Optional."))),
+    source.element, domain.element, budget.element, options.element, said, button);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    attempt(button, said, async () => {
+      const wrong = [NAME.test(name.value.trim()) ? "" : "The name needs 1 to 40 small letters, digits, - or _.", source.mistake(), domain.mistake(), budget.mistake()].filter(Boolean);
+      if (wrong.length) {
+        fill(said, notice("alarm", "This cannot be registered yet", wrong));
+        return;
+      }
+      const made = await post("datasets", {
+        name: name.value.trim(), title: title.value.trim(), source: await source.value(), domain: domain.value(), budget: budget.value(), options: options.value(),
+      });
+      app.go(`#/d/${encodeURIComponent(made.name)}/ask`);
+    });
+  });
+  fill(place, h("h1", { tabindex: "-1" }, "Register a data set"),
+    h("p", { class: "lead" }, "Name the table, what its records could hold, and how much privacy may be spent on it in all. The number of records is measured at once, with noise."), form);
+}
+
+/** Where the table is: a file that is sent, or a place that the server reaches. */
+function sourcePart() {
+  const file = h("input", { type: "file", accept: ".csv,.parquet" });
+  const place = h("input", { autocomplete: "off", spellcheck: "false", placeholder: "adult.csv or postgresql://host/db#table" });
+  const columns = h("input", { autocomplete: "off", placeholder: "all" });
+  const counts = h("input", { autocomplete: "off", placeholder: "none" });
+  const where = h("input", { autocomplete: "off", placeholder: "all rows" });
+  const coded = h("input", { type: "checkbox" });
+  const radio = (/** @type {string} */ value, /** @type {boolean} */ checked) => h("input", { type: "radio", name: "where", value, checked });
+  const [sent, there] = [radio("file", true), radio("place", false)];
+  const [sentPart, therePart] = [
+    field("File", file, "CSV or Parquet. It is put into the server's data folder."),
+    field("Place", place, "A file in the server's data folder, duckdb:///file.db#table, or postgresql://host/database#table without a password in it."),
+  ];
+  const show = () => { sentPart.hidden = there.checked; therePart.hidden = sent.checked; };
+  sent.addEventListener("change", show);
+  there.addEventListener("change", show);
+  show();
+  let uploaded = "";
+  return {
+    element: h("fieldset", {}, h("legend", {}, "Table"), h("div", { class: "choices" }, tick(sent, "Send a file"), tick(there, "The server reaches it")), sentPart, therePart,
+      h("details", {}, h("summary", {}, "How it is read"), h("div", { class: "row-form" },
+        field("Columns", columns, "With commas between them."), field("Column of counts", counts, "How many records a row stands for."),
+        field("Rows", where, "A condition on public columns.")), tick(coded, "The cells hold codes, not values"))),
+    mistake: () => (sent.checked ? !file.files.length && "Choose the file of the table." : !place.value.trim() && "Say where the table is.") || "",
+    value: async () => {
+      const listed = columns.value.split(",").map((/** @type {string} */ text) => text.trim()).filter(Boolean);
+      let at = place.value.trim();
+      if (sent.checked) {
+        at = file.files[0].name;
+        const mark = `${at} ${file.files[0].size} ${file.files[0].lastModified}`;
+        if (uploaded !== mark) await upload(at, file.files[0]);
+        uploaded = mark;
+      }
+      return {
+        place: at, ...(listed.length && { columns: listed }), ...(counts.value.trim() && { count_column: counts.value.trim() }),
+        ...(coded.checked && { coded: true }), ...(where.value.trim() && { where: where.value.trim() }),
+      };
+    },
+  };
+}
+
+/** The domain, as JSON. */
+function domainPart() {
+  const area = h("textarea", { class: "code", rows: 9, spellcheck: "false", placeholder: '{"sex": ["Female", "Male"], "age": {"min": 0, "max": 120}}' });
+  const file = h("input", { type: "file", accept: ".json,application/json", "aria-label": "Load the domain from a file" });
+  file.addEventListener("change", async () => { if (file.files.length) area.value = await file.files[0].text(); });
+  const read = () => {
+    try {
+      const value = JSON.parse(area.value);
+      return value !== null && typeof value === "object" && !Array.isArray(value) ? value : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+  return {
+    element: h("fieldset", {}, h("legend", {}, "Domain"),
+      field("What records could hold, as JSON", area, "It must be public knowledge. A list of values, or min and max, for each column; a draft in this form is written by: hedgerow domain table.csv -o domain.json"), file),
+    mistake: () => (!area.value.trim() ? "Give the domain."
+      : read() ? "" : "The domain is not JSON of the form {\"column\": ...}. YAML is not read here: write it as JSON, as hedgerow domain table.csv -o domain.json does."),
+    value: read,
+  };
+}
+
+/** The privacy budget. */
+function budgetPart() {
+  const kind = choice(Object.entries(BUDGETS).map(([value, { title }]) => [value, title]), "pure");
+  const input = (/** @type {string} */ placeholder) => h("input", { type: "number", min: 0, step: "any", inputmode: "decimal", placeholder });
+  /** @type {Record<string, any>} */
+  const inputs = { epsilon: input("1"), delta: input("1e-9"), rho: input("0.1") };
+  /** @type {Record<string, HTMLElement>} */
+  const fields = Object.fromEntries(Object.entries(inputs).map(([name, each]) => [name, field(name, each)]));
+  const neighbours = choice([["add-remove", "whether someone is in the data, and their record"], ["replace", "a record; the number of records is public"]], "add-remove");
+  const parts = () => BUDGETS[/** @type {keyof typeof BUDGETS} */ (kind.value)].parts;
+  const show = () => Object.entries(fields).forEach(([name, each]) => { each.hidden = !parts().includes(name); });
+  kind.addEventListener("change", show);
+  show();
+  return {
+    element: h("fieldset", {}, h("legend", {}, "Budget"), h("div", { class: "row-form" }, field("Counted in", kind), Object.values(fields), field("Protects", neighbours)),
+      h("p", { class: "hint" }, "It cannot be raised later. Smaller is more private and less accurate.")),
+    mistake: () => (parts().every((name) => Number(inputs[name].value) > 0) ? "" : `The budget needs ${parts().join(" and ")} above 0.`),
+    value: () => ({ ...Object.fromEntries(parts().map((name) => [name, Number(inputs[name].value)])), neighbours: neighbours.value }),
+  };
+}
+
+/** Options of the algorithm that have good values of their own. */
+function optionsPart() {
+  const inputs = OPTIONS.map(([name, title]) => ({ name, title, input: h("input", { type: "number", min: 0, step: "any", inputmode: "decimal", placeholder: "chosen for you" }) }));
+  const variant = choice([["", "chosen for you"], ["4a", "4a"], ["4b", "4b"], ["4c", "4c"], ["pay-as-you-go", "pay as you go"]], "");
+  const step = choice([["", "chosen for you"], ["theorem", "theorem"], ["residual", "residual"], ["refit", "refit"]], "");
+  return {
+    element: h("details", { class: "options" }, h("summary", {}, "Options of the algorithm"), h("div", { class: "row-form" },
+      inputs.map(({ title, input }) => field(title, input)), field("Variant", variant), field("Step", step))),
+    value: () => ({
+      ...Object.fromEntries(inputs.filter(({ input }) => input.value !== "").map(({ name, input }) => [name, Number(input.value)])),
+      ...(variant.value && { variant: variant.value }), ...(step.value && { step: step.value }),
+    }),
+  };
+}

@@ -1,0 +1,67 @@
+/** Signing in with a token. */
+
+import { Problem, get, token } from "./api.js";
+import { field, h } from "./dom.js";
+import { attempt, notice, refused } from "./problems.js";
+
+/**
+ * The form; resolves when the server has taken a token.
+ * @param {HTMLElement} place @param {Problem | null} why What the server said when it refused the last token.
+ * @returns {Promise<import("./api.js").Me>}
+ */
+export function signIn(place, why) {
+  return new Promise((resolve) => {
+    const input = h("input", {
+      type: "password", autocomplete: "off", spellcheck: "false", autocapitalize: "off", required: true,
+      placeholder: "hgr_\u2026", class: "code",
+    });
+    const said = h("div", {}, why && ended(why));
+    const button = h("button", { class: "button primary" }, "Sign in");
+    const shown = h("input", { type: "checkbox", on: { change: () => { input.type = shown.checked ? "text" : "password"; } } });
+    const form = h("form", { class: "signin", novalidate: true },
+      h("h1", {}, "Sign in"),
+      h("p", { class: "lead" }, "Ask counting questions about private data, and get answers that protect every person in them."),
+      said,
+      field("Token", input, "Your custodian gave it to you. It is kept in this tab only, until you sign out or close it."),
+      h("label", { class: "tick" }, shown, h("span", {}, "Show the token")),
+      button);
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      attempt(button, said, () => tried(input, said, resolve));
+    });
+    place.replaceChildren(form);
+    input.focus();
+  });
+}
+
+/** @param {any} input @param {HTMLElement} said @param {(me: import("./api.js").Me) => void} resolve */
+async function tried(input, said, resolve) {
+  const text = input.value.trim();
+  const refuse = (/** @type {Node} */ panel) => {
+    token.forget();
+    said.replaceChildren(panel);
+    input.setAttribute("aria-invalid", "true");
+    input.focus();
+  };
+  if (!/^[\x21-\x7e]+$/.test(text)) {
+    refuse(notice("alarm", "This is not a token", ["A token begins with hgr_ and has no blanks in it. Paste the whole of it."]));
+    return;
+  }
+  token.set(text);
+  try {
+    resolve(await get("me"));
+  } catch (problem) {
+    refuse(problem instanceof Problem && problem.status === 401 ? wrong(problem) : refused(problem));
+  }
+}
+
+/** @param {Problem} problem */
+function wrong(problem) {
+  return notice("alarm", "The server does not take this token", [problem.message, problem.remedy
+    || "Check that you have pasted the whole of it. It may also have expired or been revoked: ask your custodian for a new one."]);
+}
+
+/** @param {Problem} problem */
+function ended(problem) {
+  return notice("caution", "You have been signed out", [problem.message, "Sign in again; what you had entered is still there."]);
+}

@@ -1,0 +1,262 @@
+"""Errors as problems (RFC 9457), and what is logged of those that nobody foresaw.
+
+Errors that Hedgerow raises on purpose say what is wrong and what to try; they reach whoever asked. All others reach
+nobody: their messages can hold values. Of these the kind and the place are logged, and nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+from starlette.routing import Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hedgerow import errors
+
+MEDIA_TYPE = "application/problem+json"
+ECHOED = 200
+"""So many characters of what was sent may an error show."""
+_FIELDS = 20
+_LOG = logging.getLogger("hedgerow.service")
+
+
+@final
+@dataclass(frozen=True)
+class Kind:
+    """One kind of problem.
+
+    Attributes:
+        code: Its short name, the end of its type.
+        status: The HTTP status.
+        title: What it is, in words; the same for all of a kind.
+    """
+
+    code: str
+    status: int
+    title: str
+
+
+NOT_SIGNED_IN = Kind("not-signed-in", 401, "Not signed in")
+NOT_ALLOWED = Kind("not-allowed", 403, "Not allowed")
+NOT_THERE = Kind("not-there", 404, "Not there")
+WRONG_METHOD = Kind("wrong-method", 405, "This address does not take that method")
+CONFLICT = Kind("conflict", 409, "It contradicts what is there")
+TOO_MUCH = Kind("too-much", 413, "Larger than this server takes")
+INVALID = Kind("invalid", 422, "Not well-formed")
+QUESTION_TOO_LARGE = Kind("question-too-large", 422, "The question is too large to learn from")
+RATE = Kind("rate", 429, "Too many requests")
+INTERNAL = Kind("internal", 500, "Something went wrong inside the server")
+STORE = Kind("store", 503, "The store cannot be reached")
+BUSY = Kind("busy", 503, "Busy")
+TABLE = Kind("table", 503, "The private table cannot be read")
+
+_KINDS: tuple[tuple[type[errors.HedgerowError], Kind], ...] = (
+    (errors.NotSignedInError, NOT_SIGNED_IN),
+    (errors.NotAllowedError, NOT_ALLOWED),
+    (errors.NotThereError, NOT_THERE),
+    (errors.ConflictError, CONFLICT),
+    (errors.TooMuchError, TOO_MUCH),
+    (errors.RateError, RATE),
+    (errors.TableError, TABLE),
+    (errors.StoreBusyError, BUSY),
+    (errors.OutdatedError, BUSY),
+    (errors.StoreError, STORE),
+    (errors.QuestionTooLargeError, QUESTION_TOO_LARGE),
+    (errors.InvalidRequestError, INVALID),
+    (errors.QueryError, INVALID),
+    (errors.ConfigError, INVALID),
+    (errors.DomainError, INVALID),
+    (errors.DataError, INVALID),
+    (errors.ModelTooLargeError, INVALID),
+    (errors.MarginalTooLargeError, INVALID),
+    (errors.BudgetError, INVALID),
+    (errors.MissingExtraError, INVALID),
+)
+_STATUSES = {kind.status: kind for kind in (NOT_SIGNED_IN, NOT_ALLOWED, NOT_THERE, WRONG_METHOD, TOO_MUCH)}
+_BUSY_SECONDS = 1.0
+
+
+def kind_of(error: errors.HedgerowError) -> Kind | None:
+    """The kind of problem that an error is; None for those that are nobody's business.
+
+    Example:
+        >>> kind_of(errors.StoreBusyError("...")).code, kind_of(errors.SessionError("..."))
+        ('busy', None)
+    """
+    return next((kind for type_, kind in _KINDS if isinstance(error, type_)), None)
+
+
+def shortened(text: str, longest: int = ECHOED) -> str:
+    """A text that is cut where it is too long.
+
+    Example:
+        >>> shortened("abcdefgh", 5)
+        'abcd…'
+    """
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def problem(
+    kind: Kind,
+    detail: str = "",
+    *,
+    remedy: str = "",
+    fields: Sequence[Mapping[str, str]] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
+    """The response that states a problem.
+
+    Example:
+        >>> problem(NOT_THERE, "there is no data set 'x'").status_code
+        404
+    """
+    body: dict[str, Any] = {
+        "type": f"urn:hedgerow:problem:{kind.code}",
+        "title": kind.title,
+        "status": kind.status,
+        "detail": detail,
+        "remedy": remedy,
+        "code": kind.code,
+    }
+    if kind.status == INVALID.status:
+        body["fields"] = list(fields or ())
+    return JSONResponse(body, kind.status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
+
+
+def problem_of(error: errors.HedgerowError) -> JSONResponse:
+    """The response that an error of Hedgerow becomes."""
+    kind = kind_of(error)
+    if kind is None:
+        log_failure(error)
+        return problem(INTERNAL)
+    return problem(kind, error.message, remedy=error.remedy, headers=_headers(error, kind))
+
+
+def _headers(error: errors.HedgerowError, kind: Kind) -> dict[str, str]:
+    if kind is NOT_SIGNED_IN:
+        return {"WWW-Authenticate": "Bearer"}
+    if isinstance(error, errors.RateError):
+        return {"Retry-After": str(max(1, math.ceil(error.seconds)))}
+    return {"Retry-After": str(math.ceil(_BUSY_SECONDS))} if kind is BUSY else {}
+
+
+def log_failure(error: BaseException) -> None:
+    """Log what kind of error it was and where it arose: no message, no value.
+
+    Example:
+        >>> log_failure(ValueError("42 people"))
+    """
+    _LOG.error("internal error: %s", "; because of ".join(_place(each) for each in _chain(error)))
+
+
+def _chain(error: BaseException) -> Iterable[BaseException]:
+    seen: list[BaseException] = []
+    each: BaseException | None = error
+    while each is not None and each not in seen:
+        seen.append(each)
+        each = each.__cause__ or each.__context__
+    return seen
+
+
+def _place(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if "hedgerow" in frame.filename] or list(frames)
+    name = f"{type(error).__module__}.{type(error).__qualname__}"
+    where = [f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno} ({frame.name})" for frame in ours[-3:]]
+    return f"{name} at {' < '.join(reversed(where))}" if where else name
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Let an application state every error as a problem."""
+
+    async def ours(request: Request, error: Exception) -> JSONResponse:
+        return problem_of(error) if isinstance(error, errors.HedgerowError) else problem(INTERNAL)
+
+    async def invalid(request: Request, error: Exception) -> JSONResponse:
+        found = error.errors() if isinstance(error, RequestValidationError) else []
+        return problem(
+            INVALID,
+            "the request is not as documented",
+            remedy="see the fields, and /v1/docs",
+            fields=[_field(each) for each in found[:_FIELDS]],
+        )
+
+    async def http(request: Request, error: Exception) -> JSONResponse:
+        status = error.status_code if isinstance(error, HTTPException) else INTERNAL.status
+        kind = _STATUSES.get(status, INTERNAL if status >= INTERNAL.status else INVALID)
+        if kind is WRONG_METHOD:
+            methods = ", ".join(_methods(app, request))
+            return problem(kind, f"it takes {methods}", remedy="see /v1/docs", headers={"Allow": methods})
+        return problem(kind, "there is nothing at this address" if kind is NOT_THERE else "", remedy="see /v1/docs")
+
+    app.add_exception_handler(errors.HedgerowError, ours)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, http)
+
+
+def _field(error: Mapping[str, Any]) -> dict[str, str]:
+    where = ".".join(str(part) for part in error.get("loc", ()))
+    return {"where": shortened(where), "reason": shortened(str(error.get("msg", "")))}
+
+
+def _methods(app: FastAPI, request: Request) -> list[str]:
+    found: set[str] = set()
+    for route in app.routes:
+        if route.matches(request.scope)[0] is not Match.NONE:
+            found |= set(getattr(route, "methods", None) or ())
+    return sorted(found)
+
+
+@final
+class Shield:
+    """The last resort: an error that nobody foresaw becomes a problem that says nothing, and a line in the log.
+
+    Args:
+        app: What it stands before.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Stand before an application."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        begun = False
+
+        async def told(message: Message) -> None:
+            nonlocal begun
+            begun = begun or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, told)
+        except Exception as error:
+            if scope["type"] != "http":
+                raise
+            if not begun:
+                await self._answer(error, scope, receive, send)
+            elif not _is_hang_up(error):
+                log_failure(error)
+
+    @staticmethod
+    async def _answer(error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
+        if isinstance(error, errors.HedgerowError):
+            response = problem_of(error)
+        else:
+            if not _is_hang_up(error):
+                log_failure(error)
+            response = problem(INTERNAL)
+        await response(scope, receive, send)
+
+
+def _is_hang_up(error: Exception) -> bool:
+    return type(error).__name__ in {"ClientDisconnect", "ClientDisconnected"}

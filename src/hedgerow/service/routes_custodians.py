@@ -1,0 +1,161 @@
+"""Routes of custodians: the ledger, limits, people, tokens, the audit log."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+from fastapi import Path
+
+from hedgerow.errors import NotAllowedError, NotThereError
+from hedgerow.service import problems
+from hedgerow.service.cursors import Place
+from hedgerow.service.entries import Grant, Person, Token
+from hedgerow.service.gate import By, Here
+from hedgerow.service.models import (
+    PERSON_NAME,
+    TOKEN_ID,
+    AuditEntryTold,
+    AuditTold,
+    EventTold,
+    GrantAsked,
+    GrantList,
+    GrantTold,
+    LedgerTold,
+    PersonAsked,
+    PersonList,
+    PersonTold,
+    TokenAsked,
+    TokenList,
+    TokenMade,
+    TokenTold,
+)
+from hedgerow.service.operations import ForCustodians, Operation
+from hedgerow.service.routes_data_sets import Name
+from hedgerow.service.routes_questions import Cursor, Limit
+from hedgerow.service.tokens import new_token
+
+Who = Annotated[
+    str, Path(pattern=PERSON_NAME, description="Name of the person.", openapi_examples={"ada": {"value": "ada"}})
+]
+TokenId = Annotated[str, Path(pattern=TOKEN_ID, description="The public part of the token.")]
+
+
+def get_ledger(name: Name, here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> LedgerTold:
+    """What was spent of a data set's budget, and on what; newest first."""
+    data_set = here.data_set(name, by)
+    place = Place("ledger", data_set.id, by.person.id)
+    found = here.store.events(data_set.id, before=here.cursors.read(cursor, place), limit=limit + 1)
+    return LedgerTold(
+        **here.desks.ledger(data_set),
+        events=[EventTold(**each.event.to_dict(), at=each.at, person=each.person) for each in found[:limit]],
+        next=here.cursors.make(place, found[limit - 1].number) if len(found) > limit else None,
+    )
+
+
+def list_grants(name: Name, here: Here, by: By) -> GrantList:
+    """Limits of people at a data set, and what is used of them."""
+    names = {person.id: person.name for person in here.store.people()}
+    found = here.store.grants(here.data_set(name, by).id)
+    return GrantList(grants=[_grant(grant, names[grant.person]) for grant in found])
+
+
+def set_grant(name: Name, person: Who, asked: GrantAsked, here: Here, by: By) -> GrantTold:
+    """Limit how much an analyst may ask of a data set, and what it may cost."""
+    data_set, whom = here.data_set(name, by), here.store.person(person)
+    grant = here.store.set_grant(data_set.id, whom.id, asked.queries, asked.budget, by=by.person.id)
+    return _grant(grant, whom.name)
+
+
+def _grant(grant: Grant, person: str) -> GrantTold:
+    return GrantTold(person=person, queries=grant.queries, budget=grant.budget, asked=grant.asked, spent=grant.spent)
+
+
+def list_people(here: Here) -> PersonList:
+    """Everybody who may have tokens."""
+    return PersonList(people=[_person(person) for person in here.store.people()])
+
+
+def add_person(asked: PersonAsked, here: Here, by: By) -> PersonTold:
+    """Add somebody who may have tokens."""
+    return _person(here.store.add_person(asked.name, asked.role, by=by.person.id))
+
+
+def _person(person: Person) -> PersonTold:
+    return PersonTold(name=person.name, role=person.role, created=person.created)
+
+
+def list_tokens(here: Here) -> TokenList:
+    """All tokens, without their secrets."""
+    names = {person.id: person.name for person in here.store.people()}
+    return TokenList(tokens=[TokenTold(**_token(token, names[token.person])) for token in here.store.tokens()])
+
+
+def make_token(asked: TokenAsked, here: Here, by: By) -> TokenMade:
+    """Make a token for somebody; its secret is shown this once."""
+    person, now = here.store.person(asked.person), datetime.now(UTC)
+    if asked.datasets is None and by.token.data_sets is not None:
+        raise NotAllowedError("your own token is good for some data sets alone", remedy="name the data sets")
+    for name in asked.datasets or ():
+        here.data_set(name, by)
+    made = new_token(
+        person.id,
+        data_sets=None if asked.datasets is None else tuple(dict.fromkeys(asked.datasets)),
+        expires=None if asked.days is None else now + timedelta(days=asked.days),
+        note=asked.note,
+        now=now,
+    )
+    here.store.add_token(made.token, made.salt, made.digest, by=by.person.id)
+    return TokenMade(**_token(made.token, person.name), token=made.text)
+
+
+def revoke_token(id: TokenId, here: Here, by: By) -> None:
+    """Revoke a token: from now on it is good for nothing."""
+    if here.store.token(id) is None:
+        raise NotThereError("there is no such token", remedy="GET /v1/tokens lists them")
+    here.store.revoke(id, by=by.person.id)
+
+
+def _token(token: Token, person: str) -> dict[str, object]:
+    return {
+        "id": token.id,
+        "person": person,
+        "datasets": None if token.data_sets is None else list(token.data_sets),
+        "created": token.created,
+        "expires": token.expires,
+        "revoked": token.revoked,
+        "note": token.note,
+    }
+
+
+def get_audit(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> AuditTold:
+    """What was done by whom, newest first."""
+    place = Place("audit", 0, by.person.id)
+    found = here.store.audit(before=here.cursors.read(cursor, place), limit=limit + 1)
+    return AuditTold(
+        entries=[
+            AuditEntryTold(
+                id=each.id,
+                at=each.at,
+                person=each.person,
+                action=each.action,
+                subject=each.subject,
+                details=dict(each.details),
+            )
+            for each in found[:limit]
+        ],
+        next=here.cursors.make(place, found[limit - 1].id) if len(found) > limit else None,
+    )
+
+
+OPERATIONS = (
+    Operation("GET", "/v1/datasets/{name}/ledger", get_ledger, ForCustodians, LedgerTold),
+    Operation("GET", "/v1/datasets/{name}/grants", list_grants, ForCustodians, GrantList),
+    Operation("PUT", "/v1/datasets/{name}/grants/{person}", set_grant, ForCustodians, GrantTold),
+    Operation("GET", "/v1/people", list_people, ForCustodians, PersonList),
+    Operation("POST", "/v1/people", add_person, ForCustodians, PersonTold, 201, problems=(problems.CONFLICT,)),
+    Operation("GET", "/v1/tokens", list_tokens, ForCustodians, TokenList),
+    Operation("POST", "/v1/tokens", make_token, ForCustodians, TokenMade, 201, problems=(problems.NOT_THERE,)),
+    Operation("DELETE", "/v1/tokens/{id}", revoke_token, ForCustodians, None, 204, problems=(problems.NOT_THERE,)),
+    Operation("GET", "/v1/audit", get_audit, ForCustodians, AuditTold),
+)

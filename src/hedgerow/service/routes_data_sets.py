@@ -1,0 +1,129 @@
+"""Routes about data sets: listing, registering, closing."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Path
+
+from hedgerow.algorithms.pmw_online import OnlinePMW
+from hedgerow.attribute import Attribute, Binned, IntegerRange
+from hedgerow.privacy.budget import ApproxDP, Budget, PureDP, ZCDP
+from hedgerow.queries.sensitivity import Neighbours
+from hedgerow.service import problems
+from hedgerow.service.entries import DataSet, Registration
+from hedgerow.service.gate import By, Here, Service
+from hedgerow.service.models import (
+    DATA_SET_NAME,
+    AttributeTold,
+    BudgetAsked,
+    Detail,
+    RegistrationAsked,
+    Summary,
+    SummaryList,
+)
+from hedgerow.service.operations import ForCustodians, ForTokens, Operation
+from hedgerow.service.tokens import Caller
+
+Name = Annotated[
+    str, Path(pattern=DATA_SET_NAME, description="Of the data set.", openapi_examples={"adult": {"value": "adult"}})
+]
+_LISTED = 1000
+"""Of so many values at most are all labels listed."""
+
+
+def list_data_sets(here: Here, by: By) -> SummaryList:
+    """The data sets that the token is good for."""
+    found = [data_set for data_set in here.store.data_sets() if by.token.reaches(data_set.name)]
+    return SummaryList(datasets=[Summary(**here.desks.summary(data_set, by.person)) for data_set in found])
+
+
+def register_data_set(asked: RegistrationAsked, here: Here, by: By) -> Detail:
+    """Register a data set.
+
+    The table is read, and under "add-remove" a noisy number of its records is bought. The budget can never be changed.
+    """
+    data_set = here.desks.register(registration(asked), by=by.person)
+    return detail(here, data_set, by)
+
+
+def get_data_set(name: Name, here: Here, by: By) -> Detail:
+    """A data set: its attributes, its budget and what was spent of it."""
+    return detail(here, here.data_set(name, by), by)
+
+
+def close_data_set(name: Name, here: Here, by: By) -> Detail:
+    """Close a data set for good.
+
+    The data are not looked at any more; the hypothesis still answers.
+    """
+    here.desks.close_data_set(here.data_set(name, by), by=by.person)
+    return detail(here, here.data_set(name, by), by)
+
+
+def registration(asked: RegistrationAsked) -> Registration:
+    """What was sent, as the store keeps it.
+
+    Raises:
+        ConfigError: The budget or the options do not fit together.
+    """
+    options = asked.options.model_dump(exclude_none=True)
+    return Registration(
+        name=asked.name,
+        title=asked.title,
+        source=asked.source.model_dump(exclude_none=True),
+        domain=asked.domain,
+        budget=_budget(asked.budget).to_dict(),
+        config=OnlinePMW(**options).parameters(),
+    )
+
+
+def _budget(asked: BudgetAsked) -> Budget:
+    neighbours = Neighbours(asked.neighbours)
+    if asked.rho is not None:
+        return ZCDP(asked.rho, neighbours)
+    epsilon = asked.epsilon or 0.0
+    return PureDP(epsilon, neighbours) if asked.delta is None else ApproxDP(epsilon, asked.delta, neighbours)
+
+
+def detail(here: Service, data_set: DataSet, by: Caller) -> Detail:
+    """All that a caller may know of a data set."""
+    told: dict[str, Any] = dict(here.desks.summary(data_set, by.person))
+    return Detail(
+        **told,
+        attributes=[_attribute(attribute) for attribute in here.desks.domain(data_set)],
+        neighbours=data_set.registration.budget["neighbours"],
+        created=data_set.created,
+        source=dict(data_set.registration.source) if by.is_custodian else None,
+    )
+
+
+def _attribute(attribute: Attribute) -> AttributeTold:
+    is_range = isinstance(attribute, IntegerRange)
+    kind = "integer" if is_range else "binned" if isinstance(attribute, Binned) else "categorical"
+    return AttributeTold(
+        name=attribute.name,
+        kind=kind,
+        values=list(attribute.labels) if attribute.size <= _LISTED else None,
+        size=attribute.size,
+        low=attribute.minimum if isinstance(attribute, IntegerRange) else None,
+        high=attribute.maximum if isinstance(attribute, IntegerRange) else None,
+        missing=attribute.missing,
+        other=attribute.other,
+    )
+
+
+OPERATIONS = (
+    Operation("GET", "/v1/datasets", list_data_sets, ForTokens, SummaryList),
+    Operation(
+        "POST",
+        "/v1/datasets",
+        register_data_set,
+        ForCustodians,
+        Detail,
+        201,
+        problems=(problems.CONFLICT, problems.TABLE),
+    ),
+    Operation("GET", "/v1/datasets/{name}", get_data_set, ForTokens, Detail),
+    Operation("POST", "/v1/datasets/{name}/close", close_data_set, ForCustodians, Detail),
+)

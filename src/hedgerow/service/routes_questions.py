@@ -1,0 +1,165 @@
+"""Routes of questions and of the answers that were given."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Annotated, NoReturn
+
+from fastapi import Header, Query
+
+from hedgerow.domain import Domain
+from hedgerow.errors import DataError, HedgerowError, NotAllowedError, QueryError, QuestionTooLargeError, TableError
+from hedgerow.queries.count_statement import parse_count
+from hedgerow.queries.json_predicate import parse_json_predicate
+from hedgerow.queries.names import in_condition
+from hedgerow.queries.predicate import parse_predicate
+from hedgerow.queries.query import LinearQuery
+from hedgerow.service import problems
+from hedgerow.service.cursors import Place
+from hedgerow.service.entries import DataSet, GivenAnswer
+from hedgerow.service.gate import By, Here, Service
+from hedgerow.service.models import (
+    LARGEST_PAGE,
+    PERSON_NAME,
+    Answer,
+    Answers,
+    EarlierAnswer,
+    EarlierAnswers,
+    Question,
+    QuestionsAsked,
+    Summary,
+)
+from hedgerow.service.operations import ForTokens, Operation
+from hedgerow.service.problems import ECHOED, shortened
+from hedgerow.service.routes_data_sets import Name
+from hedgerow.service.tokens import Caller
+
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=200,
+        pattern=r"^[!-~]+$",
+        description="Of your choice, as a UUID. Sent again with the same questions, it gives the same answers, and "
+        "nothing is charged twice.",
+    ),
+]
+Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="Entries of a page.")]
+Cursor = Annotated[str | None, Query(max_length=1000, description="Where the page before ended: its `next`.")]
+OfPerson = Annotated[str | None, Query(pattern=PERSON_NAME, description="Of whom; for analysts only themselves.")]
+
+
+def ask_questions(name: Name, asked: QuestionsAsked, here: Here, by: By, key: Key = None) -> Answers:
+    """Ask counting questions.
+
+    They are answered in order. If one of them cannot be read, none is asked.
+    """
+    data_set = here.data_set(name, by)
+    queries = _parsed(asked.queries, here.desks.domain(data_set), name)
+    request = None if key is None else here.store.request(data_set.id, by.person.id, key, _digest(asked))
+    try:
+        given = here.desks.ask(data_set, queries, person=by.person, request=request, confidence=asked.confidence)
+    except QuestionTooLargeError as error:
+        _name_the_question(error, queries)
+    except DataError as error:
+        if by.is_custodian:
+            raise
+        raise TableError("the private table cannot be read now", remedy="tell its custodian") from error
+    return Answers(
+        answers=[Answer(**_told(name, answer)) for answer in given],
+        dataset=Summary(**here.desks.summary(data_set, by.person)),
+    )
+
+
+def list_answers(
+    name: Name, here: Here, by: By, limit: Limit = 100, cursor: Cursor = None, person: OfPerson = None
+) -> EarlierAnswers:
+    """Answers that were given, newest first: your own; for custodians all, or those of a person."""
+    data_set = here.data_set(name, by)
+    chosen = _whose(here, by, person)
+    place = Place("answers", data_set.id, by.person.id, "" if chosen is None else str(chosen))
+    before = here.cursors.read(cursor, place)
+    found = here.store.answers(data_set.id, person=chosen, before=before, limit=limit + 1)
+    names = {each.id: each.name for each in here.store.people()} if by.is_custodian else {by.person.id: by.person.name}
+    return EarlierAnswers(
+        answers=[
+            EarlierAnswer(**_told(name, each), id=each.id, at=each.at, person=names[each.person])
+            for each in found[:limit]
+        ],
+        next=here.cursors.make(place, found[limit - 1].id) if len(found) > limit else None,
+    )
+
+
+def _whose(here: Service, by: Caller, person: str | None) -> int | None:
+    if by.is_custodian:
+        return None if person is None else here.store.person(person).id
+    if person not in (None, by.person.name):
+        raise NotAllowedError("these are another person's answers", remedy="leave 'person' out to see your own")
+    return by.person.id
+
+
+def _parsed(asked: Sequence[Question], domain: Domain, name: str) -> list[LinearQuery]:
+    return [_one_parsed(number, question, domain, name) for number, question in enumerate(asked, start=1)]
+
+
+def _one_parsed(number: int, question: Question, domain: Domain, name: str) -> LinearQuery:
+    try:
+        if question.sql is not None:
+            return parse_count(question.sql, domain, name)
+        if question.where is not None:
+            return parse_predicate(question.where, domain)
+        return parse_json_predicate(question.predicate or {}, domain)
+    except HedgerowError as error:
+        # What a parser says may hold what it was given, in another form: a long text is not sent back.
+        sent = question.sql or question.where or json.dumps(question.predicate)
+        most = ECHOED if len(sent) > ECHOED else max(ECHOED, len(error.message), len(error.remedy))
+        message = f"question {number}: {shortened(error.message, most)}"
+        raise QueryError(message, remedy=shortened(error.remedy, most)) from None
+
+
+def _name_the_question(error: QuestionTooLargeError, queries: Sequence[LinearQuery]) -> NoReturn:
+    number = next((at for at, query in enumerate(queries, start=1) if set(query.scope) == set(error.attributes)), None)
+    if number is not None:
+        error.message = f"question {number}: {error.message}"
+    raise error
+
+
+def _digest(asked: QuestionsAsked) -> bytes:
+    """By which a request is known again, however its JSON was written."""
+    plain = asked.model_dump(exclude_none=True)
+    return hashlib.sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).digest()
+
+
+def _told(name: str, given: GivenAnswer) -> dict[str, object]:
+    table = in_condition(name)
+    return {
+        "sql": f"SELECT COUNT(*) FROM {table} WHERE {given.where}",
+        "where": given.where,
+        "value": given.value,
+        "low": given.low,
+        "high": given.high,
+        "confidence": given.confidence,
+        "covers": given.covers,
+        "source": given.source,
+        "charged": given.charged,
+        "spent": given.spent,
+        "updates_left": given.updates_left,
+    }
+
+
+OPERATIONS = (
+    Operation(
+        "POST",
+        "/v1/datasets/{name}/queries",
+        ask_questions,
+        ForTokens,
+        Answers,
+        problems=(problems.NOT_ALLOWED, problems.CONFLICT, problems.QUESTION_TOO_LARGE, problems.TABLE),
+    ),
+    Operation(
+        "GET", "/v1/datasets/{name}/answers", list_answers, ForTokens, EarlierAnswers, problems=(problems.NOT_ALLOWED,)
+    ),
+)
