@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import pwd
-import shutil
-import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -136,23 +131,3 @@ def spoiled(column: str, value: object, rows: tuple[int, ...]) -> pa.Table:
         cells[row] = value
     place = table.column_names.index(column)
     return table.set_column(place, column, pa.array(cells, table.schema.field(column).type))
-
-
-@contextmanager
-def postgresql_server(folder: Path) -> Iterator[str]:
-    """A server of its own for a while, reached through a socket in a folder; yields its address."""
-    data = folder / "data"
-    user = "nobody" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name  # PostgreSQL refuses to run as root
-
-    def call(*words: str) -> None:
-        subprocess.run(words, check=True, capture_output=True, user=user, cwd="/", extra_groups=[])
-
-    data.mkdir()
-    shutil.chown(data, user)
-    call("initdb", "-D", str(data), "-U", "tester", "--auth=trust", "--no-sync")
-    options = f"-c listen_addresses='' -c fsync=off -k {data}"
-    call("pg_ctl", "-D", str(data), "-o", options, "-w", "-l", str(data / "log"), "start")
-    try:
-        yield f"postgresql://tester@/postgres?host={data}"
-    finally:
-        call("pg_ctl", "-D", str(data), "-m", "immediate", "stop")

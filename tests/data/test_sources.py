@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,25 +22,15 @@ from hedgerow.errors import (
     QueryError,
 )
 from hedgerow.queries.query import Conjunction
-from tests.data.sources import BAD, DOMAIN, PLACES, Place, postgresql, postgresql_server, spoiled, table_of
+from tests.data.sources import BAD, DOMAIN, PLACES, Place, postgresql, spoiled, table_of
 
 POSTGRESQL = "a PostgreSQL table"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    if shutil.which("pg_ctl") is None:
-        pytest.skip("PostgreSQL is not installed")
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o711)
-        with postgresql_server(Path(folder)) as address:
-            yield address
 
 
 @pytest.fixture(params=[*PLACES, POSTGRESQL])
 def place(request: pytest.FixtureRequest) -> Place:
     if request.param == POSTGRESQL:
-        return postgresql(request.getfixturevalue("server"))
+        return postgresql(request.getfixturevalue("postgresql_address"))
     return PLACES[request.param]
 
 
@@ -107,7 +94,7 @@ def test_an_empty_table_is_refused(name: str, tmp_path: Path) -> None:
 def test_errors_are_those_of_the_table_in_memory(
     request: pytest.FixtureRequest, tmp_path: Path, kind: str, name: str, show_values: bool
 ) -> None:
-    place = postgresql(request.getfixturevalue("server")) if name == POSTGRESQL else PLACES[name]
+    place = postgresql(request.getfixturevalue("postgresql_address")) if name == POSTGRESQL else PLACES[name]
     column, value, error = BAD[kind]
     table = spoiled(column, value, (7, 200, 399))
     with pytest.raises(error) as expected:
@@ -236,38 +223,38 @@ def made(server: str, columns: str, *before: str) -> str:
     return f"{server}#kinds"
 
 
-def test_numbers_of_postgresql_are_what_they_are(server: str) -> None:
+def test_numbers_of_postgresql_are_what_they_are(postgresql_address: str) -> None:
     kinds = {"n": "i::numeric", "f": "i::real", "s": "i::smallint", "t": "i::text", 'c %s {z} ""q"" .d': "i"}
-    address = made(server, ", ".join(f'{value} AS "{name}"' for name, value in kinds.items()))
+    address = made(postgresql_address, ", ".join(f'{value} AS "{name}"' for name, value in kinds.items()))
     for name in (name.replace('""', '"') for name in kinds):
         found = scan_table(address, Domain([IntegerRange(name, 0, 4)]), extra_columns="ignore", count_column=None)
         assert found.marginals([(name,)])[0].tolist() == [1, 1, 1, 1, 0]
     assert scan_table(address, Domain([IntegerRange("s", 0, 4)]), count_column="n", extra_columns="ignore").total() == 6
 
 
-def test_a_numeric_that_is_no_number_is_an_empty_cell_and_money_is_refused(server: str) -> None:
-    address = made(server, "CASE i WHEN 3 THEN 'NaN'::numeric ELSE i END AS n, i::money AS m")
+def test_a_numeric_that_is_no_number_is_an_empty_cell_and_money_is_refused(postgresql_address: str) -> None:
+    address = made(postgresql_address, "CASE i WHEN 3 THEN 'NaN'::numeric ELSE i END AS n, i::money AS m")
     found = scan_table(address, Domain([IntegerRange("n", 0, 3, missing="?")]), extra_columns="ignore")
     assert found.marginals([("n",)])[0].tolist() == [1, 1, 1, 0, 1]
     with pytest.raises(ColumnError, match="money"):
         scan_table(address, Domain([IntegerRange("m", 0, 300)]), extra_columns="ignore").total()
 
 
-def test_a_column_named_as_something_else_of_sql_is_filtered_as_a_column(server: str) -> None:
-    address = made(server, """i AS a, CASE WHEN i > 1 THEN 'u' ELSE 'v' END AS "user" """)
+def test_a_column_named_as_something_else_of_sql_is_filtered_as_a_column(postgresql_address: str) -> None:
+    address = made(postgresql_address, """i AS a, CASE WHEN i > 1 THEN 'u' ELSE 'v' END AS "user" """)
     domain = Domain([IntegerRange("a", 0, 3)])
     assert scan_table(address, domain, extra_columns="ignore", where="user = 'u'").total() == 2
 
 
-def test_functions_of_a_server_that_are_named_as_others_are_not_used(server: str) -> None:
+def test_functions_of_a_server_that_are_named_as_others_are_not_used(postgresql_address: str) -> None:
     mine = "CREATE OR REPLACE FUNCTION abs(text) RETURNS bigint AS 'SELECT count(*) FROM kinds' LANGUAGE sql"
-    address = made(server, "i AS a, i::text AS r", "CREATE TABLE IF NOT EXISTS kinds (a int)", mine)
+    address = made(postgresql_address, "i AS a, i::text AS r", "CREATE TABLE IF NOT EXISTS kinds (a int)", mine)
     with pytest.raises(QueryError):
         scan_table(address, Domain([IntegerRange("a", 0, 3)]), extra_columns="ignore", where="abs(r) > 3")
 
 
-def test_nothing_of_what_postgresql_says_stays_with_an_error(server: str) -> None:
-    address = made(server, "i AS a, CASE i WHEN 3 THEN 'a secret' ELSE '1' END AS r")
+def test_nothing_of_what_postgresql_says_stays_with_an_error(postgresql_address: str) -> None:
+    address = made(postgresql_address, "i AS a, CASE i WHEN 3 THEN 'a secret' ELSE '1' END AS r")
     with pytest.raises(DataError) as found:
         scan_table(address, Domain([IntegerRange("a", 0, 3)]), extra_columns="ignore", where="r::int = 1").total()
     assert "secret" not in str(found.value)
