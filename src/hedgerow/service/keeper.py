@@ -128,6 +128,8 @@ class Keeper:
             DataError, TableError: The private table cannot be read, or is another one than before.
             ConflictError: The data set was closed before its session had begun.
         """
+        if not self._transcript.begun:
+            self.forget()  # attempts to begin have no mark of their own
         progress = self._store.progress(self._id, self._transcript.mark)
         if progress.version != self._version:
             self._session = None

@@ -7,8 +7,8 @@ import dataclasses
 from sqlalchemy import RowMapping, Select, insert, select, update
 
 from hedgerow.errors import ConflictError, NotThereError
-from hedgerow.service.entries import DataSet, Grant, Hold, Registration
-from hedgerow.service.schema import DATA_SETS, GRANTS, HOLDS, REQUESTS, SESSIONS
+from hedgerow.service.entries import DataSet, Grant, Registration
+from hedgerow.service.schema import DATA_SETS, GRANTS, REQUESTS, SESSIONS
 from hedgerow.service.store_part import Part, audited, now
 
 _DATA_SETS = select(DATA_SETS, SESSIONS.c.status, SESSIONS.c.version).join(SESSIONS)
@@ -17,12 +17,11 @@ _DATA_SETS = select(DATA_SETS, SESSIONS.c.status, SESSIONS.c.version).join(SESSI
 class DataSets(Part):
     """What is registered, limits of people, and requests that may be repeated."""
 
-    def register(self, new: Registration, hold: Hold, *, by: int | None) -> DataSet:
-        """Add a data set whose session is about to begin, with the hold for that.
+    def register(self, new: Registration, *, by: int | None) -> DataSet:
+        """Add a data set whose session has not begun.
 
         Args:
             new: What its custodian said.
-            hold: The most that the beginning can cost.
             by: Number of the person who does it; None for the server itself.
 
         Raises:
@@ -37,7 +36,6 @@ class DataSets(Part):
                 raise ConflictError(f"there is a data set named {new.name!r} already", remedy="take another name")
             session = {"data_set": number, "version": 0, "status": "opening", "events": 0, "findings": 0}
             connection.execute(insert(SESSIONS), session)
-            connection.execute(insert(HOLDS), {"data_set": number, "at": at, **dataclasses.asdict(hold)})
             audited(connection, by, "register", new.name, {"budget": dict(new.budget)})
             self._reached("registration written")
         return DataSet(number, new, "opening", 0, at, None)

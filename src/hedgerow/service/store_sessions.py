@@ -129,8 +129,9 @@ class Sessions(Part):
         at = now()
         with self._database.writing() as connection:
             session = _advance(connection, data_set, version, step or _NOTHING)
-            person = connection.scalar(_released(data_set))
+            held = connection.scalar(_released(data_set))
             if step is not None:
+                person = next((answer.person for answer in answers if answer.charged > 0.0), held)
                 self._write(connection, session, step, person, at)
             self._reached("step written")
             given = _given(connection, data_set, answers, at)
@@ -138,13 +139,13 @@ class Sessions(Part):
             self._reached("answers written")
         return Settled(version + 1, given)
 
-    def forfeit(self, data_set: int, version: int, event: Event) -> int:
-        """Make an event of a hold whose process is gone: what it may have spent is spent.
+    def forfeit(self, data_set: int, version: int, step: Step) -> int:
+        """Make a step of a hold whose process is gone: what it may have spent is spent.
 
         Args:
             data_set: Number of the data set.
             version: That this goes on from.
-            event: What the ledger says of it.
+            step: The event that the ledger gets, and the state after it.
 
         Returns:
             The version after it.
@@ -153,7 +154,6 @@ class Sessions(Part):
             OutdatedError: Another process has gone on; nothing is written.
             ConflictError: Nothing is held; nothing is written.
         """
-        step = Step(events=(event,))
         with self._database.writing() as connection:
             session = _advance(connection, data_set, version, step)
             held = connection.execute(_released(data_set)).first()
