@@ -1,0 +1,96 @@
+"""A server in a thread, with a small table, people and tokens, for tests that go over HTTP."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from hedgerow.privacy.noise import SeededNoise
+from hedgerow.service.app import create_app
+from hedgerow.service.desks import Desks
+from hedgerow.service.entries import Person
+from hedgerow.service.settings import Settings
+from hedgerow.service.store import Store
+from hedgerow.service.tokens import new_token
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server.
+
+    Attributes:
+        url: Of its root, with a slash at the end.
+        token: Of the custodian "ada".
+        folder: Where its tables are.
+    """
+
+    url: str
+    token: str
+    folder: Path
+
+    def call(self, method: str, path: str, body: Any = None, token: str | None = None) -> Any:
+        """What an address below /v1/ answers, as values."""
+        request = urllib.request.Request(
+            f"{self.url}v1/{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {token or self.token}", "Content-Type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=20) as reply:
+                return json.loads(reply.read() or "null")
+        except urllib.error.HTTPError as refusal:
+            raise AssertionError(f"{method} {path}: {refusal.code} {refusal.read().decode()}") from None
+
+    def register(self, name: str, table: str, domain: Mapping[str, Any], **more: Any) -> None:
+        """Register a table, given as the text of a CSV file."""
+        (self.folder / f"{name}.csv").write_text(table, encoding="utf-8")
+        plain = {"budget": {"epsilon": 1.0}, **more}
+        self.call("POST", "datasets", {"name": name, "source": {"place": f"{name}.csv"}, "domain": domain, **plain})
+
+    def token_of(self, person: str, *, datasets: list[str] | None = None, role: str | None = "analyst") -> str:
+        """A new token of a person, who is added unless the role is None."""
+        if role is not None:
+            self.call("POST", "people", {"name": person, "role": role})
+        made: dict[str, str] = self.call("POST", "tokens", {"person": person, "datasets": datasets})
+        return made["token"]
+
+
+@contextmanager
+def serving(folder: Path, *, seed: int = 0) -> Iterator[Server]:
+    """Serve an empty store; noise is seeded."""
+    (folder / "tables").mkdir(parents=True)
+    store = Store.open(folder / "store.db")
+    desks = Desks(store, folder / "tables", noise=lambda _: SeededNoise(seed), tick=0.001)
+    app = create_app(desks, store, Settings(folder / "tables", requests_per_minute=None))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", ws="none"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield Server(f"http://127.0.0.1:{port}/", _token(store, store.add_person("ada", "custodian", by=None)), folder / "tables")
+    finally:
+        server.should_exit = True
+        thread.join(timeout=20)
+        desks.close()
+        store.close()
+        assert not thread.is_alive()
+
+
+def _token(store: Store, person: Person) -> str:
+    made = new_token(person.id)
+    store.add_token(made.token, made.salt, made.digest, by=None)
+    return made.text
