@@ -1,4 +1,4 @@
-"""What can be counted of a server in public: requests and how long they took, by route; nothing by data set or person."""
+"""What is counted of a server in public: requests and how long they took, by route; nothing by data set or person."""
 
 from __future__ import annotations
 

@@ -91,8 +91,8 @@ class Summary(Told):
     unit: str = Field(description="Of the budget: epsilon or rho.")
     updates: int = Field(description="How many corrections of the hypothesis the budget is divided over.")
     updates_left: int
-    threshold: float = Field(description="Errors of about so many counts are corrected.")
-    total: float = Field(description="Number of records, noisy where it is private.")
+    threshold: float | None = Field(description="Errors of about so many counts are corrected; null at first.")
+    total: float | None = Field(description="Number of records, noisy where it is private; null at first.")
     asked: int = Field(description="Questions that were tested against the data.")
     closed: str = Field(description="Why the data are not looked at any more; empty while they are.")
     private: bool = Field(description="Whether all noise came from the secure source.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Path
 
@@ -116,7 +116,7 @@ def revoke_token(id: TokenId, here: Here, by: By) -> None:
     here.store.revoke(id, by=by.person.id)
 
 
-def _token(token: Token, person: str) -> dict[str, object]:
+def _token(token: Token, person: str) -> dict[str, Any]:
     return {
         "id": token.id,
         "person": person,

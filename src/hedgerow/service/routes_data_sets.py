@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Path
 
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.attribute import Attribute, Binned, IntegerRange
-from hedgerow.privacy.budget import ApproxDP, Budget, PureDP, ZCDP
+from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.service import problems
 from hedgerow.service.entries import DataSet, Registration
@@ -99,11 +99,9 @@ def detail(here: Service, data_set: DataSet, by: Caller) -> Detail:
 
 
 def _attribute(attribute: Attribute) -> AttributeTold:
-    is_range = isinstance(attribute, IntegerRange)
-    kind = "integer" if is_range else "binned" if isinstance(attribute, Binned) else "categorical"
     return AttributeTold(
         name=attribute.name,
-        kind=kind,
+        kind=_kind(attribute),
         values=list(attribute.labels) if attribute.size <= _LISTED else None,
         size=attribute.size,
         low=attribute.minimum if isinstance(attribute, IntegerRange) else None,
@@ -111,6 +109,12 @@ def _attribute(attribute: Attribute) -> AttributeTold:
         missing=attribute.missing,
         other=attribute.other,
     )
+
+
+def _kind(attribute: Attribute) -> Literal["categorical", "integer", "binned"]:
+    if isinstance(attribute, IntegerRange):
+        return "integer"
+    return "binned" if isinstance(attribute, Binned) else "categorical"
 
 
 OPERATIONS = (

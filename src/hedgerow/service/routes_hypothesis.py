@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path as File
@@ -22,7 +21,6 @@ from hedgerow.service.operations import ForTokens, Operation
 from hedgerow.service.routes_data_sets import Name
 from hedgerow.service.tokens import Caller
 
-LARGEST_MARGINAL = 100_000
 MOST_RECORDS = 1_000_000
 _MOST_ATTRIBUTES = 3
 _PIECE = 1 << 18
@@ -48,7 +46,7 @@ def get_marginal(name: Name, attributes: Attributes, here: Here, by: By) -> Marg
     data_set = here.data_set(name, by)
     domain = here.desks.domain(data_set)
     chosen = _chosen(attributes, domain)
-    counts = here.desks.marginal(data_set, chosen)
+    counts = here.desks.marginal(data_set, chosen, person=by.person)
     return MarginalTold(
         attributes=list(chosen),
         labels=[list(domain[each].labels) for each in chosen],
@@ -67,37 +65,32 @@ def _chosen(text: str, domain: Domain) -> tuple[str, ...]:
             raise InvalidRequestError("there is no such attribute", remedy="GET /v1/datasets/{name} lists them")
     if not 1 <= len(names) <= _MOST_ATTRIBUTES or len(set(names)) < len(names):
         raise InvalidRequestError("give one to three different attributes")
-    if (cells := math.prod(domain.shape_of(names))) > LARGEST_MARGINAL:
-        raise InvalidRequestError(
-            f"this marginal has {cells:,} cells; at most {LARGEST_MARGINAL:,} are sent",
-            remedy="take fewer attributes, or draw records",
-        )
     return tuple(names)
 
 
 def get_records(name: Name, here: Here, by: By, n: Number = None, form: Form = "csv") -> Response:
     """A file of synthetic records drawn from the hypothesis. Free."""
     data_set = here.data_set(name, by)
-    number = n if n is not None else _default_number(here, data_set, by)
     if not here.downloads.acquire(blocking=False):
         raise StoreBusyError("records are being drawn for others", remedy="try again in a moment")
     try:
-        file, size = _written(here, data_set, number, form)
+        file, size = _written(here, data_set, n, form, by)
     finally:
         here.downloads.release()
-    here.store.note(by.person.id, "records", name, {"n": number, "format": form})
+    here.store.note(by.person.id, "records", name, {"n": n, "format": form})
     headers = {"Content-Disposition": f'attachment; filename="{name}-synthetic.{form}"', "Content-Length": str(size)}
     return StreamingResponse(_pieces(file), media_type=_TYPES[form], headers=headers)
 
 
-def _default_number(here: Service, data_set: DataSet, by: Caller) -> int:
-    total = float(here.desks.summary(data_set, by.person)["total"])
-    return min(MOST_RECORDS, max(1, round(total)))
+def _default_number(here: Service, data_set: DataSet, by: Caller) -> int | None:
+    total = here.desks.summary(data_set, by.person)["total"]
+    return None if total is None else min(MOST_RECORDS, max(1, round(total)))
 
 
-def _written(here: Service, data_set: DataSet, number: int, form: str) -> tuple[IO[bytes], int]:
+def _written(here: Service, data_set: DataSet, n: int | None, form: str, by: Caller) -> tuple[IO[bytes], int]:
     """A file that has no name any more: it is gone when it is closed, however that happens."""
-    records = here.desks.records(data_set, number)
+    number = _default_number(here, data_set, by) if n is None else n
+    records = here.desks.records(data_set, number, person=by.person)
     with tempfile.TemporaryDirectory(prefix="hedgerow-") as folder:
         path = File(folder, f"records.{form}")
         records.write(path)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 from fastapi import Header, Query
 
 from hedgerow.domain import Domain
-from hedgerow.errors import DataError, HedgerowError, NotAllowedError, QueryError, QuestionTooLargeError, TableError
+from hedgerow.errors import HedgerowError, NotAllowedError, QueryError, QuestionTooLargeError
 from hedgerow.queries.count_statement import parse_count
 from hedgerow.queries.json_predicate import parse_json_predicate
 from hedgerow.queries.names import in_condition
@@ -18,7 +18,7 @@ from hedgerow.queries.predicate import parse_predicate
 from hedgerow.queries.query import LinearQuery
 from hedgerow.service import problems
 from hedgerow.service.cursors import Place
-from hedgerow.service.entries import DataSet, GivenAnswer
+from hedgerow.service.entries import GivenAnswer
 from hedgerow.service.gate import By, Here, Service
 from hedgerow.service.models import (
     LARGEST_PAGE,
@@ -59,15 +59,11 @@ def ask_questions(name: Name, asked: QuestionsAsked, here: Here, by: By, key: Ke
     """
     data_set = here.data_set(name, by)
     queries = _parsed(asked.queries, here.desks.domain(data_set), name)
-    request = None if key is None else here.store.request(data_set.id, by.person.id, key, _digest(asked))
+    request = None if key is None else here.store.request(data_set=data_set.id, person=by.person.id, key=key, digest=_digest(asked))
     try:
         given = here.desks.ask(data_set, queries, person=by.person, request=request, confidence=asked.confidence)
     except QuestionTooLargeError as error:
         _name_the_question(error, queries)
-    except DataError as error:
-        if by.is_custodian:
-            raise
-        raise TableError("the private table cannot be read now", remedy="tell its custodian") from error
     return Answers(
         answers=[Answer(**_told(name, answer)) for answer in given],
         dataset=Summary(**here.desks.summary(data_set, by.person)),
@@ -75,7 +71,7 @@ def ask_questions(name: Name, asked: QuestionsAsked, here: Here, by: By, key: Ke
 
 
 def list_answers(
-    name: Name, here: Here, by: By, limit: Limit = 100, cursor: Cursor = None, person: OfPerson = None
+    name: Name, here: Here, by: By, *, limit: Limit = 100, cursor: Cursor = None, person: OfPerson = None
 ) -> EarlierAnswers:
     """Answers that were given, newest first: your own; for custodians all, or those of a person."""
     data_set = here.data_set(name, by)
@@ -86,7 +82,7 @@ def list_answers(
     names = {each.id: each.name for each in here.store.people()} if by.is_custodian else {by.person.id: by.person.name}
     return EarlierAnswers(
         answers=[
-            EarlierAnswer(**_told(name, each), id=each.id, at=each.at, person=names[each.person])
+            EarlierAnswer(**_told(name, each) | {"id": each.id, "at": each.at, "person": names[each.person]})
             for each in found[:limit]
         ],
         next=here.cursors.make(place, found[limit - 1].id) if len(found) > limit else None,
@@ -133,7 +129,7 @@ def _digest(asked: QuestionsAsked) -> bytes:
     return hashlib.sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).digest()
 
 
-def _told(name: str, given: GivenAnswer) -> dict[str, object]:
+def _told(name: str, given: GivenAnswer) -> dict[str, Any]:
     table = in_condition(name)
     return {
         "sql": f"SELECT COUNT(*) FROM {table} WHERE {given.where}",

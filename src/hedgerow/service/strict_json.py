@@ -1,4 +1,4 @@
-"""JSON as the standard has it, and no more: what Python reads beyond it is refused, and so is what a store cannot hold."""
+"""JSON as the standard has it: what Python reads beyond it is refused, and so is what a store cannot hold."""
 
 from __future__ import annotations
 

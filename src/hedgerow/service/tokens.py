@@ -1,7 +1,7 @@
 """Tokens: making them, and telling whose one is.
 
-A token is ``hgr_<id>_<secret>``: the id is public and names it in lists, the secret is 256 random bits. Only a scrypt digest
-of the secret is kept. A token that was once found right is known again by its SHA-256 for as long as the process lives,
+A token is ``hgr_<id>_<secret>``: the id is public and names it in lists, the secret is 256 random bits. Only a scrypt
+digest of the secret is kept. A token that was once found right is known again by its SHA-256 while the process lives,
 so that scrypt runs once; whether it has expired, was revoked, and what it is good for is read from the store at every
 request.
 """

@@ -1,0 +1,106 @@
+"""The HTTP API as an ASGI application."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from hedgerow.service import (
+    docs_page,
+    routes_custodians,
+    routes_data_sets,
+    routes_files,
+    routes_hypothesis,
+    routes_questions,
+    routes_server,
+    web,
+)
+from hedgerow.service.gate import Service
+from hedgerow.service.guards import BodyLimit, SecurityHeaders
+from hedgerow.service.metrics import Counted
+from hedgerow.service.models import Problem
+from hedgerow.service.operations import SECURITY
+from hedgerow.service.problems import Shield, add_handlers
+from hedgerow.service.settings import Settings
+from hedgerow.version import __version__
+
+if TYPE_CHECKING:
+    from hedgerow.service.desks import Desks
+    from hedgerow.service.store import Store
+
+_OPERATIONS = (
+    *routes_server.OPERATIONS,
+    *routes_data_sets.OPERATIONS,
+    *routes_questions.OPERATIONS,
+    *routes_hypothesis.OPERATIONS,
+    *routes_custodians.OPERATIONS,
+    *routes_files.OPERATIONS,
+)
+_REFERENCE = "#/components/schemas/{model}"
+_DESCRIPTION = """\
+Counting questions about private tables, answered with differential privacy.
+
+Send 'Authorization: Bearer hgr_...' with a token that a custodian made. Every error is a problem (RFC 9457) with a
+code, what is wrong, and what to try.
+
+Questions are answered by a public hypothesis; the data are looked at only to test it, and the privacy budget is charged
+before they are. All counts are noisy or modelled.
+"""
+
+
+class Application(FastAPI):
+    """FastAPI with the problems in its OpenAPI description."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The description; made once."""
+        if self.openapi_schema is None:
+            schema = get_openapi(title=self.title, version=self.version, description=_DESCRIPTION, routes=self.routes)
+            problem = Problem.model_json_schema(ref_template=_REFERENCE)
+            parts = schema.setdefault("components", {})
+            parts.setdefault("schemas", {}).update(problem.pop("$defs"), Problem=problem)
+            parts["securitySchemes"] = {SECURITY: {"type": "http", "scheme": "bearer", "bearerFormat": "hgr_..."}}
+            self.openapi_schema = schema
+        return self.openapi_schema
+
+
+def create_app(desks: Desks, store: Store, settings: Settings) -> FastAPI:
+    """The server as an ASGI application.
+
+    Args:
+        desks: The data sets. Neither they nor the store are closed by the application.
+        store: What is kept.
+        settings: Limits.
+    """
+    app = Application(
+        title="Hedgerow",
+        version=__version__,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=_with_threads(settings.threads),
+    )
+    app.state.service = service = Service.of(desks, store, settings)
+    for operation in (*_OPERATIONS, *(docs_page.OPERATIONS if settings.docs else ())):
+        operation.add_to(app)
+    add_handlers(app)
+    for guard, options in ((BodyLimit, {"settings": settings}), (Shield, {}), (SecurityHeaders, {})):
+        app.add_middleware(guard, **options)  # each stands before those above
+    app.add_middleware(Counted, metrics=service.metrics)
+    web.mount(app)
+    return app
+
+
+def _with_threads(threads: int) -> Any:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        """Endpoints wait for answers in threads: more of them than there are cores."""
+        anyio.to_thread.current_default_thread_limiter().total_tokens = threads
+        yield
+
+    return lifespan
