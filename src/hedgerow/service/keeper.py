@@ -2,8 +2,8 @@
 
 The order of commits is what the guarantee rests on when processes die: the most that a look at the data can cost is
 committed as a *hold* before it, and its outcome after it. A hold whose process is gone is forfeited: it becomes an
-event of the ledger, although perhaps nothing was looked at, and the sparse vector counts it as a test that fired. So the
-end of the process may even depend on what the test said: it tells nothing that was not paid for.
+event of the ledger, although perhaps nothing was looked at, and the sparse vector counts it as a test that fired. So
+the end of the process may even depend on what the test said: it tells nothing that was not paid for.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, final
 
 from hedgerow.algorithms.online_journal import Mark, Step, Transcript
 from hedgerow.algorithms.online_session import OnlineSession
+from hedgerow.algorithms.online_start import earlier_events
 from hedgerow.algorithms.online_state import config_from_dict
 from hedgerow.algorithms.schedule import noise_of_total
 from hedgerow.errors import ConflictError, OutdatedError, StoreError, TableError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from hedgerow.data.source import CountSource
     from hedgerow.domain import Domain
     from hedgerow.privacy.noise import NoiseSource
+    from hedgerow.release import Release
     from hedgerow.service.store import Store
 
 Reached = Callable[[str], None]
@@ -55,6 +57,7 @@ class Keeper:
         domain: Its attributes.
         store: Where everything is kept.
         read: Reads the private table.
+        warm: Reads the earlier release that the session starts from, if it does.
         noise: Source of noise; None for the secure one.
         wait: How many seconds one waits for other processes.
         reached: Called at named steps.
@@ -67,6 +70,7 @@ class Keeper:
         store: Store,
         read: Callable[[], CountSource],
         *,
+        warm: Callable[[], Release | None] = lambda: None,
         noise: NoiseSource | None = None,
         wait: float = 5.0,
         reached: Reached = nowhere,
@@ -78,6 +82,7 @@ class Keeper:
         self._config = config_from_dict(data_set.registration.config)
         self._store = store
         self._read = read
+        self._warm = warm
         self._noise = noise
         self._wait = wait
         self.reached = reached
@@ -216,13 +221,16 @@ class Keeper:
         """Begin the session: what the number of records costs is held first."""
         if self.is_closed:
             raise ConflictError("the data set was closed before it was opened", remedy="register it anew")
-        curator = Curator(self._table(), self._budget, noise=self._noise, events=self._transcript.events)
+        warm = self._warm()
+        earlier = () if warm is None else earlier_events(warm, self._budget, self._domain)
+        events = (*self._transcript.events, *earlier)
+        curator = Curator(self._table(), self._budget, noise=self._noise, events=events)
         noise = noise_of_total(self._budget, self._config.total_share * curator.ledger.remaining)
         if noise is not None:
             hold = Hold(noise.charge(self._budget.regime), "opening", None)
             self._version = self._store.hold(self._id, self._version, hold, None)
             self.reached("held")
-        session = self._config.start_with(curator)
+        session = self._config.start_with(curator, warm=warm)
         self.reached("looked")
         step = session.step_since(self._transcript.mark, first=True)
         self._settle(step, session, [])

@@ -21,8 +21,8 @@ from hedgerow.data.table import Table, gathered
 from hedgerow.domain import Domain
 from hedgerow.domain_file import domain_from_mapping
 from hedgerow.errors import ConfigError, NotAllowedError
+from hedgerow.release import Release
 
-OPTIONS = ("place", "columns", "count_column", "coded", "where")
 _SERVERS = ("postgresql", "postgres")
 
 
@@ -104,7 +104,7 @@ def read_private(source: Mapping[str, Any], domain: Domain, folder: Path) -> Cou
     """Read a private table into memory, to hand it to the curator.
 
     Args:
-        source: Where it is and how it is read; see ``OPTIONS``.
+        source: Where it is (``place``) and how it is read (``columns``, ``count_column``, ``coded``, ``where``).
         domain: What `domain_of` gave.
         folder: See `checked_place`.
 
@@ -125,6 +125,25 @@ def read_private(source: Mapping[str, Any], domain: Domain, folder: Path) -> Cou
         extra_columns="error" if source.get("columns") is None else "ignore",
     )
     return gathered(reader, Coding(wanted, source.get("count_column"), bool(source.get("coded"))))
+
+
+def earlier_release(source: Mapping[str, Any], folder: Path) -> Release | None:
+    """The release of the same table that a session starts from, if one was named.
+
+    Args:
+        source: Its ``warm`` is the name of a file in the folder.
+        folder: See `checked_place`.
+
+    Raises:
+        ReleaseError: There is no such file, or it is no release.
+        NotAllowedError: It lies elsewhere.
+
+    Example:
+        >>> earlier_release({"place": "people.csv"}, Path("/srv/tables")) is None
+        True
+    """
+    name = source.get("warm")
+    return None if name is None else Release.load(_inside(str(name), folder))
 
 
 def no_records(domain: Domain) -> CountSource:
