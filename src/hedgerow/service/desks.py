@@ -10,12 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.algorithms.online_journal import Mark
-from hedgerow.algorithms.online_plan import footprint
-from hedgerow.algorithms.online_start import check_form, earlier_events
-from hedgerow.algorithms.online_state import config_from_dict
 from hedgerow.domain import Domain
-from hedgerow.errors import ConfigError, DataError, HedgerowError, QueryError, TableError
-from hedgerow.models.choice import may_be_dense
+from hedgerow.errors import DataError, HedgerowError, QueryError, TableError
 from hedgerow.privacy.budget import budget_from_dict
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.queries.query import Floats, LinearQuery
@@ -23,18 +19,16 @@ from hedgerow.release import Release
 from hedgerow.service.desk import Desk
 from hedgerow.service.entries import DataSet, GivenAnswer, Person, Registration
 from hedgerow.service.keeper import Keeper, Reached, nowhere
+from hedgerow.service.registering import checked_table
 from hedgerow.service.tables import domain_of, earlier_release, read_private
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.online_session import OnlineSession
-    from hedgerow.algorithms.pmw_online import OnlinePMW
     from hedgerow.data.source import CountSource
     from hedgerow.privacy.noise import NoiseSource
     from hedgerow.records import Records
     from hedgerow.service.store import Store
 
-MOST_WARM_CELLS = 1 << 22
-"""Of a histogram that a session starts from: all of them are kept with each correction."""
 MOST_CELLS = 100_000
 """Of a table of the hypothesis that is handed out."""
 _EVERYTHING = Mark(events=2**62, findings=2**62)
@@ -108,11 +102,7 @@ class Desks:
             ConflictError: The name is taken.
             StoreError: It could not be kept.
         """
-        domain, budget = domain_of(new.domain, new.source), budget_from_dict(new.budget)
-        config = config_from_dict(new.config)
-        config.variant_for(budget)
-        self._check_start(new, domain, config)
-        table = read_private(new.source, domain, self._folder)
+        table = checked_table(new, self._folder)
         made = self._store.register(new, by=by.id)
         self._desk(made, table).desk.look_at(lambda _: None)
         return self._store.data_set(new.name)
@@ -247,21 +237,6 @@ class Desks:
             each.desk.close()
 
     # Inside
-
-    def _check_start(self, new: Registration, domain: Domain, config: OnlinePMW) -> None:
-        """Refuse a hypothesis that would not fit, or a start from a release that is too large or another table's."""
-        warm = earlier_release(new.source, self._folder)
-        footprint(config, domain, warm=warm is not None).check()
-        if warm is None:
-            return
-        budget = budget_from_dict(new.budget)
-        Ledger(budget.limit, budget.unit, earlier_events(warm, budget, domain))
-        check_form(warm)
-        if may_be_dense(domain) and domain.size > MOST_WARM_CELLS:
-            raise ConfigError(
-                f"a start from a release over {domain.size:,} cells would be written anew with each correction",
-                remedy=f"start from a release over at most {MOST_WARM_CELLS:,} cells, or without one",
-            )
 
     def _desk(self, data_set: DataSet, table: CountSource | None = None) -> _Open:
         with self._lock:
