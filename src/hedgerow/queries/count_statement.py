@@ -138,7 +138,7 @@ class _Statement:
 
     def _take_name(self) -> None:
         if self._kind() not in {"WORD", "NAME"}:
-            self._refuse("a name is missing after AS")
+            raise QueryError("the statement is not understood: a name is missing after AS", remedy=self._remedy)
         self._place += 1
 
     def _skip_table(self) -> None:

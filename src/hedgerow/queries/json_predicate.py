@@ -198,7 +198,7 @@ _KEYS = frozenset().union(*_FORMS.values())
 def _sign(value: object, place: str) -> Sign:
     if value not in SIGNS:
         _refuse(place, f"{shown(value) if isinstance(value, str) else _kind(value)} is none of {', '.join(SIGNS)}")
-    return cast("Sign", value)
+    return value
 
 
 def _list(value: object, place: str) -> list[object]:
