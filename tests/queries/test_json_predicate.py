@@ -31,7 +31,7 @@ YOUNG = {"attribute": "age", "op": "<", "value": 30}
         ({"not": MALE}, "sex != 'Male'"),
         ({"not": {"not": MALE}}, "sex = 'Male'"),
         ({"and": [MALE, YOUNG]}, "sex = 'Male' and age < 30"),
-        ({"and": [MALE, {"and": [YOUNG, {**YOUNG, "op": ">", "value": 20.0}]}]}, "sex = 'Male' and age between 21 and 29"),
+        ({"and": [MALE, {"and": [YOUNG, {**YOUNG, "op": ">", "value": 28.0}]}]}, "sex = 'Male' and age = 29"),
         ({"attribute": "age", "op": "!=", "value": 17}, "age != 17"),
         ({"attribute": "age", "op": "<=", "value": 17.5}, "age <= 17.5"),
         ({"attribute": "age", "op": ">", "value": "88"}, "age > 88"),
