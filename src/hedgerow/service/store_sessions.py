@@ -104,8 +104,8 @@ class Sessions(Part):
             if session.status == "closed":
                 raise ConflictError("the data set is closed: its data are not looked at any more")
             row = {"data_set": data_set, "at": at, **dataclasses.asdict(hold)}
-            written = connection.execute(self._database.insert(HOLDS).on_conflict_do_nothing(), row)
-            if not written.rowcount:
+            statement = self._database.insert(HOLDS).on_conflict_do_nothing().returning(HOLDS.c.data_set)
+            if connection.scalar(statement, row) is None:
                 raise ConflictError("what was held for the data set before is not settled", remedy="forfeit it first")
             if step is not None:
                 self._write(connection, session, step, hold.person, at)
