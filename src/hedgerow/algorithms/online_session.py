@@ -217,7 +217,7 @@ class OnlineSession:
         self._hypothesis.check_room(asked, self._history.measurements, self.config.largest_tree)
         before = self._spent
         # On the grid of the tests, so that the answer given is the answer tested.
-        found = self._test(asked, round(self._hypothesis.value(asked) / GRID) * GRID)
+        found = self._test(asked, _on_grid(self._hypothesis.value(asked)))
         self._history.known[key] = found
         origin: Source = "hypothesis" if found.threshold is not None else "data"
         return self._tell(self._basis.answer(found, confidence), origin, self._spent - before)
@@ -402,7 +402,7 @@ class OnlineSession:
         history = self._history
         history.sources["hypothesis only"] = history.sources.get("hypothesis only", 0) + 1
         covers = f"nothing: {history.closed or because or 'the data were not looked at'}"
-        return OnlineAnswer(value, None, None, covers, "hypothesis only", 0.0, self._spent, self.updates_left)
+        return OnlineAnswer(_on_grid(value), None, None, covers, "hypothesis only", 0.0, self._spent, self.updates_left)
 
     # What is left of a session
 
@@ -498,6 +498,11 @@ def _fires(watch: Watch, query: LinearQuery, value: float, threshold: float, *, 
     if not two_sided:
         return watch.test(query, value, threshold)
     return watch.test(query, value, threshold, "above") or watch.test(query, value, threshold, "below")
+
+
+def _on_grid(value: float) -> float:
+    """Without the last bits, which depend on what was asked before, and on whether the session was restored."""
+    return round(value / GRID) * GRID
 
 
 def _is_public(query: LinearQuery) -> bool:
