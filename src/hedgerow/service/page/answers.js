@@ -3,7 +3,7 @@
 import { at, get, save } from "./api.js";
 import { sectionHead } from "./dataset.js";
 import { fill, h, table } from "./dom.js";
-import { amount, count, csv, moment, percent } from "./format.js";
+import { amount, count, csv, moment, percent, sentence } from "./format.js";
 import { commonScale, intervalDrawing, intervalText } from "./interval.js";
 import { attempt } from "./problems.js";
 import { everyPage, pages } from "./paging.js";
@@ -22,7 +22,7 @@ function sourceOf(answer) {
   const [name, meaning] = SOURCES[answer.source] ?? [answer.source, ""];
   return h("details", { class: "source" },
     h("summary", { class: `badge ${answer.source.replaceAll(" ", "-")}`, title: meaning }, name),
-    h("div", { class: "source-text" }, h("p", {}, meaning), answer.covers && h("p", {}, `The interval: ${answer.covers}.`)));
+    h("div", { class: "source-text" }, h("p", {}, meaning), answer.covers && h("p", {}, sentence(`its interval covers ${answer.covers}`))));
 }
 
 /** A condition, or what its absence means. @param {import("./api.js").Answer} answer */

@@ -58,6 +58,7 @@ export const token = {
  * @returns {Promise<Response>}
  */
 async function send(method, path, { json, body, headers = {} } = {}) {
+  /** @type {Record<string, string>} */
   const sent = { Authorization: `Bearer ${token.get()}`, ...headers };
   if (json !== undefined) sent["Content-Type"] = "application/json";
   /** @type {Response} */

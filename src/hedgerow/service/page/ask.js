@@ -6,7 +6,7 @@ import { builder } from "./builder.js";
 import { mistake, named, statement } from "./conditions.js";
 import { sectionHead } from "./dataset.js";
 import { announce, choice, field, fill, h } from "./dom.js";
-import { attempt, notice, refused } from "./problems.js";
+import { alarm, attempt, notice, onSubmit, refused } from "./problems.js";
 
 const RECENT = 20;
 
@@ -28,7 +28,7 @@ export async function askSection(place, app, dataSet) {
   /** @type {import("./api.js").Answer[]} */
   let recent = [];
 
-  const area = h("textarea", { class: "code sql", rows: 5, spellcheck: "false", autocapitalize: "off", autocomplete: "off" });
+  const area = h("textarea", { class: "code sql", rows: 4, spellcheck: "false", autocapitalize: "off", autocomplete: "off" });
   const note = h("div", { class: "sql-note" });
   const said = h("div", { class: "said" });
   const result = h("div", { class: "latest" });
@@ -36,6 +36,7 @@ export async function askSection(place, app, dataSet) {
   const confidence = choice([["0.9", "90%"], ["0.95", "95%"], ["0.99", "99%"]], draft.confidence);
   confidence.addEventListener("change", () => { draft.confidence = confidence.value; });
   const button = h("button", { class: "button primary", "aria-keyshortcuts": "Control+Enter" }, "Ask");
+  const aside = h("p", { class: "aside" }, "Set aside while the text is edited by hand.");
   const built = h("div", {});
 
   function write() {
@@ -43,7 +44,7 @@ export async function askSection(place, app, dataSet) {
     area.value = draft.text;
     const back = h("button", { type: "button", class: "link", on: { click: takeBack } }, "Go back to the builder");
     fill(note, draft.byHand && h("p", {}, "Edited by hand: this text is asked as it stands, whatever the builder shows. ", back));
-    built.classList.toggle("aside", draft.byHand);
+    aside.hidden = !draft.byHand;
   }
 
   function takeBack() {
@@ -70,7 +71,7 @@ export async function askSection(place, app, dataSet) {
   async function send() {
     const wrong = hindrance();
     if (wrong) {
-      fill(said, notice("alarm", "This cannot be asked yet", [wrong]));
+      fill(said, alarm("This cannot be asked yet", [wrong]));
       return;
     }
     const question = { sql: draft.text.trim(), confidence: Number(draft.confidence) };
@@ -83,7 +84,9 @@ export async function askSection(place, app, dataSet) {
       got(reply);
     } catch (problem) {
       if (!(problem instanceof Problem && problem.passes)) draft.pending = null;
-      if (problem instanceof Problem && problem.status === 403) refresh();
+      if (!(problem instanceof Problem)) throw problem;
+      if (problem.status === 403) refresh();
+      problem.message = problem.message.replace(/^question 1: /, "");
       throw problem;
     }
   }
@@ -95,6 +98,7 @@ export async function askSection(place, app, dataSet) {
     draft.last = answers[0];
     dataSet.changed(dataset, draft.last);
     fill(result, latest(answers[0], dataset));
+    result.scrollIntoView({ block: "nearest" });
     showRecent();
     announce(spoken(answers[0]));
   }
@@ -110,13 +114,10 @@ export async function askSection(place, app, dataSet) {
   }
 
   const form = h("form", { class: "sql-form", novalidate: true },
-    field("Question as SQL", area, "Conditions over the attributes, joined by and, or, not. It can be edited by hand."), note,
-    h("div", { class: "ask-row" }, h("label", { class: "inline" }, h("span", {}, "Intervals hold with"), confidence), button),
-    h("p", { class: "hint keys" }, h("kbd", {}, "Ctrl"), " + ", h("kbd", {}, "Enter"), " asks from anywhere in this section."));
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    attempt(button, said, send);
-  });
+    field("Question as SQL", area), note,
+    h("div", { class: "ask-row" }, h("label", { class: "inline" }, h("span", {}, "Intervals hold with"), confidence),
+      h("span", { class: "hint keys" }, h("kbd", {}, "Ctrl"), " + ", h("kbd", {}, "Enter")), button));
+  onSubmit(form, button, said, send);
   place.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
@@ -126,9 +127,9 @@ export async function askSection(place, app, dataSet) {
   fill(built, builder(detail.attributes, draft.conditions, () => write()));
   write();
   if (draft.last) fill(result, latest(draft.last, detail));
-  fill(place, sectionHead("Ask", "How many records meet all of these conditions?"),
+  fill(place, sectionHead("How many records meet these conditions?"),
     h("div", { class: "two" },
-      h("div", {}, built),
+      h("div", {}, aside, built),
       h("div", { class: "beside" }, form, said, result)),
     h("h3", {}, "Your recent answers"), past);
   showRecent();

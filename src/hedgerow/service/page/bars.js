@@ -5,13 +5,12 @@ import { count, cut } from "./format.js";
 
 const ROW = 26;
 
-/** Round numbers from 0 on that cover a largest value. @param {number} most @param {number} about How many. @returns {number[]} */
+/** Round numbers from 0 to the largest value or just above it. @param {number} most @param {number} about How many. @returns {number[]} */
 export function ticks(most, about) {
-  if (!(most > 0)) return [0];
   const raw = most / about;
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= raw) ?? raw;
-  return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => i * step);
+  return Array.from({ length: Math.ceil(most / step - 1e-9) + 1 }, (_, i) => i * step);
 }
 
 /**
@@ -35,23 +34,25 @@ export function bars(name, labels, counts, width) {
 /**
  * Standing bars over an axis; neighbours are drawn as one where there are more values than room.
  * @param {string} name @param {string[]} labels @param {number[]} counts @param {number} width
+ * @param {number} [apart] So many values at the end are no numbers: the missing and the other value.
  */
-export function columns(name, labels, counts, width) {
+export function columns(name, labels, counts, width, apart = 0) {
   const [left, right, upper, lower, height] = [56, 8, 12, 48, 320];
   const room = width - left - right;
   const together = Math.ceil(labels.length / Math.floor(room / 3));
   const groups = grouped(labels, counts, together);
-  const most = Math.max(...groups.map((group) => group.value), 1e-9);
+  const lines = ticks(Math.max(...groups.map((group) => group.value), 1e-9), 4);
+  const most = lines[lines.length - 1];
   const step = room / groups.length;
   const y = (/** @type {number} */ value) => height - lower - (Math.max(0, value) / most) * (height - upper - lower);
   const gap = step > 6 ? 0.15 * step : step > 3 ? 1 : 0;
   return drawing(`Counts of ${name}`, width, height, [
-    ...ticks(most, 4).map((value) => draw("g", {}, draw("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }),
+    ...lines.map((value) => draw("g", {}, draw("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }),
       draw("text", { class: "number", x: left - 8, y: y(value), "text-anchor": "end", "dominant-baseline": "central" }, count(value)))),
     ...groups.map((group, i) => draw("g", { class: "bar-row" }, draw("title", {}, `${group.label}: ${count(group.value)}`),
       draw("rect", { class: "hit", x: left + i * step, y: upper, width: step, height: height - upper - lower }),
       draw("rect", { class: "bar-mark", x: left + i * step + gap / 2, y: y(group.value), width: step - gap, height: height - lower - y(group.value), "data-count": group.value }))),
-    ...axis(groups.map((group) => group.label), left, step, height - lower),
+    ...axis(groups.map((group) => group.label), together > 1 ? 0 : apart, left, step, height - lower),
     draw("text", { class: "axis-title", x: left + room / 2, y: height - 6, "text-anchor": "middle" },
       together > 1 ? `${name} (each bar holds ${together} values)` : name),
   ]);
@@ -67,11 +68,16 @@ function grouped(labels, counts, together) {
   });
 }
 
-/** As many labels under the bars as there is room for. @param {string[]} labels @param {number} left @param {number} step @param {number} y */
-function axis(labels, left, step, y) {
+/**
+ * As many labels under the bars as there is room for, those of values apart among them.
+ * @param {string[]} labels @param {number} apart @param {number} left @param {number} step @param {number} y
+ */
+function axis(labels, apart, left, step, y) {
   const longest = Math.min(12, Math.max(...labels.map((label) => [...label].length)));
   const every = Math.max(1, Math.ceil((longest * 7.4 + 10) / step));
-  return labels.flatMap((label, i) => (i % every ? [] : [draw("text", { class: "label", x: left + (i + 0.5) * step, y: y + 18, "text-anchor": "middle" },
+  const numbers = labels.length - apart;
+  const labelled = (/** @type {number} */ i) => (i < numbers ? i % every === 0 && (apart === 0 || i + every <= numbers) : i === numbers || every === 1);
+  return labels.flatMap((label, i) => (!labelled(i) ? [] : [draw("text", { class: "label", x: left + (i + 0.5) * step, y: y + 18, "text-anchor": "middle" },
     draw("title", {}, label), cut(label, 12))]));
 }
 

@@ -52,14 +52,14 @@ export function builder(attributes, conditions, onChange) {
  */
 function card(attribute, condition, onChange, onDrop) {
   const note = h("p", { class: "card-note", "aria-live": "polite" });
-  const changed = () => {
+  const remark = () => {
     const wrong = mistake(attribute, condition);
-    note.className = wrong ? "card-note wrong" : "card-note";
+    note.classList.toggle("wrong", wrong !== "");
     fill(note, wrong || (clause(attribute, condition) ? "" : "Nothing is chosen yet, so this is no part of the question."));
-    onChange();
   };
+  const changed = () => { remark(); onChange(); };
   const body = attribute.kind === "integer" ? ranges(attribute, condition, changed) : listed(attribute, condition, changed);
-  fill(note, mistake(attribute, condition) || (clause(attribute, condition) ? "" : "Nothing is chosen yet, so this is no part of the question."));
+  remark();
   return h("fieldset", { class: "card" },
     h("legend", {}, h("span", { class: "name" }, attribute.name), h("span", { class: "quiet" }, kindOf(attribute))),
     h("button", { type: "button", class: "link drop", "aria-label": `Remove the condition on ${attribute.name}`, on: { click: onDrop } }, "Remove"),

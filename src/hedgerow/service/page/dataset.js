@@ -9,6 +9,7 @@ import { gauge, status, usedUp } from "./gauge.js";
 import { ledgerSection } from "./ledger.js";
 import { manageSection } from "./manage.js";
 import { pictureSection } from "./picture.js";
+import { notice } from "./problems.js";
 import { recordsSection } from "./records.js";
 
 /**
@@ -38,7 +39,7 @@ export async function dataSetView(place, app, name, section) {
   /** @param {import("./api.js").Summary} summary @param {import("./api.js").Answer} [last] */
   function changed(summary, last) {
     Object.assign(detail, summary);
-    gauge(numbers, summary);
+    gauge(numbers, detail);
     fill(state, status(summary));
     fill(panel, usedUp(summary, last));
   }
@@ -49,7 +50,7 @@ export async function dataSetView(place, app, name, section) {
   const body = h("section", { class: "section", "aria-labelledby": "section-title" });
   fill(place,
     h("div", { class: "set-head" }, h("h1", { tabindex: "-1" }, detail.title || name), state),
-    numbers, panel,
+    !detail.private && stamp(), numbers, panel,
     h("nav", { class: "tabs", "aria-label": detail.title || name }, open.map((entry) => h("a", {
       href: `#/d/${encodeURIComponent(name)}/${entry.id}`, "aria-current": entry === chosen && "page",
     }, entry.title))),
@@ -57,8 +58,11 @@ export async function dataSetView(place, app, name, section) {
   await chosen.show(body, app, dataSet);
 }
 
-/** The heading of a section. @param {string} title @param {...import("./dom.js").Child} text */
-export function sectionHead(title, ...text) {
+/** Seeded noise can be computed again by anybody who knows the seed. */
+const stamp = () => notice("alarm", "Not private", ["The noise of this data set is seeded, so it protects nobody. It is good for trials only."]);
+
+/** The heading of a section. @param {string} title @param {import("./dom.js").Child} [text] */
+export function sectionHead(title, text) {
   return h("div", { class: "section-head" }, h("h2", { id: "section-title", tabindex: "-1", "data-heading": true }, title),
-    text.length > 0 && h("p", { class: "lead" }, text));
+    text && h("p", { class: "lead" }, text));
 }

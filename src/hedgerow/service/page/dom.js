@@ -1,7 +1,8 @@
 /**
  * Building the page. Every text becomes a text node, so nothing that the server says is ever read as markup.
  *
- * @typedef {Node | string | number | null | undefined | false} Child
+ * @typedef {Node | string | number | null | undefined | false} Single
+ * @typedef {Single | Single[]} Child
  * @typedef {Record<string, any>} Properties Attributes by name; `on` holds listeners; true and false set and leave out.
  */
 
@@ -11,7 +12,7 @@ let used = 0;
 
 /**
  * An element.
- * @param {string} tag @param {Properties} [properties] @param {...(Child | Child[])} children @returns {any}
+ * @param {string} tag @param {Properties} [properties] @param {...Child} children @returns {any}
  */
 export function h(tag, properties = {}, ...children) {
   return dressed(document.createElement(tag), properties, children);
@@ -19,13 +20,13 @@ export function h(tag, properties = {}, ...children) {
 
 /**
  * An element of a drawing.
- * @param {string} tag @param {Properties} [properties] @param {...(Child | Child[])} children @returns {any}
+ * @param {string} tag @param {Properties} [properties] @param {...Child} children @returns {any}
  */
 export function draw(tag, properties = {}, ...children) {
   return dressed(document.createElementNS(SVG, tag), properties, children);
 }
 
-/** @param {any} element @param {Properties} properties @param {(Child | Child[])[]} children */
+/** @param {any} element @param {Properties} properties @param {Child[]} children */
 function dressed(element, properties, children) {
   element.append(...kept(children));
   for (const [name, value] of Object.entries(properties)) {
@@ -36,7 +37,7 @@ function dressed(element, properties, children) {
   return element;
 }
 
-/** @param {(Child | Child[])[]} children @returns {(Node | string)[]} */
+/** @param {Child[]} children @returns {(Node | string)[]} */
 function kept(children) {
   return children.flat().filter((child) => child !== null && child !== undefined && child !== false)
     .map((child) => (child instanceof Node ? child : String(child)));
@@ -44,7 +45,7 @@ function kept(children) {
 
 /**
  * Put new children in the place of the old ones.
- * @param {Element} place @param {...(Child | Child[])} children
+ * @param {Element} place @param {...Child} children
  */
 export function fill(place, ...children) {
   place.replaceChildren(...kept(children));
@@ -89,7 +90,7 @@ export function choice(options, chosen, properties = {}) {
 /**
  * A table; on a narrow screen each row becomes a card, in which every cell names its column.
  * @param {string} caption @param {{title: string, class?: string}[]} columns
- * @param {(Child | Child[])[][]} rows @param {string} [kind]
+ * @param {Child[][]} rows @param {string} [kind]
  */
 export function table(caption, columns, rows, kind = "") {
   return h("table", { class: `rows ${kind}`, role: "table" },

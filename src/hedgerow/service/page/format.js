@@ -33,6 +33,13 @@ export function moment(iso) {
   return Number.isNaN(time.getTime()) ? iso : MOMENT.format(time);
 }
 
+/** A text as a sentence. @param {string} text */
+export function sentence(text) {
+  if (!text) return "";
+  const start = text[0].toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(start) ? start : `${start}.`;
+}
+
 /** A text cut to so many characters. @param {string} text @param {number} most */
 export function cut(text, most) {
   const characters = [...text];

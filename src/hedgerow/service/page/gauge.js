@@ -1,7 +1,7 @@
 /** What has been spent, what is left, and what it means when nothing is. */
 
 import { draw, fill, h } from "./dom.js";
-import { amount, count, many } from "./format.js";
+import { amount, count, many, sentence } from "./format.js";
 import { notice } from "./problems.js";
 
 const ALONE = "Answers now come from the hypothesis alone: the picture of the data that the server has built so far. They are "
@@ -28,16 +28,16 @@ export function status(summary) {
 
 /**
  * Budget, corrections and one's own limits.
- * @param {HTMLElement} place @param {import("./api.js").Summary} summary
+ * @param {HTMLElement} place @param {import("./api.js").Detail} summary
  */
 export function gauge(place, summary) {
-  const { mine } = summary;
+  const { mine, updates } = summary;
   fill(place,
     measure("Privacy budget", summary.spent, summary.limit, `${amount(summary.spent)} of ${amount(summary.limit)} ${summary.unit} spent`),
-    fact("Corrections left", count(summary.updates_left), "how often the hypothesis can still learn from the data"),
+    fact("Corrections left", `${count(summary.updates_left)} of ${count(updates)}`, "how often the hypothesis can still learn"),
     mine.budget !== null && measure("Your share of it", mine.spent, mine.budget, `${amount(mine.spent)} of ${amount(mine.budget)} ${summary.unit} used`),
     mine.queries !== null && measure("Your questions", mine.asked, mine.queries, `${count(mine.asked)} of ${many(mine.queries, "question")} asked`),
-    fact("Records", `about ${count(summary.total)}`, summary.private ? "a noisy number" : "as far as it is public"));
+    fact("Records", summary.neighbours === "replace" ? count(summary.total) : `about ${count(summary.total)}`, summary.neighbours === "replace" ? "a public number" : "a noisy number"));
 }
 
 /** @param {string} title @param {number} part @param {number} limit @param {string} text */
@@ -69,14 +69,8 @@ export function usedUp(summary, last) {
       "If you need answers that are checked, ask your custodian: a further budget means registering the table anew."]);
   }
   if (mine.budget !== null && (mine.spent >= mine.budget || last?.source === "hypothesis only")) {
-    return notice("caution", "Your share of the budget is used up", [ALONE, KEPT, "Ask your custodian if you need a larger share."]);
+    const title = mine.spent >= mine.budget ? "Your share of the budget is used up" : "Your share of the budget does not cover another look at the data";
+    return notice("caution", title, [ALONE, KEPT, "Ask your custodian if you need a larger share."]);
   }
   return null;
-}
-
-/** @param {string} text */
-function sentence(text) {
-  if (!text) return "";
-  const start = text[0].toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(start) ? start : `${start}.`;
 }

@@ -11,7 +11,7 @@ export function heatMap({ attributes, labels, counts }, width) {
   const left = Math.round(Math.min(longest * 7.6 + 14, width * 0.34));
   const upper = 30;
   const side = (width - left - 4) / across.length;
-  const tall = Math.max(down.length > 60 ? 6 : 16, Math.min(34, side));
+  const tall = Math.max(5, Math.min(34, Math.max(side, 16), 680 / down.length));
   const most = Math.max(...counts.flat(), 1e-9);
   const lower = 66;
   const bottom = upper + tall * down.length;

@@ -4,7 +4,7 @@ import { at, get, post, put } from "./api.js";
 import { sectionHead } from "./dataset.js";
 import { announce, choice, confirmed, field, fill, h, table } from "./dom.js";
 import { amount, count, moment } from "./format.js";
-import { attempt } from "./problems.js";
+import { attempt, onSubmit } from "./problems.js";
 
 const COLUMNS = [{ title: "Person" }, { title: "Questions", class: "n" }, { title: "Budget share", class: "n" }];
 
@@ -44,13 +44,10 @@ function limitForm(name, detail, people, done) {
   const [said, button] = [h("div", {}), h("button", { class: "button" }, "Set limits")];
   const form = h("form", { class: "row-form", novalidate: true }, field("Analyst", person), field("Questions at most", queries),
     field(`Budget share at most (${detail.unit})`, budget), button);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    attempt(button, said, async () => {
-      await put(`${at(name)}/grants/${encodeURIComponent(person.value)}`, { queries: given(queries), budget: given(budget) });
-      await done();
-      announce(`Limits of ${person.value} are set.`);
-    });
+  onSubmit(form, button, said, async () => {
+    await put(`${at(name)}/grants/${encodeURIComponent(person.value)}`, { queries: given(queries), budget: given(budget) });
+    await done();
+    announce(`Limits of ${person.value} are set.`);
   });
   return h("div", {}, form, said);
 }

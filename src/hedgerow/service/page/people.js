@@ -3,7 +3,7 @@
 import { get, post, remove } from "./api.js";
 import { announce, choice, confirmed, field, fill, h, table, tick } from "./dom.js";
 import { moment } from "./format.js";
-import { attempt } from "./problems.js";
+import { attempt, onSubmit } from "./problems.js";
 
 const PEOPLE = [{ title: "Name" }, { title: "Role" }, { title: "Since", class: "when" }];
 const TOKENS = [{ title: "Token" }, { title: "Person" }, { title: "Data sets", class: "wide" }, { title: "Note", class: "wide" }, { title: "Good until", class: "when" }, { title: "" }];
@@ -34,14 +34,11 @@ function personForm(done) {
   const role = choice([["analyst", "analyst"], ["custodian", "custodian"]], "analyst");
   const [said, button] = [h("div", {}), h("button", { class: "button" }, "Add person")];
   const form = h("form", { class: "row-form", novalidate: true }, field("Name", name), field("Role", role), button);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    attempt(button, said, async () => {
-      await post("people", { name: name.value.trim(), role: role.value });
-      announce(`${name.value.trim()} was added.`);
-      name.value = "";
-      await done();
-    });
+  onSubmit(form, button, said, async () => {
+    await post("people", { name: name.value.trim(), role: role.value });
+    announce(`${name.value.trim()} was added.`);
+    name.value = "";
+    await done();
   });
   return h("div", {}, form, said);
 }
@@ -58,15 +55,12 @@ function tokenForm(people, sets, refresh) {
   const form = h("form", { class: "row-form", novalidate: true }, field("Person", person), field("Good for days", days), field("Note", note),
     h("fieldset", { class: "ticks" }, h("legend", {}, "Opens"), tick(every, "all data sets, also later ones"), sets.map((set, i) => tick(boxes[i], set.title || set.name))),
     button);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    attempt(button, said, async () => {
-      const datasets = every.checked ? null : boxes.filter((box) => box.checked).map((box) => box.value);
-      const reply = await post("tokens", { person: person.value, datasets, days: days.value ? Number(days.value) : null, note: note.value.trim() });
-      fill(made, shownOnce(reply.token, person.value));
-      announce("The token is made. Copy it now: it is shown once.");
-      await refresh();
-    });
+  onSubmit(form, button, said, async () => {
+    const datasets = every.checked ? null : boxes.filter((box) => box.checked).map((box) => box.value);
+    const reply = await post("tokens", { person: person.value, datasets, days: days.value ? Number(days.value) : null, note: note.value.trim() });
+    fill(made, shownOnce(reply.token, person.value));
+    announce("The token is made. Copy it now: it is shown once.");
+    await refresh();
   });
   return h("div", {}, form, said, made);
 }

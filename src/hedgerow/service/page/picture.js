@@ -2,7 +2,7 @@
 
 import { at, get } from "./api.js";
 import { bars, columns } from "./bars.js";
-import { named } from "./conditions.js";
+import { named, specials } from "./conditions.js";
 import { sectionHead } from "./dataset.js";
 import { choice, field, fill, h } from "./dom.js";
 import { count, many } from "./format.js";
@@ -32,7 +32,7 @@ export async function pictureSection(place, app, { name, detail }) {
     const attributes = chosen.map((each) => named(detail.attributes, each));
     drawing.setAttribute("aria-busy", "true");
     try {
-      const shown = tooLarge(attributes) ?? figure(await get(`${at(name)}/marginals`, { attributes: chosen.join(",") }), attributes, place);
+      const shown = tooLarge(attributes) ?? figure(await get(`${at(name)}/marginals`, { attributes: chosen.map(asField).join(",") }), attributes, place);
       if (mine === asked) fill(drawing, shown);
     } catch (problem) {
       if (mine === asked) fill(drawing, refused(problem));
@@ -47,6 +47,9 @@ export async function pictureSection(place, app, { name, detail }) {
     h("div", { class: "row-form" }, field("Attribute", first), field("Across", second)), drawing);
   await show();
 }
+
+/** A name as the server takes a list of them: one with a comma stands in quotes. @param {string} name */
+const asField = (name) => (/[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
 
 /** @param {import("./api.js").Attribute[]} attributes */
 function tooLarge(attributes) {
@@ -64,8 +67,9 @@ function figure(marginal, attributes, room) {
   const drawn = () => {
     const width = Math.round(Math.max(280, Math.min(1040, picture.clientWidth || room.clientWidth)));
     if (attributes.length === 2) return heatMap(marginal, width);
-    const vertical = attributes[0].kind !== "categorical" || marginal.labels[0].length > MOST_BARS;
-    return (vertical ? columns : bars)(marginal.attributes[0], marginal.labels[0], marginal.counts, width);
+    const [[name], [labels], { counts }] = [marginal.attributes, marginal.labels, marginal];
+    const standing = attributes[0].kind !== "categorical" || labels.length > MOST_BARS;
+    return standing ? columns(name, labels, counts, width, specials(attributes[0]).length) : bars(name, labels, counts, width);
   };
   fill(picture, drawn());
   let last = 0;

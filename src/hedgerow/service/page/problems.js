@@ -2,6 +2,7 @@
 
 import { Problem } from "./api.js";
 import { h } from "./dom.js";
+import { sentence } from "./format.js";
 
 /**
  * What went wrong and what to do about it, to be read out at once.
@@ -9,11 +10,17 @@ import { h } from "./dom.js";
  */
 export function refused(problem) {
   if (!(problem instanceof Problem)) {
-    return notice("alarm", "Something went wrong on this page", [String(problem)]);
+    return alarm("Something went wrong on this page", [String(problem)]);
   }
   const wait = problem.wait > 0 && `You can try again in ${problem.wait} s.`;
-  return notice("alarm", problem.title || "This was refused",
-    [problem.message, ...problem.fields.map(named), problem.remedy, wait]);
+  return alarm(problem.title || "This was refused", [sentence(problem.message), ...problem.fields.map(named), sentence(problem.remedy), wait]);
+}
+
+/** A panel that is read out at once. @param {string} title @param {(string | false | Node)[]} texts */
+export function alarm(title, texts) {
+  const panel = notice("alarm", title, texts);
+  panel.setAttribute("role", "alert");
+  return panel;
 }
 
 /**
@@ -21,17 +28,14 @@ export function refused(problem) {
  * @param {"alarm" | "caution" | "good" | "plain"} kind @param {string} title @param {(string | false | Node)[]} texts
  */
 export function notice(kind, title, texts) {
-  return h("div", { class: `notice ${kind}`, role: kind === "alarm" ? "alert" : undefined },
+  return h("div", { class: `notice ${kind}` },
     h("p", { class: "notice-title" }, title),
     texts.filter(Boolean).map((text) => h("p", {}, text)));
 }
 
-/** @param {any} field A field of a request that was not understood. */
+/** @param {{where: string, reason: string}} field A field of a request that was not understood. */
 function named(field) {
-  if (typeof field === "string") return field;
-  const path = field.field ?? field.path ?? (Array.isArray(field.loc) ? field.loc.join(".") : field.loc) ?? "";
-  const text = field.message ?? field.msg ?? field.detail ?? "";
-  return path ? `${path}: ${text}` : String(text);
+  return field.where ? `${field.where}: ${field.reason}` : String(field.reason);
 }
 
 /**
@@ -49,4 +53,15 @@ export async function attempt(button, place, action) {
   } finally {
     button.removeAttribute("aria-disabled");
   }
+}
+
+/**
+ * Attempt something whenever a form is sent.
+ * @param {HTMLFormElement} form @param {HTMLElement} button @param {HTMLElement} place @param {() => Promise<void>} action
+ */
+export function onSubmit(form, button, place, action) {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    attempt(button, place, action);
+  });
 }

@@ -4,7 +4,7 @@ import { at, download, save } from "./api.js";
 import { sectionHead } from "./dataset.js";
 import { announce, choice, field, fill, h } from "./dom.js";
 import { count } from "./format.js";
-import { attempt, notice } from "./problems.js";
+import { alarm, notice, onSubmit } from "./problems.js";
 
 const MOST = 1_000_000;
 
@@ -18,19 +18,16 @@ export async function recordsSection(place, app, { name, detail }) {
   const form = h("form", { class: "narrow", novalidate: true },
     field("Number of records", number, `Up to ${count(MOST)}. About as many as the data hold: ${count(usual)}.`),
     field("Format", format), button, said);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    attempt(button, said, async () => {
-      const n = Number(number.value);
-      if (!Number.isInteger(n) || n < 1 || n > MOST) {
-        fill(said, notice("alarm", "This number cannot be drawn", [`Give a whole number from 1 to ${count(MOST)}.`]));
-        return;
-      }
-      fill(said, h("p", { class: "quiet" }, "Drawing the records\u2026"));
-      save(await download(`${at(name)}/records`, { n, format: format.value }), `${name}-synthetic.${format.value}`);
-      fill(said, notice("good", "The file is on its way to your downloads", [`${count(n)} synthetic records of ${name}.`]));
-      announce("The download has begun.");
-    });
+  onSubmit(form, button, said, async () => {
+    const n = Number(number.value);
+    if (!Number.isInteger(n) || n < 1 || n > MOST) {
+      fill(said, alarm("This number cannot be drawn", [`Give a whole number from 1 to ${count(MOST)}.`]));
+      return;
+    }
+    fill(said, h("p", { class: "quiet" }, "Drawing the records\u2026"));
+    save(await download(`${at(name)}/records`, { n, format: format.value }), `${name}-synthetic.${format.value}`);
+    fill(said, notice("good", "The file is on its way to your downloads", [`${count(n)} synthetic records of ${name}.`]));
+    announce("The download has begun.");
   });
   fill(place, sectionHead("Synthetic records", "Records drawn from the current hypothesis: nobody's own, free of charge, and as private as the answers. "
     + "What they say about conditions that nobody asked about is a guess."), form);

@@ -2,7 +2,7 @@
 
 import { post, upload } from "./api.js";
 import { choice, field, fill, h, tick } from "./dom.js";
-import { attempt, notice } from "./problems.js";
+import { alarm, onSubmit } from "./problems.js";
 
 const NAME = /^[a-z0-9_-]{1,40}$/;
 const BUDGETS = {
@@ -22,19 +22,16 @@ export async function registerView(place, app) {
     h("fieldset", {}, h("legend", {}, "Name"), h("div", { class: "row-form" },
       field("Name", name, "Small letters, digits, - and _; it stands in questions and addresses."), field("Title", title, "For people. Optional."))),
     source.element, domain.element, budget.element, options.element, said, button);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    attempt(button, said, async () => {
-      const wrong = [NAME.test(name.value.trim()) ? "" : "The name needs 1 to 40 small letters, digits, - or _.", source.mistake(), domain.mistake(), budget.mistake()].filter(Boolean);
-      if (wrong.length) {
-        fill(said, notice("alarm", "This cannot be registered yet", wrong));
-        return;
-      }
-      const made = await post("datasets", {
-        name: name.value.trim(), title: title.value.trim(), source: await source.value(), domain: domain.value(), budget: budget.value(), options: options.value(),
-      });
-      app.go(`#/d/${encodeURIComponent(made.name)}/ask`);
+  onSubmit(form, button, said, async () => {
+    const wrong = [NAME.test(name.value.trim()) ? "" : "The name needs 1 to 40 small letters, digits, - or _.", source.mistake(), domain.mistake(), budget.mistake()].filter(Boolean);
+    if (wrong.length) {
+      fill(said, alarm("This cannot be registered yet", wrong));
+      return;
+    }
+    const made = await post("datasets", {
+      name: name.value.trim(), title: title.value.trim(), source: await source.value(), domain: domain.value(), budget: budget.value(), options: options.value(),
     });
+    app.go(`#/d/${encodeURIComponent(made.name)}/ask`);
   });
   fill(place, h("h1", { tabindex: "-1" }, "Register a data set"),
     h("p", { class: "lead" }, "Name the table, what its records could hold, and how much privacy may be spent on it in all. The number of records is measured at once, with noise."), form);

@@ -2,7 +2,8 @@
 
 import { Problem, get, token } from "./api.js";
 import { field, h } from "./dom.js";
-import { attempt, notice, refused } from "./problems.js";
+import { sentence } from "./format.js";
+import { alarm, notice, onSubmit, refused } from "./problems.js";
 
 /**
  * The form; resolves when the server has taken a token.
@@ -25,10 +26,7 @@ export function signIn(place, why) {
       field("Token", input, "Your custodian gave it to you. It is kept in this tab only, until you sign out or close it."),
       h("label", { class: "tick" }, shown, h("span", {}, "Show the token")),
       button);
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      attempt(button, said, () => tried(input, said, resolve));
-    });
+    onSubmit(form, button, said, () => tried(input, said, resolve));
     place.replaceChildren(form);
     input.focus();
   });
@@ -44,7 +42,7 @@ async function tried(input, said, resolve) {
     input.focus();
   };
   if (!/^[\x21-\x7e]+$/.test(text)) {
-    refuse(notice("alarm", "This is not a token", ["A token begins with hgr_ and has no blanks in it. Paste the whole of it."]));
+    refuse(alarm("This is not a token", ["A token begins with hgr_ and has no blanks in it. Paste the whole of it."]));
     return;
   }
   token.set(text);
@@ -57,11 +55,11 @@ async function tried(input, said, resolve) {
 
 /** @param {Problem} problem */
 function wrong(problem) {
-  return notice("alarm", "The server does not take this token", [problem.message, problem.remedy
+  return alarm("The server does not take this token", [sentence(problem.message), sentence(problem.remedy)
     || "Check that you have pasted the whole of it. It may also have expired or been revoked: ask your custodian for a new one."]);
 }
 
 /** @param {Problem} problem */
 function ended(problem) {
-  return notice("caution", "You have been signed out", [problem.message, "Sign in again; what you had entered is still there."]);
+  return notice("caution", "You have been signed out", [sentence(problem.message), "Sign in again; what you had entered is still there."]);
 }

@@ -13,7 +13,7 @@ const SEARCHED = 12;
 export function valueList(labels, chosen, what, onChange, remark = () => "") {
   let last = -1;
   const number = h("span", { class: "quiet", "aria-live": "off" });
-  const boxes = labels.map((label, i) => h("input", { type: "checkbox", checked: chosen.has(label), on: { click: (event) => ticked(event, i) } }));
+  const boxes = labels.map((label, i) => h("input", { type: "checkbox", checked: chosen.has(label), on: { click: (/** @type {MouseEvent} */ event) => ticked(event, i) } }));
   const rows = labels.map((label, i) => tick(boxes[i], [label, remark(label) && h("span", { class: "quiet" }, ` ${remark(label)}`)], label));
   const none = h("p", { class: "quiet", hidden: true }, "No value matches.");
 
