@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from fastapi import FastAPI
-from fastapi.testclient import TestClient
 
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.service.app import create_app
@@ -20,6 +19,7 @@ from hedgerow.service.entries import Person, Role
 from hedgerow.service.settings import Settings
 from hedgerow.service.store import Store
 from hedgerow.service.tokens import new_token
+from tests.service.asgi import Client, client_of
 
 RECORDS = 4000
 DOMAIN = {"sex": ["F", "M"], "age": {"min": 0, "max": 9}, "job": {"values": ["clerk", "cook"], "missing": True}}
@@ -32,7 +32,7 @@ class Api:
     """The server, and what a test needs of it."""
 
     app: FastAPI
-    client: TestClient
+    client: Client
     store: Store
     desks: Desks
     folder: Path
@@ -86,7 +86,7 @@ def api(folder: Path, **settings: Any) -> Iterator[Api]:
     chosen = replace(Settings(data, requests_per_minute=None, failures_per_minute=100_000), **settings)
     app = create_app(desks, store, chosen)
     try:
-        with TestClient(app, raise_server_exceptions=False) as client:
+        with client_of(app) as client:
             here = Api(app, client, store, desks, data)
             custodian = here.token("carol", "custodian")
             made = here.call("POST", "/v1/datasets", custodian, json=registration())

@@ -40,6 +40,7 @@ _OPERATIONS = (
     *routes_hypothesis.OPERATIONS,
     *routes_custodians.OPERATIONS,
     *routes_files.OPERATIONS,
+    *docs_page.OPERATIONS,
 )
 _REFERENCE = "#/components/schemas/{model}"
 _DESCRIPTION = """\
@@ -86,7 +87,7 @@ def create_app(desks: Desks, store: Store, settings: Settings) -> FastAPI:
         lifespan=_with_threads(settings.threads),
     )
     app.state.service = service = Service.of(desks, store, settings)
-    for operation in (*_OPERATIONS, *(docs_page.OPERATIONS if settings.docs else ())):
+    for operation in _OPERATIONS:
         operation.add_to(app)
     add_handlers(app)
     for guard, options in ((BodyLimit, {"settings": settings}), (Shield, {}), (SecurityHeaders, {})):

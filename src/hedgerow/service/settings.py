@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
@@ -22,7 +22,6 @@ class Settings:
         failures_per_minute: Wrong tokens from one address, before its unknown tokens are not looked at for a while.
         downloads: Files of synthetic records that are made at a time.
         threads: Requests that are worked on at a time.
-        docs: Whether the pages about the API are served.
 
     Example:
         >>> Settings(Path("data")).largest_body
@@ -40,7 +39,6 @@ class Settings:
     failures_per_minute: int = 20
     downloads: int = 2
     threads: int = 128
-    docs: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
         """Check the numbers.
