@@ -44,9 +44,8 @@ class SQLiteDatabase(Database):
 
     def __init__(self, path: Path, wait: float) -> None:
         """Make the file."""
-        self._path = path.resolve()  # links to one file share its locks
+        self._path = _made_private(path)
         self._writer = threading.Lock()
-        _make_private(self._path)
         engine = create_engine(
             URL.create("sqlite", database=str(self._path)),
             connect_args={"timeout": wait, "check_same_thread": False},
@@ -127,15 +126,17 @@ def _on_begin(connection: Connection) -> None:
         connection.exec_driver_sql(begin)
 
 
-def _make_private(path: Path) -> None:
-    """Make the file for its owner alone; SQLite gives the files beside it the same mode."""
-    if path.is_dir():
-        raise StoreError(f"{path}: this is a folder", remedy="give the path of a file in it")
+def _made_private(path: Path) -> Path:
+    """Make the file for its owner alone, with its links followed: these share its locks.
+
+    SQLite gives the files beside it the same mode.
+    """
     try:
+        path = path.resolve()
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
+    except (OSError, ValueError, RuntimeError) as error:  # a zero character; links that go round
         raise StoreError(
-            f"{path}: the store cannot be opened: {error.strerror}",
+            f"{path}: the store cannot be opened: {getattr(error, 'strerror', None) or 'no file has such a path'}",
             remedy="give the path of a file in a folder that is there and that the server's user may write to",
         ) from error
     try:
@@ -146,3 +147,4 @@ def _make_private(path: Path) -> None:
         raise StoreError(f"{path}: others than the server's user may read the store", remedy=remedy) from error
     finally:
         os.close(handle)
+    return path
