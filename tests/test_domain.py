@@ -60,6 +60,7 @@ def test_bins() -> None:
         (lambda: Binned("a", (0, 0.2, 0.8), whole=True), r"\[0.2, 0.8\] holds no whole number"),
         (lambda: Binned.equal_width("a", 0, 1, 0), "0 bins"),
         (lambda: Binned.equal_width("a", 1, 1, 2), "2 bins between 1 and 1"),
+        (lambda: Binned.equal_width("a", 0, 1, 10**12), "1,000,000,000,000 bins are more"),
     ],
 )
 def test_attributes_that_are_refused(make: Callable[[], Attribute], words: str) -> None:

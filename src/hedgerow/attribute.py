@@ -18,6 +18,9 @@ from hedgerow.errors import DomainError
 
 Value = str | int | float | bool
 
+MOST_BINS = 1_000_000
+"""Edges are held one by one."""
+
 
 def value_text(value: Value) -> str:
     """Text by which values are told apart: that of the integer for whole numbers, however they are stored.
@@ -303,6 +306,10 @@ class Binned(Attribute):
             raise DomainError(
                 f"attribute {name!r}: {bins} bins between {minimum} and {maximum}",
                 remedy="give min < max and a positive number of bins",
+            )
+        if bins > MOST_BINS:
+            raise DomainError(
+                f"attribute {name!r}: {bins:,} bins are more than {MOST_BINS:,}", remedy="give fewer bins, or a range"
             )
         edges = [minimum + (maximum - minimum) * i / bins for i in range(bins)] + [maximum]
         return cls(name, edges, whole=whole, missing=missing, other=other)
