@@ -53,12 +53,19 @@ def test_nobody_else_may_read_the_files(path: Path, store: Store) -> None:
     assert set(modes.values()) == {"0o600"}
 
 
-def test_a_file_that_others_may_read_is_closed_to_them(path: Path) -> None:
-    path.touch(mode=0o644)
-    path.chmod(0o644)
-    store = Store.open(path)
-    assert path.stat().st_mode & 0o777 == 0o600
-    store.close()
+def test_a_store_that_others_may_read_is_closed_to_them(path: Path, store: Store) -> None:
+    opened(store)
+    with sqlite3.connect(path.with_name("copy.db")) as copy, sqlite3.connect(path) as original:
+        original.backup(copy)
+    copy.close()
+    original.close()
+    for name, mode in (("copy.db", 0o644), ("new.db", 0o666)):
+        path.with_name(name).touch()
+        path.with_name(name).chmod(mode)
+        other = Store.open(path.with_name(name))
+        other.add_person("eve", "analyst", by=None)
+        assert {each.stat().st_mode & 0o777 for each in path.parent.glob(f"{name}*")} == {0o600}
+        other.close()
 
 
 def test_every_connection_writes_to_the_disk_and_checks_references(store: Store) -> None:
@@ -91,12 +98,12 @@ def test_what_is_no_store_is_refused(tmp_path: Path, address: str, said: str) ->
     (tmp_path / "text.txt").write_text("no database at all " * 100)
     with closing(sqlite3.connect(tmp_path / "others.db")) as others:
         others.execute("CREATE TABLE secrets_of_others (a)")
-    before = {each: each.read_bytes() for each in tmp_path.iterdir()}
+    before = {each: (each.read_bytes(), each.stat().st_mode) for each in tmp_path.iterdir()}
     with pytest.raises(StoreError, match=said) as found:
         Store.open(address.format(folder=tmp_path))
     assert found.value.remedy
     assert "secret" not in str(found.value)
-    assert {each: each.read_bytes() for each in before} == before
+    assert {each: (each.read_bytes(), each.stat().st_mode) for each in before} == before
 
 
 def test_a_folder_that_may_not_be_written_is_named() -> None:

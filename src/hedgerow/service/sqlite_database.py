@@ -44,7 +44,7 @@ class SQLiteDatabase(Database):
 
     def __init__(self, path: Path, wait: float) -> None:
         """Make the file."""
-        self._path = _made_private(path)
+        self._path = _made(path)
         self._writer = threading.Lock()
         engine = create_engine(
             URL.create("sqlite", database=str(self._path)),
@@ -95,6 +95,7 @@ class SQLiteDatabase(Database):
                 raise StoreError(
                     f"{self.place}: this database is of something else", remedy="give the path of a new file"
                 )
+            _close_to_others(self._path)
             mode = connection.exec_driver_sql("PRAGMA journal_mode=WAL").scalar()
         if mode != "wal":
             raise StoreError(
@@ -126,25 +127,27 @@ def _on_begin(connection: Connection) -> None:
         connection.exec_driver_sql(begin)
 
 
-def _made_private(path: Path) -> Path:
-    """Make the file for its owner alone, with its links followed: these share its locks.
-
-    SQLite gives the files beside it the same mode.
-    """
+def _made(path: Path) -> Path:
+    """Make the file for its owner alone; what gives it back has its links followed: these share its locks."""
     try:
         path = path.resolve()
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     except (OSError, ValueError, RuntimeError) as error:  # a zero character; links that go round
         raise StoreError(
             f"{path}: the store cannot be opened: {getattr(error, 'strerror', None) or 'no file has such a path'}",
             remedy="give the path of a file in a folder that is there and that the server's user may write to",
         ) from error
-    try:
-        if stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:
-            os.fchmod(handle, 0o600)
-    except PermissionError as error:
-        remedy = "let the server's user own it, or take away the rights of others (chmod 600)"
-        raise StoreError(f"{path}: others than the server's user may read the store", remedy=remedy) from error
-    finally:
-        os.close(handle)
     return path
+
+
+def _close_to_others(path: Path) -> None:
+    """Take their rights to a store that was copied here, or made by hand; SQLite gives files beside it the same."""
+    for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        try:
+            if stat.S_IMODE(each.stat().st_mode) & 0o077:
+                each.chmod(0o600)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            remedy = "let the server's user own it, or take away the rights of others (chmod 600)"
+            raise StoreError(f"{each}: others than the server's user may read the store", remedy=remedy) from error
