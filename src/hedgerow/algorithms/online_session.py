@@ -174,6 +174,7 @@ class OnlineSession:
             "error_bound": rules.error,
             "updates": rules.updates,
             "updates_left": self.updates_left,
+            "price": self.price,
             "threshold": rules.threshold_at(max(1, self._history.tests)),
             "tested": self._history.tests,
             "queries": rules.queries,
@@ -329,6 +330,12 @@ class OnlineSession:
             return False
         self._hypothesis.check_room(asked, self._history.measurements, self.config.largest_tree)
         return True
+
+    @property
+    def price(self) -> float:
+        """What a correction costs in all: its answer, and its part of the sparse vector that found the need for it."""
+        watch = self._basis.rules.watch
+        return self._basis.rules.answer_charge + watch.charge(self.budget.regime) / watch.fires
 
     @property
     def epoch_charge(self) -> float:

@@ -16,6 +16,7 @@ from hedgerow.privacy.budget import budget_from_dict
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.queries.query import Floats, LinearQuery
 from hedgerow.release import Release
+from hedgerow.release.answer import check_confidence
 from hedgerow.service.desk import Desk
 from hedgerow.service.entries import DataSet, GivenAnswer, Person, Registration
 from hedgerow.service.keeper import Keeper, Reached, nowhere
@@ -125,8 +126,10 @@ class Desks:
         """Answer questions in their order; see `Desk.ask`.
 
         Raises:
+            ConfigError: The confidence is not between 0 and 1.
             TableError: The private table cannot be read now; analysts learn no more than that.
         """
+        check_confidence(confidence)
         opened = self._desk(data_set)
         try:
             return opened.desk.ask(questions, person=person.id, request=request, confidence=confidence)
@@ -157,6 +160,7 @@ class Desks:
             "unit": budget.unit,
             "updates": told.get("updates", 0),
             "updates_left": told.get("updates_left", 0),
+            "price": told.get("price"),
             "threshold": told.get("threshold"),
             "total": told.get("total"),
             "asked": told.get("tested", 0),

@@ -161,7 +161,7 @@ class GivenAnswer:
         confidence: Of the interval.
         covers: What the interval covers, in words.
         source: See ``OnlineAnswer``.
-        charged: What the ledger was charged because of this question.
+        charged: What the person's share of the budget paid for it: the price of a correction, or nothing.
         spent: What the ledger held after it.
         updates_left: How many corrections were left.
         id: Number in the store; 0 before it is there.
@@ -195,7 +195,7 @@ class Grant:
         queries: How many questions may be asked; None for any number.
         budget: What they may cost in all, in the unit of the data set's budget; None for all of it.
         asked: Questions so far.
-        spent: What they were charged so far.
+        spent: What their corrections cost so far: the price of one, `OnlineSession.price`, for each.
     """
 
     person: int

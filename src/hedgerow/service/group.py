@@ -4,10 +4,14 @@ A group takes questions in the order in which they came. Those that are known al
 first one that needs a look at the data the most that a look can cost is committed, whether or not its test will fire:
 what a crash leaves behind does not depend on the data. The first test that fires ends the group, so that one hold
 covers it and a crash costs one answer at most.
+
+What a person's share of the budget pays is the same for every correction: the answer, and a part of the sparse vector
+that found the need for it. The ledger has the charges as they were made.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
@@ -105,76 +109,77 @@ class _Group:
         self._session = session
         self._lines = lines
         self._grants: dict[int, Grant] = {}
-        self._first: int | None = None
-        self._opened = 0.0
+        self._held = False
         self._answers: list[tuple[Request, GivenAnswer]] = []
-        self._failures: list[tuple[Request, HedgerowError]] = []
+        self._failures: dict[Request, HedgerowError] = {}
 
     def run(self) -> bool:
         self._hold()
-        for number in range(len(self._lines)):
-            if not self._answer(number):
+        for request, at in self._lines:
+            if not self._answer(request, at):
                 break
-        if self._first is not None:
+        if self._held:
             self._keeper.reached("looked")
-        if self._first is not None or self._answers:
+        if self._held or self._answers:
             kept = self._keeper.keep(self._session, [answer for _, answer in self._answers])
             for (request, _), answer in zip(self._answers, kept, strict=True):
                 request.given[answer.position] = answer
-        for request, failure in self._failures:
+        for request, failure in self._failures.items():
             request.failure = request.failure or failure
-        return self._first is not None
+        return self._held
 
     def _hold(self) -> None:
         """Find the first question that looks at the data, and commit what that can cost."""
-        session = self._session
-        self._first = next((number for number in range(len(self._lines)) if self._would_look(number)), None)
-        if self._first is None:
-            return
-        before, marked, opens = session.spent, self._keeper.mark, session.epoch_charge > 0.0
-        if not session.prepare():
-            self._first = None  # nothing is left for a look: closed for good, which the group commits
-            return
-        self._opened = session.spent - before
-        step = session.step_since(marked) if opens else None
-        self._keeper.hold(session.rules.answer_charge, self._lines[self._first][0].person, step)
+        before: Counter[int] = Counter()
+        for request, at in self._lines:
+            if self._may_ask(request.person, before[request.person]) and self._would_look(request, at):
+                self._take_hold(request.person)
+                return
+            before[request.person] += 1
 
-    def _would_look(self, number: int) -> bool:
-        request, at = self._lines[number]
+    def _would_look(self, request: Request, at: int) -> bool:
         try:
             looks = not self._keeper.is_closed and self._session.looks(request.questions[at])
         except QuestionTooLargeError:
             return False
-        cost = self._session.rules.answer_charge + self._session.epoch_charge
-        return looks and self._pays(request.person, cost)
+        return looks and self._pays(request.person)
 
-    def _answer(self, number: int) -> bool:
+    def _take_hold(self, person: int) -> None:
+        session, marked = self._session, self._keeper.mark
+        opens = session.epoch_charge > 0.0
+        if session.prepare():  # if not, nothing is left for a look, for good, and the group commits that
+            step = session.step_since(marked) if opens else None
+            self._keeper.hold(session.rules.answer_charge, person, step)
+            self._held = True
+
+    def _answer(self, request: Request, at: int) -> bool:
         """One question; whether the next one may follow."""
-        request, at = self._lines[number]
-        if any(each is request for each, _ in self._failures):
+        if request in self._failures:
             return True
         try:
             self._check_number(request.person)
-            found = self._asked(number, request.questions[at], request)
+            found = self._asked(request.questions[at], request)
         except (NotAllowedError, QuestionTooLargeError) as failure:
-            self._failures.append((request, failure))
+            self._failures[request] = failure
             return True
-        given = _given(request, at, found, charged=found.charged + (self._opened if number == self._first else 0.0))
-        self._answers.append((request, given))
+        if found is None:
+            return False
+        charged = self._session.price if found.source == "data" else 0.0
+        self._answers.append((request, _given(request, at, found, charged)))
         grant = self._grant(request.person)
-        self._grants[request.person] = replace(grant, asked=grant.asked + 1, spent=grant.spent + given.charged)
+        self._grants[request.person] = replace(grant, asked=grant.asked + 1, spent=grant.spent + charged)
         return found.source != "data"
 
-    def _asked(self, number: int, question: LinearQuery, request: Request) -> OnlineAnswer:
+    def _asked(self, question: LinearQuery, request: Request) -> OnlineAnswer | None:
+        """The answer; None for a question that may look at the data, where nothing is held: the next group's first."""
         session, confidence = self._session, request.confidence
         if self._keeper.is_closed:
             return session.peek(question, confidence, because=_CLOSED)
         if not session.looks(question):
             return session.ask(question, confidence)
-        may = self._first is not None and number >= self._first
-        if may and (number == self._first or self._pays(request.person, session.rules.answer_charge)):
-            return session.ask(question, confidence)
-        return session.peek(question, confidence, because=_USED_UP)
+        if not self._pays(request.person):
+            return session.peek(question, confidence, because=_USED_UP)
+        return session.ask(question, confidence) if self._held else None
 
     # Limits of people
 
@@ -183,20 +188,24 @@ class _Group:
             self._grants[person] = self._keeper.store.grant(self._keeper.data_set, person)
         return self._grants[person]
 
-    def _pays(self, person: int, cost: float) -> bool:
+    def _pays(self, person: int) -> bool:
+        """Whether a person's share of the budget covers one more correction."""
         grant = self._grant(person)
-        return grant.budget is None or grant.spent + cost <= grant.budget
+        return grant.budget is None or grant.spent + self._session.price <= grant.budget
+
+    def _may_ask(self, person: int, before: int = 0) -> bool:
+        grant = self._grant(person)
+        return grant.queries is None or grant.asked + before < grant.queries
 
     def _check_number(self, person: int) -> None:
-        grant = self._grant(person)
-        if grant.queries is not None and grant.asked >= grant.queries:
+        if not self._may_ask(person):
             raise NotAllowedError(
-                f"all {grant.queries:,} questions that you may ask of this data set are asked",
+                f"all {self._grant(person).queries:,} questions that you may ask of this data set are asked",
                 remedy="ask its custodian for more; the hypothesis (pictures, synthetic records) stays free",
             )
 
 
-def _given(request: Request, at: int, found: OnlineAnswer, *, charged: float) -> GivenAnswer:
+def _given(request: Request, at: int, found: OnlineAnswer, charged: float) -> GivenAnswer:
     return GivenAnswer(
         person=request.person,
         request=request.number,

@@ -91,6 +91,7 @@ class Summary(Told):
     unit: str = Field(description="Of the budget: epsilon or rho.")
     updates: int = Field(description="How many corrections of the hypothesis the budget is divided over.")
     updates_left: int
+    price: float | None = Field(description="What a correction costs a person's share of the budget.")
     threshold: float | None = Field(description="Errors of about so many counts are corrected; null at first.")
     total: float | None = Field(description="Number of records, noisy where it is private; null at first.")
     asked: int = Field(description="Questions that were tested against the data.")
