@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 DATA_SET_NAME = r"^[a-z0-9_-]{1,40}$"
 PERSON_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}$"
 TOKEN_ID = r"^[0-9a-f]{16}$"
-FILE_NAME = r"^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,92}\.(csv|parquet)$"
+FILE_NAME = r"^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,91}\.(csv|parquet|release)$"
 LARGEST_BATCH = 1000
 LARGEST_PAGE = 1000
 LONGEST_QUESTION = 10_000
@@ -30,9 +30,9 @@ class Asked(BaseModel):
 
 
 class Told(BaseModel):
-    """Something that is answered."""
+    """Something that is answered: what is documented, and nothing else that it is made from."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="ignore")
 
 
 class FieldProblem(Told):
@@ -131,6 +131,11 @@ class Source(Asked):
     count_column: Line | None = Field(None, description="The column that says how many records a row stands for.")
     coded: bool = Field(False, description="Whether cells hold codes in place of values.")
     where: Annotated[str, Field(max_length=LONGEST_QUESTION)] | None = Field(None, description="Which rows to take.")
+    warm: Annotated[str, Field(max_length=1000)] | None = Field(
+        None,
+        description="A .release file of the data folder to start from: an earlier release of the same table, whose "
+        "spending counts.",
+    )
 
 
 class BudgetAsked(Asked):

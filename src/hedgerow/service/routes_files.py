@@ -23,7 +23,7 @@ FileName = Annotated[
     str,
     PathParameter(
         pattern=FILE_NAME,
-        description="Letters, digits, '_', '-' and '.'; it ends in .csv or .parquet.",
+        description="Letters, digits, '_', '-' and '.'; it ends in .csv, .parquet or .release.",
         openapi_examples={"adult": {"value": "adult.csv"}},
     ),
 ]
