@@ -81,7 +81,9 @@ def serving(folder: Path, *, seed: int = 0) -> Iterator[Server]:
             assert thread.is_alive()
             time.sleep(0.01)
         port = server.servers[0].sockets[0].getsockname()[1]
-        yield Server(f"http://127.0.0.1:{port}/", _token(store, store.add_person("ada", "custodian", by=None)), folder / "tables")
+        yield Server(
+            f"http://127.0.0.1:{port}/", _token(store, store.add_person("ada", "custodian", by=None)), folder / "tables"
+        )
     finally:
         server.should_exit = True
         thread.join(timeout=20)

@@ -1,7 +1,7 @@
 """The web page: static files of the package, and nothing else, at the server's root.
 
-The files are named one by one, so no path of a request ever reaches the file system. They need no build step and name no
-other host: the policy that goes with every response (`guards.SecurityHeaders`) lets a browser load nothing else.
+The files are named one by one, so no path of a request ever reaches the file system. They need no build step and name
+no other host: the policy that goes with every response (`guards.SecurityHeaders`) lets a browser load nothing else.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ export async function ledgerSection(place, app, { name }) {
 function sums({ limit, spent, remaining, unit, held }) {
   const one = (/** @type {string} */ title, /** @type {number} */ value, /** @type {string} */ text) => h("div", { class: "fact" },
     h("p", { class: "fact-title" }, title), h("p", { class: "fact-value" }, amount(value)), h("p", { class: "fact-text" }, text));
-  return h("div", { class: "facts" }, one("Spent", spent, `${unit}, the sum of all charges`), one("Remaining", remaining, `of ${amount(limit)} ${unit}`),
+  return h("div", { class: "facts" }, one("Spent", spent, `${unit}, the sum of all charges`), one("Remaining", remaining > 1e-9 * limit ? remaining : 0, `of ${amount(limit)} ${unit}`),
     held > 0 && one("Held", held, "put aside for a question that is being answered"));
 }
 

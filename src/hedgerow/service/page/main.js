@@ -105,6 +105,7 @@ async function show() {
   header();
   const place = h("div", { class: "view" });
   fill(main, place);
+  main.setAttribute("aria-busy", "true");
   const [first, ...rest] = location.hash.replace(/^#\//, "").split("/").map(decoded);
   try {
     if (first === "d" && rest[0]) await dataSetView(place, app, rest[0], rest[1] ?? "ask");
@@ -113,8 +114,10 @@ async function show() {
     fill(place, h("h1", { tabindex: "-1" }, "This cannot be shown"), refused(problem),
       h("p", {}, h("a", { href: "#/" }, "All data sets")));
   }
+  if (!place.isConnected) return;
+  main.removeAttribute("aria-busy");
   const heading = place.querySelector("[data-heading]") ?? place.querySelector("h1");
-  if (!place.isConnected || !heading) return;
+  if (!heading) return;
   document.title = `${heading.textContent} \u00b7 Hedgerow`;
   if (shown) /** @type {HTMLElement} */ (heading).focus({ preventScroll: shown === "section" });
   shown = first === "d" ? "section" : "page";
