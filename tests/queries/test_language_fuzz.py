@@ -61,7 +61,7 @@ LIMITS: dict[str, list[int | float]] = {
 }
 
 FEW = settings(max_examples=150)
-MANY = settings(max_examples=20_000)
+MANY = settings(max_examples=5_000)
 
 
 # Whatever is asked is a query or is refused

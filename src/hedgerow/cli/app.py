@@ -19,6 +19,7 @@ from hedgerow.cli.experiment import experiment
 from hedgerow.cli.mechanisms import mechanisms
 from hedgerow.cli.plan import plan
 from hedgerow.cli.released import answer, report, sample, show
+from hedgerow.cli.serve import serve
 from hedgerow.cli.synth import synth
 from hedgerow.errors import HedgerowError
 
@@ -87,11 +88,12 @@ def _overview(
       hedgerow answer synthetic.release "age < 30 and sex = 'Female'"
       hedgerow compare public.csv --domain people.yaml --epsilon 0.1,1 -o e.csv
       hedgerow experiment mwem-figure-2              a figure of a paper, again
+      hedgerow serve --demo                          a server, and a page to ask on
 
     Exit codes: 0 done, 1 an error that is explained, 2 wrong usage, 130 interrupted.
     """
 
 
 app.callback(help=_help(_overview))(_overview)
-for _command in (synth, plan, domain, sample, answer, ask, show, report, mechanisms, compare, experiment):
+for _command in (synth, plan, domain, sample, answer, ask, show, report, mechanisms, compare, experiment, serve):
     app.command(help=_help(_command))(_command)

@@ -76,6 +76,14 @@ class Output:
             width = None if self.out.is_terminal else WIDE
             Console(highlight=False, width=width).print(table)
 
+    def panel(self, markup: str, title: str) -> None:
+        """Print a frame around lines in rich's markup for people; nothing under ``--quiet`` or ``--json``."""
+        if not (self.quiet or self.as_json):
+            from rich.panel import Panel
+
+            width = None if self.out.is_terminal else WIDE
+            Console(highlight=False, width=width).print(Panel.fit(markup, title=title, padding=(1, 2)))
+
     def note(self, text: str) -> None:
         """Print a remark on standard error; nothing under ``--quiet``."""
         if not self.quiet:

@@ -156,4 +156,18 @@ def no_records(domain: Domain) -> CountSource:
         >>> no_records(domain_of({"a": ["x", "y"]}, {})).total()
         0
     """
-    return Table(domain, [np.zeros(0, dtype=np.uint8) for _ in domain])
+    return made_up(domain, 0)
+
+
+def made_up(domain: Domain, n: int) -> CountSource:
+    """A table of records that are all alike, to try something out with.
+
+    Args:
+        domain: Of the records.
+        n: How many.
+
+    Example:
+        >>> made_up(domain_of({"a": ["x", "y"]}, {}), 3).total()
+        3
+    """
+    return Table(domain, [np.zeros(n, dtype=np.uint8) for _ in domain])

@@ -1,0 +1,160 @@
+"""``hedgerow serve``: the server."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+
+from hedgerow.cli.console import Output
+from hedgerow.cli.options import AsJson, Quiet, prepare
+
+PLACES = "Places"
+LIMITS = "Limits"
+STORE = "hedgerow.db"
+TABLES = "tables"
+INTERRUPTED = 130
+
+_MEBIBYTE = 2**20
+_SEEN = (
+    "a password on the command line can be seen in the list of processes. Give the address by the environment variable "
+    "HEDGEROW_STORE, or the password by --store-password-file."
+)
+
+
+def serve(
+    ctx: typer.Context,
+    *,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="FILE|URL",
+            envvar="HEDGEROW_STORE",
+            help="Where everything is kept: a file (SQLite), or postgresql://user@host/database.",
+            show_default=STORE,
+            rich_help_panel=PLACES,
+        ),
+    ] = None,
+    store_password_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--store-password-file",
+            metavar="FILE",
+            envvar="HEDGEROW_STORE_PASSWORD_FILE",
+            help="File with the password of a PostgreSQL store.",
+            rich_help_panel=PLACES,
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FOLDER",
+            envvar="HEDGEROW_DATA",
+            help="The only folder that tables are read from, and uploaded to.",
+            show_default=TABLES,
+            rich_help_panel=PLACES,
+        ),
+    ] = None,
+    host: Annotated[
+        str, typer.Option("--host", envvar="HEDGEROW_HOST", help="Address to listen on.", rich_help_panel=PLACES)
+    ] = "127.0.0.1",
+    port: Annotated[
+        int,
+        typer.Option(
+            "--port",
+            envvar="HEDGEROW_PORT",
+            min=0,
+            max=65535,
+            help="Port to listen on; 0 takes a free one.",
+            rich_help_panel=PLACES,
+        ),
+    ] = 8000,
+    rate: Annotated[
+        int,
+        typer.Option(
+            "--rate",
+            metavar="N",
+            envvar="HEDGEROW_RATE",
+            min=0,
+            help="Requests a minute with one token; 0 for any number.",
+            rich_help_panel=LIMITS,
+        ),
+    ] = 6000,
+    largest_upload: Annotated[
+        int,
+        typer.Option(
+            "--largest-upload",
+            metavar="MIB",
+            envvar="HEDGEROW_LARGEST_UPLOAD",
+            min=1,
+            help="Largest table that may be uploaded, in MiB.",
+            rich_help_panel=LIMITS,
+        ),
+    ] = 1024,
+    demo: Annotated[
+        bool,
+        typer.Option("--demo", help="Serve Adult (public data) from a temporary folder, to try it out."),
+    ] = False,
+    new_token: Annotated[
+        str | None,
+        typer.Option(
+            "--new-token", metavar="NAME", help="Print a fresh token for the custodian NAME and exit; serves nothing."
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    r"""Answer questions about private tables over HTTP and in a browser.
+
+    A custodian registers a table once; analysts ask counting questions for as long as its privacy budget lasts. The
+    first start with an empty store prints a custodian's token. What is kept survives crashes; Ctrl-C or SIGTERM stops
+    the server after what it is at. Every option that the environment can set is named in its help.
+
+    Examples:
+      hedgerow serve --demo
+      hedgerow serve --store /var/lib/hedgerow/hedgerow.db --data /srv/tables
+      HEDGEROW_STORE=postgresql://hedgerow@db/hedgerow hedgerow serve \
+          --store-password-file /run/secrets/database_password --data /srv/tables
+      hedgerow serve --store hedgerow.db --new-token custodian
+    """
+    from hedgerow.cli.serving import Serving, check_installed, print_new_token
+
+    output = prepare(ctx, quiet=quiet, as_json=as_json)
+    check_installed()
+    source = ctx.get_parameter_source("store")
+    if store is not None and source is not None and source.name == "COMMANDLINE":
+        _warn_of_password(output, store)
+    with ExitStack() as stack:
+        here = Path(stack.enter_context(TemporaryDirectory(prefix="hedgerow-demo-"))) if demo else Path()
+        asked = Serving(
+            output,
+            store or str(here / STORE),
+            store_password_file,
+            data or here / TABLES,
+            host,
+            port,
+            rate=rate or None,
+            largest_upload=largest_upload * _MEBIBYTE,
+            demo=demo,
+        )
+        if new_token is not None:
+            print_new_token(asked, new_token)
+            return
+        if data is None:
+            asked.data.mkdir(mode=0o700, exist_ok=True)
+        stopped_by = asked.run()
+    if stopped_by == signal.SIGINT:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _warn_of_password(output: Output, store: str) -> None:
+    from urllib.parse import urlsplit
+
+    if urlsplit(store).password is not None:
+        output.warn(_SEEN)

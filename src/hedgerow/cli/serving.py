@@ -1,0 +1,181 @@
+"""What ``hedgerow serve`` does: opening the store, telling how to sign in, serving, and closing all again."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from hedgerow.cli.console import Output
+from hedgerow.errors import ConfigError, MissingExtraError
+
+if TYPE_CHECKING:
+    from hedgerow.service.desks import Desks
+    from hedgerow.service.store import Store
+
+_NEEDED = ("alembic", "fastapi", "itsdangerous", "limits", "prometheus_client", "psycopg", "sqlalchemy", "uvicorn")
+_ANALYST = "analyst"
+_TLS = (
+    "other machines can reach this server, and it speaks plain HTTP: whoever is between can read tokens and answers. "
+    "Put a reverse proxy with TLS before it (docs/server.md)."
+)
+_NOT_KEPT = "Nothing of this demo is kept when it is stopped (Ctrl-C)."
+
+
+def check_installed() -> None:
+    """See whether the server's part is there.
+
+    Raises:
+        MissingExtraError: It is not.
+    """
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise MissingExtraError(
+            f"the server needs {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not installed",
+            remedy="pip install 'hedgerow[service]'",
+        )
+
+
+@final
+@dataclass(frozen=True)
+class Serving:
+    """What was asked for.
+
+    Attributes:
+        output: Where to tell.
+        store: Address of the store.
+        password_file: With the password of the store.
+        data: Folder of the tables.
+        host: To listen on.
+        port: 0 for a free one.
+        rate: Requests a minute with one token; None for any number.
+        largest_upload: In bytes.
+        demo: Whether to register Adult.
+    """
+
+    output: Output
+    store: str
+    password_file: Path | None
+    data: Path
+    host: str
+    port: int
+    rate: int | None = field(kw_only=True)
+    largest_upload: int = field(kw_only=True)
+    demo: bool = field(kw_only=True)
+
+    def open_store(self) -> Store:
+        """Open the store.
+
+        Raises:
+            ConfigError: The password does not go with the address.
+            StoreError: It cannot be opened.
+        """
+        from hedgerow.service.running import with_password
+        from hedgerow.service.store import Store
+
+        return Store.open(with_password(self.store, self.password_file))
+
+    def run(self) -> int:
+        """Serve until a signal comes.
+
+        Returns:
+            The number of the signal.
+
+        Raises:
+            ConfigError: The address is taken, or the folder is not there.
+            StoreError: The store cannot be opened.
+        """
+        from hedgerow.service.app import create_app
+        from hedgerow.service.desks import Desks
+        from hedgerow.service.running import is_reachable, listen, run
+        from hedgerow.service.settings import Settings
+
+        if not self.data.is_dir():
+            raise ConfigError(f"--data: there is no folder {self.data}", remedy="make it, and put tables there")
+        settings = Settings(self.data, requests_per_minute=self.rate, largest_upload=self.largest_upload)
+        with ExitStack() as stack:
+            listening = stack.enter_context(closing(listen(self.host, self.port)))
+            if is_reachable(listening):
+                self.output.warn(_TLS)
+            store = stack.enter_context(closing(self.open_store()))
+            desks = stack.enter_context(closing(Desks(store, self.data)))
+            if self.demo:
+                self._register(store, desks)
+            app = create_app(desks, store, settings)
+            return run(app, listening, started=lambda: self._started(store, desks, listening), quiet=self.output.quiet)
+
+    def _register(self, store: Store, desks: Desks) -> None:
+        from hedgerow.service.demo import demo
+        from hedgerow.service.running import FIRST_CUSTODIAN, person_of
+
+        demo.lay_out(self.data)
+        if demo.NAME not in [data_set.name for data_set in store.data_sets()]:
+            demo.register(desks, person_of(store, FIRST_CUSTODIAN, "custodian"))
+
+    def _started(self, store: Store, desks: Desks, listening: Any) -> None:
+        from hedgerow.service.running import url_of, without_password
+
+        tokens, address = self._tokens(store), url_of(listening)
+        self.output.result(
+            {"address": address, "store": without_password(self.store), "data": str(self.data), "tokens": tokens}
+        )
+        _show(self.output, address, tokens, demo=self.demo)
+        threading.Thread(target=_ahead, args=(desks,), name="ahead", daemon=True).start()
+
+    def _tokens(self, store: Store) -> dict[str, str]:
+        from hedgerow.service.running import FIRST_CUSTODIAN, first_token, person_of, token_of
+
+        if self.demo:
+            custodian, analyst = person_of(store, FIRST_CUSTODIAN, "custodian"), person_of(store, _ANALYST, "analyst")
+            return {person.name: token_of(store, person, "demo") for person in (custodian, analyst)}
+        token = first_token(store)
+        return {} if token is None else {FIRST_CUSTODIAN: token}
+
+
+def print_new_token(asked: Serving, name: str) -> None:
+    """Print a fresh token for a custodian who has lost hers.
+
+    Args:
+        asked: Where the store is.
+        name: Of the custodian.
+
+    Raises:
+        NotThereError: There is none of this name.
+        StoreError: The store cannot be opened.
+    """
+    from hedgerow.service.running import another_token
+
+    with closing(asked.open_store()) as store:
+        token = another_token(store, name)
+    asked.output.result({"tokens": {name: token}})
+    if not asked.output.as_json:
+        asked.output.out.print(token, soft_wrap=True)
+
+
+def _show(output: Output, address: str, tokens: dict[str, str], *, demo: bool) -> None:
+    if output.as_json:
+        return
+    if output.quiet:
+        for token in tokens.values():  # never shown again: they are the result
+            output.out.print(token)
+        return
+    lines = [f"Hedgerow answers at [bold]{address}[/]"]
+    for name, token in tokens.items():
+        lines += ["", f"Token of the {name}, shown this once:", f"[bold]{token}[/]"]
+    if demo:
+        lines += ["", "Open the address and sign in with either token; the data set is 'adult'.", _NOT_KEPT]
+    elif tokens:
+        lines += ["", "Open the address and sign in, register a table, and make tokens for analysts.",
+                  "A lost token: hedgerow serve --new-token custodian, with the same --store."]  # fmt: skip
+    output.panel("\n".join(lines), title="demo" if demo else "ready")
+
+
+def _ahead(desks: Desks) -> None:
+    """Do in the background what the first questions would wait for."""
+    from hedgerow.service.warming import compile_kernels
+
+    desks.warm()
+    compile_kernels()

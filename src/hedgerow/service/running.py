@@ -1,0 +1,230 @@
+"""Running the server in this process: the address it listens on, who may sign in first, and how it stops."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, final
+from urllib.parse import quote, urlsplit, urlunsplit
+
+import uvicorn
+
+from hedgerow.errors import ConfigError, ConflictError, NotThereError
+from hedgerow.service.tokens import new_token
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from hedgerow.service.entries import Person, Role
+    from hedgerow.service.store import Store
+
+FIRST_CUSTODIAN = "custodian"
+"""Name of the custodian of an empty store."""
+_PATIENCE = 30
+"""Seconds that requests at work have to finish when the server is stopped."""
+_BACKLOG = 2048
+
+_REASONS = {
+    errno.EADDRINUSE: ("something else listens there", "stop that, or take another port; --port 0 finds a free one"),
+    errno.EACCES: ("that is not allowed", "take a port from 1024"),
+    errno.EADDRNOTAVAIL: ("this machine has no such address", "give --host 127.0.0.1, or 0.0.0.0 for all addresses"),
+}
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Take an address to listen on, before anything else is begun.
+
+    Args:
+        host: Name or number.
+        port: 0 for a free one.
+
+    Raises:
+        ConfigError: It is taken, or not to be had.
+
+    Example:
+        >>> taken = listen("127.0.0.1", 0)
+        >>> url_of(taken).startswith("http://127.0.0.1:"), taken.close()
+        (True, None)
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError):
+        raise ConfigError(f"--host {host!r} is no address", remedy="give --host 127.0.0.1") from None
+    made = socket.socket(family, kind, protocol)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(_BACKLOG)
+    except OSError as error:
+        made.close()
+        reason, remedy = _REASONS.get(error.errno or 0, (error.strerror or "it does not work", "take another address"))
+        raise ConfigError(f"the server cannot listen on port {port} of {host}: {reason}", remedy=remedy) from None
+    return made
+
+
+def url_of(listening: socket.socket) -> str:
+    """The address of the web page; where all addresses are listened on, that of this machine."""
+    host, port = listening.getsockname()[:2]
+    found = ipaddress.ip_address(host.partition("%")[0])
+    if found.is_unspecified:
+        return f"http://localhost:{port}/"
+    return f"http://[{host}]:{port}/" if found.version == 6 else f"http://{host}:{port}/"
+
+
+def is_reachable(listening: socket.socket) -> bool:
+    """Whether other machines can reach it.
+
+    Example:
+        >>> with listen("127.0.0.1", 0) as taken:
+        ...     is_reachable(taken)
+        False
+    """
+    return not ipaddress.ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback
+
+
+def with_password(store: str, file: Path | None) -> str:
+    """The address of a store with the password from a file.
+
+    Args:
+        store: See `Store.open`.
+        file: Holds the password of a PostgreSQL server; None where there is none.
+
+    Raises:
+        ConfigError: The address is of a file, or holds a password already; or the password cannot be read.
+    """
+    if file is None:
+        return store
+    parts = urlsplit(store)
+    if not parts.scheme.startswith("postgres") or parts.password is not None:
+        raise ConfigError(
+            "a file with a password goes with the address of a PostgreSQL store that holds none",
+            remedy="write the store as postgresql://user@host/database",
+        )
+    try:
+        password = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        raise ConfigError(f"the file {file} with the store's password cannot be read") from None
+    user, mark, place = parts.netloc.rpartition("@")
+    if not mark:
+        raise ConfigError("the address of the store names no user", remedy="postgresql://user@host/database")
+    return urlunsplit(parts._replace(netloc=f"{user}:{quote(password, safe='')}@{place}"))
+
+
+def without_password(store: str) -> str:
+    """The address of a store, to show.
+
+    Example:
+        >>> without_password("postgresql://ada:secret@db/hedgerow"), without_password("hedgerow.db")
+        ('postgresql://ada@db/hedgerow', 'hedgerow.db')
+    """
+    parts = urlsplit(store)
+    if not parts.scheme.startswith("postgres"):
+        return store
+    user, mark, place = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}{mark}{place}", query=""))
+
+
+def first_token(store: Store) -> str | None:
+    """A token for the first custodian of an empty store; None if somebody is there."""
+    if store.people():
+        return None
+    try:
+        person = store.add_person(FIRST_CUSTODIAN, "custodian", by=None)
+    except ConflictError:  # another process was quicker
+        return None
+    return token_of(store, person, note="first start")
+
+
+def another_token(store: Store, name: str) -> str:
+    """A fresh token for a custodian who has lost hers.
+
+    Raises:
+        NotThereError: There is no custodian of this name.
+    """
+    custodians = [person for person in store.people() if person.role == "custodian"]
+    for person in custodians:
+        if person.name == name:
+            return token_of(store, person, note="made at the server")
+    listed = ", ".join(person.name for person in custodians)
+    raise NotThereError(
+        f"there is no custodian named {name!r} in this store",
+        remedy=f"the custodians are: {listed}" if listed else "start the server: it makes the first custodian",
+    )
+
+
+def person_of(store: Store, name: str, role: Role) -> Person:
+    """Somebody by name, who is added if need be."""
+    try:
+        return store.person(name)
+    except NotThereError:
+        return store.add_person(name, role, by=None)
+
+
+def token_of(store: Store, person: Person, note: str) -> str:
+    """A new token for all data sets. SECRET: to be shown once."""
+    made = new_token(person.id, note=note)
+    store.add_token(made.token, made.salt, made.digest, by=None)
+    return made.text
+
+
+@final
+class _Server(uvicorn.Server):
+    """Tells when it listens, and which signal stopped it."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._tell = started
+        self.stopped_by: int | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._tell()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """As uvicorn does, but the signal is not raised again afterwards."""
+        before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first asks requests to finish; a second Ctrl-C does not wait for them."""
+        self.stopped_by = self.stopped_by or sig
+        super().handle_exit(sig, frame)
+
+
+def run(app: FastAPI, listening: socket.socket, *, started: Callable[[], None], quiet: bool = False) -> int:
+    """Serve until a signal comes; requests at work are finished.
+
+    Addresses of requests are not logged: they may hold conditions.
+
+    Args:
+        app: The application.
+        listening: What `listen` gave.
+        started: Called when requests are answered.
+        quiet: Whether nothing but errors is logged.
+
+    Returns:
+        The number of the signal.
+    """
+    options: dict[str, Any] = {"server_header": False, "ws": "none", "lifespan": "on"}
+    config = uvicorn.Config(
+        app,
+        access_log=False,
+        log_level="error" if quiet else "warning",
+        timeout_graceful_shutdown=_PATIENCE,
+        **options,
+    )
+    server = _Server(config, started)
+    server.run(sockets=[listening])
+    return server.stopped_by or signal.SIGTERM
