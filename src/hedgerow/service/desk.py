@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast, final
 
 from hedgerow.algorithms.online_session import OnlineSession
-from hedgerow.errors import OutdatedError
+from hedgerow.errors import OutdatedError, StoreBusyError
 from hedgerow.queries.query import LinearQuery
 from hedgerow.service.entries import GivenAnswer
 from hedgerow.service.group import Request, answer_group
@@ -49,6 +49,8 @@ class Desk:
         self._inbox: queue.SimpleQueue[Request | _Call | None] = queue.SimpleQueue()
         self._waiting: list[Request] = []
         self._is_open = True
+        self._is_closing = False
+        self._door = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="desk", daemon=True)
         self._thread.start()
 
@@ -70,7 +72,7 @@ class Desk:
             StoreError: The store cannot be read or written; no answer was given.
         """
         waiting = Request(questions, person, request, confidence)
-        self._inbox.put(waiting)
+        self._put(waiting)
         return waiting.done.result()
 
     def look_at(self, run: Callable[[OnlineSession], T]) -> T:
@@ -80,13 +82,21 @@ class Desk:
             DataError, TableError, StoreError: As `ask`.
         """
         call = _Call(run)
-        self._inbox.put(call)
+        self._put(call)
         return cast("T", call.done.result())
 
     def close(self) -> None:
         """Finish what was begun, and end the thread."""
-        self._inbox.put(None)
+        with self._door:
+            self._is_closing = True
+            self._inbox.put(None)
         self._thread.join()
+
+    def _put(self, item: Request | _Call) -> None:
+        with self._door:  # what came in after the end would wait for ever
+            if self._is_closing:
+                raise StoreBusyError("this server is being stopped", remedy="try again in a moment")
+            self._inbox.put(item)
 
     # The thread
 
@@ -148,8 +158,6 @@ class Desk:
                     return answer_group(self._keeper, self._waiting)
             except OutdatedError:
                 self._keeper.forget()
-                for each in self._waiting:
-                    each.is_new = True
         with self._keeper.alone():
             return answer_group(self._keeper, self._waiting)
 

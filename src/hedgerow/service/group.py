@@ -46,7 +46,7 @@ class Request:
         confidence: Of each interval.
         given: The answers so far, by position; all of them are committed.
         failure: Why there will be no more.
-        is_new: Whether it must still be looked up what was answered of it before.
+        known_at: When it was looked up what was answered of it before; see ``Keeper.changes``.
         done: What the person's thread waits for.
     """
 
@@ -56,7 +56,7 @@ class Request:
     confidence: float
     given: dict[int, GivenAnswer] = field(default_factory=dict)
     failure: BaseException | None = None
-    is_new: bool = True
+    known_at: int = 0
     done: Future[list[GivenAnswer]] = field(default_factory=Future)
 
     @property
@@ -86,17 +86,34 @@ def answer_group(keeper: Keeper, waiting: Sequence[Request]) -> bool:
         HedgerowError: Nothing of the group was committed but, perhaps, the hold. The keeper is to forget what it has.
     """
     session = keeper.current()
-    for each in waiting:
-        if each.is_new and each.number is not None:
-            each.given |= keeper.store.answered(each.number)
-        each.is_new = False
+    _look_up(keeper, waiting)
     return _Group(keeper, session, _lines(waiting)).run()
+
+
+def _look_up(keeper: Keeper, waiting: Sequence[Request]) -> None:
+    """Find out what was answered before, here or by other processes, of requests that were sent more than once."""
+    twins: dict[int, dict[int, GivenAnswer]] = {}
+    for each in waiting:
+        if each.number is None:
+            continue
+        if each.known_at != keeper.changes:
+            each.given |= keeper.store.answered(each.number)
+            each.known_at = keeper.changes
+        shared = twins.setdefault(each.number, each.given)
+        shared |= each.given
+        each.given = shared
 
 
 def _lines(waiting: Sequence[Request]) -> list[tuple[Request, int]]:
     """The questions of a group: some of each request, so that a long one does not keep the others waiting."""
     most = MOST_TOGETHER if len(waiting) == 1 else MOST_OF_ONE
-    listed = [(each, at) for each in waiting for at in each.open[:most]]
+    twins: set[int] = set()
+    listed: list[tuple[Request, int]] = []
+    for each in waiting:
+        if each.number not in twins:  # else it is the same request, sent once more
+            listed += [(each, at) for at in each.open[:most]]
+        if each.number is not None:
+            twins.add(each.number)
     return listed[:MOST_TOGETHER]
 
 

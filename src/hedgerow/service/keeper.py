@@ -87,10 +87,11 @@ class Keeper:
         self._wait = wait
         self.reached = reached
         self._source: CountSource | None = None
+        self._changes = 0
         self.forget()
 
     def forget(self) -> None:
-        """Throw away what is in memory: the store alone says what was."""
+        """Throw away what is in memory but the private table: the store alone says what was."""
         self._transcript = Transcript(self._domain)
         self._session: OnlineSession | None = None
         self._version = -1
@@ -116,6 +117,11 @@ class Keeper:
         """How far the store is."""
         return self._transcript.mark
 
+    @property
+    def changes(self) -> int:
+        """How often it was seen that the store knows more than this keeper wrote; 1 from the start."""
+        return self._changes
+
     def alone(self) -> AbstractContextManager[None]:
         """Keep all other processes and threads from going on with the data set.
 
@@ -138,7 +144,7 @@ class Keeper:
         progress = self._store.progress(self._id, self._transcript.mark)
         if progress.version != self._version:
             self._session = None
-            self._source = self._source if progress.status == self._status else None
+            self._changes += 1
             self._transcript.add(progress.step or Step())
             self._version, self._status = progress.version, progress.status
         if progress.hold is not None:
@@ -147,6 +153,8 @@ class Keeper:
             self._begin()
         if self._session is None:
             self._session = self._transcript.session(self._table(), noise=self._noise)
+        if progress.hold is not None:  # what was lost shows in the summary at once
+            self.keep(self._session, [])
         return self._session
 
     def hold(self, charge: float, person: int, step: Step | None) -> None:
@@ -200,9 +208,12 @@ class Keeper:
         return settled.answers
 
     def _table(self) -> CountSource:
+        if self.is_closed:
+            self._source = None
+            return no_records(self._domain)
         if self._source is None:
             try:
-                self._source = no_records(self._domain) if self.is_closed else self._read()
+                self._source = self._read()
             except OSError as error:
                 raise TableError("the private table cannot be read now", remedy="tell its custodian") from error
         return self._source
