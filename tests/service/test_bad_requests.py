@@ -392,6 +392,13 @@ def test_records_that_are_not_given(here: Api, ada: str, query: str) -> None:
 
 
 @pytest.mark.usefixtures("unchanged")
+def test_parameters_that_are_misspelt(here: Api, carol: str) -> None:
+    answer = here.call("GET", "/v1/datasets/survey/answers?peron=ada", carol)
+    assert problem(answer, 422, "invalid")["remedy"] == "known are cursor, limit, person"
+    problem(here.call("GET", "/v1/health?x=1"), 422, "invalid")
+
+
+@pytest.mark.usefixtures("unchanged")
 @pytest.mark.parametrize("limit", ["0", "-1", "1001", "x", "1.5", "9" * 5000])
 def test_pages_of_other_sizes(here: Api, carol: str, limit: str) -> None:
     problem(here.call("GET", f"/v1/audit?limit={limit}", carol), 422, "invalid")

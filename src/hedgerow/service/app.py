@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hedgerow.service.desks import Desks
     from hedgerow.service.store import Store
 
-_OPERATIONS = (
+OPERATIONS = (
     *routes_server.OPERATIONS,
     *routes_data_sets.OPERATIONS,
     *routes_questions.OPERATIONS,
@@ -87,7 +87,7 @@ def create_app(desks: Desks, store: Store, settings: Settings) -> FastAPI:
         lifespan=_with_threads(settings.threads),
     )
     app.state.service = service = Service.of(desks, store, settings)
-    for operation in _OPERATIONS:
+    for operation in OPERATIONS:
         operation.add_to(app)
     add_handlers(app)
     for guard, options in ((BodyLimit, {"settings": settings}), (Shield, {}), (SecurityHeaders, {})):

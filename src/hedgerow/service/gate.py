@@ -133,10 +133,13 @@ class GatedRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Put the gate before FastAPI's handler."""
         handle = super().get_route_handler()
+        known = {field.alias for field in self.dependant.query_params}
 
         async def gated(request: Request) -> Response:
             if self.who != "anyone":
                 request.state.caller = await self._caller(request)
+            if not known.issuperset(request.query_params):
+                raise _unknown_parameter(known)
             if self.body_field is None:
                 return await handle(request)
             strict = _StrictRequest(request.scope, request.receive)
@@ -152,6 +155,14 @@ class GatedRoute(APIRoute):
         if self.who == "custodian" and not caller.is_custodian:
             raise NotAllowedError("this is for custodians", remedy="ask a custodian to do it")
         return caller
+
+
+def _unknown_parameter(known: set[str]) -> InvalidRequestError:
+    """A misspelt parameter would be ignored otherwise."""
+    listed = ", ".join(sorted(known))
+    return InvalidRequestError(
+        "the address has a parameter that is not known here", remedy=f"known are {listed}" if known else "leave it out"
+    )
 
 
 @final
