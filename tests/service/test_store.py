@@ -5,17 +5,18 @@ from __future__ import annotations
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hedgerow.algorithms.online_journal import Finding, Mark, Step
-from hedgerow.errors import ConfigError, ConflictError, NotThereError, OutdatedError, StoreBusyError
-from hedgerow.service.entries import Grant, Hold, Token
+from hedgerow.errors import ConfigError, ConflictError, NotThereError, OutdatedError, ServiceError, StoreBusyError
+from hedgerow.service.entries import Grant, Hold, Progress, Token
 from hedgerow.service.store import Store
 from tests.service.store_cases import CLOSE, EVENT, HOLD, MEASURED, OPENING, answer, everything, opened, registration
 
@@ -439,6 +440,22 @@ def test_progress_is_one_state_of_the_database_while_others_write(store: Store) 
         assert all(done.result() for done in reading)
 
 
+def test_what_is_made_once_is_made_once_by_many_threads(store: Store) -> None:
+    ada, data_set = opened(store)
+
+    def make(_: int) -> tuple[int, bytes, bool]:
+        try:
+            store.add_person("bea", "analyst", by=ada.id)
+            added = True
+        except ConflictError:
+            added = False
+        return store.request(ada.id, data_set.id, "key", b"digest"), store.secret("cursors"), added
+
+    with ThreadPoolExecutor(8) as pool:
+        requests, secrets, added = zip(*pool.map(make, range(16)), strict=True)
+    assert (len(set(requests)), len(set(secrets)), sum(added)) == (1, 1, 1)
+
+
 @pytest.mark.parametrize("step", ["step written", "hold written", "answers written", "forfeit written"])
 def test_what_fails_before_its_commit_leaves_nothing(store: Store, address: str, step: str) -> None:
     ada, data_set = opened(store)
@@ -460,3 +477,48 @@ def test_what_fails_before_its_commit_leaves_nothing(store: Store, address: str,
         calls.get(step, lambda: failing.settle(data_set.id, 2, whole, [answer(ada.id)]))()
     assert everything(store) == before
     failing.close()
+
+
+def act(store: Store, draw: np.random.Generator, people: list[int]) -> object:
+    """Something at random, often out of turn; what came of it, without the numbers that PostgreSQL may leave out."""
+    made = sorted(store.data_sets(), key=lambda each: each.created)
+    number, version = [*(each.id for each in made), 999][draw.integers(len(made) + 1)], made[0].version
+    version += int(draw.integers(-1, 2))
+    step = Step(
+        state={"n": int(draw.integers(100))} if draw.random() < 0.7 else None,
+        events=(EVENT,) * int(draw.integers(3)),
+        findings=tuple((CLOSE, MEASURED)[i] for i in draw.integers(2, size=draw.integers(4))),
+        model=draw.bytes(5) if draw.random() < 0.5 else None,
+    )
+    given = [answer(people[i], charged=float(draw.random())) for i in draw.integers(len(people), size=draw.integers(4))]
+    actions: list[Callable[[], object]] = [
+        lambda: store.hold(1, version, Hold(0.5, "question", people[0]), step if draw.random() < 0.5 else None),
+        lambda: [replace(each, id=0, at=None) for each in store.settle(1, version, step, given).answers],
+        lambda: store.forfeit(1, version, LOST),
+        lambda: store.request(people[0], number, str(draw.integers(5)), str(draw.integers(2)).encode()) > 0,
+        lambda: store.set_grant(number, people[1], int(draw.integers(5)), None, by=people[0]),
+        lambda: store.close_data_set(number, by=None).status if number != made[0].id else None,
+        lambda: store.register(registration(str(draw.integers(3))), by=people[0]).name,
+        lambda: store.progress(1, Mark(int(draw.integers(9)), int(draw.integers(9)))),
+        lambda: store.grants(number),
+    ]
+    try:
+        return actions[int(draw.integers(len(actions)))]()
+    except ServiceError as error:
+        return type(error)
+
+
+def test_both_databases_do_the_same_to_anything(tmp_path: Path, new_postgresql_database: str) -> None:
+    found = []
+    for address in (str(tmp_path / "store.db"), new_postgresql_database):
+        draw = np.random.default_rng(0)
+        store = Store.open(address)
+        ada, _ = opened(store)
+        people = [ada.id, store.add_person("bea", "analyst", by=None).id]
+        found.append([act(store, draw, people) for _ in range(400)])
+        found[-1] += [[(each.number, each.event, each.person) for each in store.events(1, limit=1000)]]
+        found[-1] += [[replace(each, id=0, at=None) for each in store.answers(1, limit=1000)], store.progress(1)]
+        store.close()
+    assert found[0] == found[1]
+    kinds = {each if isinstance(each, type) else type(each) for each in found[0]}
+    assert {OutdatedError, ConflictError, NotThereError, bool, str, list, Progress, Grant} <= kinds

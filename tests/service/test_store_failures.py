@@ -221,6 +221,25 @@ def test_a_database_that_may_only_be_read_is_refused(new_postgresql_database: st
     store.close()
 
 
+def test_a_commit_is_on_the_disk_also_where_others_do_without(new_postgresql_database: str) -> None:
+    name = new_postgresql_database.split("/")[3].partition("?")[0]
+    for given, found in (("off", "on"), ("local", "local"), ("remote_apply", "remote_apply")):
+        with psycopg.connect(new_postgresql_database, autocommit=True) as other:
+            other.execute(f"ALTER DATABASE {name} SET synchronous_commit = {given}")
+        store = Store.open(new_postgresql_database, wait=1.5)
+        with store._database.writing() as connection:
+            assert connection.scalar(text("SHOW synchronous_commit")) == found
+            assert connection.scalar(text("SHOW lock_timeout")) == "1500ms"
+        store.close()
+
+
+def test_a_sqlite_that_is_too_old_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 34, 1))
+    with pytest.raises(StoreError, match="the store needs"):
+        Store.open(path)
+    assert not path.exists()
+
+
 def killed(address: str) -> int:
     """End all other connections to a database, as an administrator may; how many there were."""
     with psycopg.connect(address, autocommit=True) as other:

@@ -20,6 +20,9 @@ _LOCKS = 0x68676572
 
 _LOCKED = "55P03"
 
+_KEEPALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+"""A machine that has vanished is noticed within about a minute, by us, and by the server that keeps locks for it."""
+
 
 @final
 class PostgreSQLDatabase(Database):
@@ -49,7 +52,11 @@ class PostgreSQLDatabase(Database):
         host = url.host or url.query.get("host", "")
         place = f"postgresql://{host if isinstance(host, str) else ','.join(host)}/{url.database or ''}"
         options: dict[str, Any] = {
-            "connect_args": {} if "connect_timeout" in url.query else {"connect_timeout": max(2, math.ceil(wait))},
+            "connect_args": {
+                name: value
+                for name, value in {"connect_timeout": max(2, math.ceil(wait)), **_KEEPALIVE}.items()
+                if name not in url.query
+            },
             "pool_pre_ping": True,
             "pool_timeout": wait,
             "json_serializer": to_json,
@@ -121,14 +128,15 @@ def _set(name: str, value: str) -> Any:
 
 def _prepared(wait: float) -> Any:
     """What every new connection is told: how long to wait, and that a commit is one only on the disk."""
-    settings = (
-        f"SELECT set_config('lock_timeout', '{max(1, round(1000 * wait))}ms', false)",
-        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
-    )
+    settings = {"lock_timeout": f"{max(1, round(1000 * wait))}ms"}
+    settings |= {f"tcp_{name}": str(value) for name, value in _KEEPALIVE.items()}
+    told_all = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in settings.items())
 
     def prepare(connection: Any, _record: object) -> None:
-        for setting in settings:
-            connection.execute(setting)
+        connection.execute(f"SELECT {told_all}")
+        connection.execute(
+            "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+        )
         connection.commit()
 
     return prepare

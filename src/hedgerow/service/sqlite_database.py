@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
 import threading
 import time
@@ -21,6 +22,7 @@ from hedgerow.service.store_failures import told
 
 _CONNECTIONS = 40  # as many as a server has threads that work for requests
 _BEGIN = "hedgerow_begin"
+_OLDEST = (3, 35)  # knows RETURNING
 
 
 @final
@@ -32,7 +34,7 @@ class SQLiteDatabase(Database):
         wait: Seconds to wait for others' transactions.
 
     Raises:
-        StoreError: It is a folder, or in none, or may not be written.
+        StoreError: It is a folder, or in none, or may not be written; or SQLite is too old.
 
     Example:
         >>> import tempfile
@@ -44,6 +46,11 @@ class SQLiteDatabase(Database):
 
     def __init__(self, path: Path, wait: float) -> None:
         """Make the file."""
+        if sqlite3.sqlite_version_info < _OLDEST:
+            raise StoreError(
+                f"this Python has SQLite {sqlite3.sqlite_version}, and the store needs 3.35",
+                remedy="use a newer SQLite, or PostgreSQL",
+            )
         self._path = _made(path)
         self._writer = threading.Lock()
         engine = create_engine(

@@ -81,12 +81,11 @@ class People(Part):
             NotThereError: There is no such person.
         """
         row = {name: getattr(token, name) for name in ("id", "person", "created", "expires", "revoked", "note")}
-        row |= {"data_sets": token.data_sets and list(token.data_sets), "salt": salt, "digest": digest}
-        if token.data_sets == ():
-            row["data_sets"] = []
+        scope = None if token.data_sets is None else list(token.data_sets)
+        row |= {"data_sets": scope, "salt": salt, "digest": digest}
         with self._database.writing() as connection:
             connection.execute(insert(TOKENS), row)
-            audited(connection, by, "add token", token.id, {"person": token.person, "datasets": row["data_sets"]})
+            audited(connection, by, "add token", token.id, {"person": token.person, "datasets": scope})
 
     def tokens(self) -> list[Token]:
         """All of them, oldest first, also those that are no good any more."""
