@@ -1,43 +1,26 @@
 from __future__ import annotations
 
-import asyncio
 import re
+from collections.abc import Iterator
 from importlib import resources
 
-import httpx
 import pytest
 from fastapi import FastAPI
-from starlette.types import ASGIApp
 
 from hedgerow.service.guards import SecurityHeaders
 from hedgerow.service.web import FILES, mount, page_files
+from tests.service.asgi import Client, client_of
 
 SCRIPTS = [name for name in FILES if name.endswith(".js")]
 
 
-class Client:
-    """Asks an application without a server."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._transport = httpx.ASGITransport(app)
-
-    def request(self, method: str, path: str, headers: dict[str, str] | None = None) -> httpx.Response:
-        async def asked() -> httpx.Response:
-            async with httpx.AsyncClient(transport=self._transport, base_url="http://test") as client:
-                return await client.request(method, path, headers=headers)
-
-        return asyncio.run(asked())
-
-    def get(self, path: str, headers: dict[str, str] | None = None) -> httpx.Response:
-        return self.request("GET", path, headers)
-
-
 @pytest.fixture(scope="module")
-def client() -> Client:
+def client() -> Iterator[Client]:
     app = FastAPI(openapi_url=None)
     mount(app)
     app.add_middleware(SecurityHeaders)
-    return Client(app)
+    with client_of(app) as client:
+        yield client
 
 
 def text_of(name: str) -> str:

@@ -10,8 +10,8 @@ import { everyPage, pages } from "./paging.js";
 
 /** @type {Record<string, [string, string]>} What sources are called, and what they mean. */
 const SOURCES = {
-  hypothesis: ["hypothesis", "The hypothesis' answer was tested against the data, with noise, and found close enough. Only the test can cost something."],
-  data: ["data", "The hypothesis was too far off, so this is a fresh noisy count of the data, paid from the budget. The hypothesis has learned from it."],
+  hypothesis: ["hypothesis", "The hypothesis' answer was tested against the data, with noise, and found close enough."],
+  data: ["data", "The hypothesis was too far off, so this is a fresh noisy count of the data, at the price of a correction. The hypothesis has learned from it."],
   cache: ["cache", "This was asked before. The same answer is given again, free of charge."],
   public: ["public", "This is known without looking at any record, so it costs nothing."],
   "hypothesis only": ["hypothesis only", "The hypothesis alone answered, without a look at the data. Nothing says how close it is, so there is no interval."],
@@ -38,11 +38,12 @@ export function spoken(answer) {
 
 /** The latest answer, large. @param {import("./api.js").Answer} answer @param {import("./api.js").Summary} summary */
 export function latest(answer, summary) {
+  const total = summary.total ?? answer.value;
   const interval = answer.low === null
     ? h("p", { class: "interval-text" }, "no interval: nothing was checked against the data")
     : [h("p", { class: "interval-text" }, `${count(answer.low)} to ${count(answer.high ?? answer.low)}`, h("span", { class: "quiet" }, ` \u00b7 ${percent(answer.confidence)} interval`)),
-      intervalDrawing(answer, commonScale([answer, { ...answer, value: summary.total, low: null, high: null }])),
-      h("p", { class: "scale-text quiet" }, h("span", {}, "0"), h("span", {}, `all ${count(summary.total)} records`))];
+      intervalDrawing(answer, commonScale([answer, { ...answer, value: total, low: null, high: null }])),
+      h("p", { class: "scale-text quiet" }, h("span", {}, "0"), h("span", {}, `all ${count(total)} records`))];
   return h("section", { class: "answer", "aria-label": "Latest answer" },
     h("p", { class: "answer-question" }, question(answer)),
     h("p", { class: "answer-value", title: String(answer.value) }, count(answer.value)),

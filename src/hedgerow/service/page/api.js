@@ -4,7 +4,7 @@
  * @typedef {{person: string, role: "custodian" | "analyst", datasets: string[] | null, expires: string | null, version: string}} Me
  * @typedef {{queries: number | null, asked: number, budget: number | null, spent: number}} Share
  * @typedef {{name: string, title: string, status: "opening" | "open" | "closed", spent: number, limit: number, unit: string,
- *   updates: number, updates_left: number, threshold: number, total: number, asked: number, closed: string,
+ *   updates: number, updates_left: number, price: number | null, threshold: number | null, total: number | null, asked: number, closed: string,
  *   private: boolean, statement: string, mine: Share}} Summary
  * @typedef {{name: string, kind: "categorical" | "integer" | "binned", values: string[] | null, size: number,
  *   low: number | null, high: number | null, missing: string | null, other: string | null}} Attribute

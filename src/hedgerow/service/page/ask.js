@@ -6,6 +6,7 @@ import { builder } from "./builder.js";
 import { mistake, named, statement } from "./conditions.js";
 import { sectionHead } from "./dataset.js";
 import { announce, choice, field, fill, h } from "./dom.js";
+import { amount } from "./format.js";
 import { alarm, attempt, notice, onSubmit, refused } from "./problems.js";
 
 const RECENT = 20;
@@ -96,7 +97,7 @@ export async function askSection(place, app, dataSet) {
     const now = new Date().toISOString();
     recent = [...answers.map((answer) => ({ at: now, ...answer })), ...recent].slice(0, RECENT);
     draft.last = answers[0];
-    dataSet.changed(dataset, draft.last);
+    dataSet.changed(dataset);
     fill(result, latest(answers[0], dataset));
     result.scrollIntoView({ block: "nearest" });
     showRecent();
@@ -106,7 +107,7 @@ export async function askSection(place, app, dataSet) {
   /** The limits may have changed while the page was open. */
   async function refresh() {
     const summary = await get(at(name)).catch(() => null);
-    if (summary) dataSet.changed(summary, draft.last);
+    if (summary) dataSet.changed(summary);
   }
 
   function showRecent() {
@@ -116,7 +117,8 @@ export async function askSection(place, app, dataSet) {
   const form = h("form", { class: "sql-form", novalidate: true },
     field("Question as SQL", area), note,
     h("div", { class: "ask-row" }, h("label", { class: "inline" }, h("span", {}, "Intervals hold with"), confidence),
-      h("span", { class: "hint keys" }, h("kbd", {}, "Ctrl"), " + ", h("kbd", {}, "Enter")), button));
+      h("span", { class: "hint keys" }, h("kbd", {}, "Ctrl"), " + ", h("kbd", {}, "Enter")), button),
+    detail.price !== null && h("p", { class: "hint" }, `An answer from the data costs ${amount(detail.price)} ${detail.unit}. All others are free.`));
   onSubmit(form, button, said, send);
   place.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
@@ -133,7 +135,6 @@ export async function askSection(place, app, dataSet) {
       h("div", { class: "beside" }, form, said, result)),
     h("h3", {}, "Your recent answers"), past);
   showRecent();
-  dataSet.changed(detail, draft.last);
   try {
     recent = (await get(`${at(name)}/answers`, { limit: RECENT, person: app.custodian ? app.me.person : undefined })).answers;
     showRecent();

@@ -16,7 +16,7 @@ import { recordsSection } from "./records.js";
  * @typedef {object} DataSet What every section is given.
  * @property {string} name
  * @property {import("./api.js").Detail} detail
- * @property {(summary: import("./api.js").Summary, last?: import("./api.js").Answer) => void} changed
+ * @property {(summary: import("./api.js").Summary) => void} changed
  */
 
 const SECTIONS = [
@@ -36,12 +36,12 @@ export async function dataSetView(place, app, name, section) {
   const [numbers, panel, state] = [h("div", { class: "facts" }), h("div", { class: "used-up" }), h("span")];
   const dataSet = { name, detail, changed };
 
-  /** @param {import("./api.js").Summary} summary @param {import("./api.js").Answer} [last] */
-  function changed(summary, last) {
+  /** @param {import("./api.js").Summary} summary */
+  function changed(summary) {
     Object.assign(detail, summary);
     gauge(numbers, detail);
     fill(state, status(summary));
-    fill(panel, usedUp(summary, last));
+    fill(panel, usedUp(summary));
   }
 
   changed(detail);

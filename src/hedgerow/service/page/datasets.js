@@ -18,7 +18,7 @@ function entry(summary) {
   const spent = `${amount(summary.spent)} of ${amount(summary.limit)} ${summary.unit} spent`;
   return h("li", {}, h("a", { href: `#/d/${encodeURIComponent(summary.name)}/ask` },
     h("span", { class: "set-title" }, summary.title || summary.name), status(summary),
-    h("span", { class: "quiet" }, h("code", {}, summary.name), ` \u00b7 about ${count(summary.total)} records`),
+    h("span", { class: "quiet" }, h("code", {}, summary.name), summary.total !== null && ` \u00b7 about ${count(summary.total)} records`),
     h("span", { class: "set-budget" }, bar(summary.spent, summary.limit, spent), h("span", { class: "quiet" }, spent))));
 }
 

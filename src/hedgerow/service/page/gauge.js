@@ -37,7 +37,9 @@ export function gauge(place, summary) {
     fact("Corrections left", `${count(summary.updates_left)} of ${count(updates)}`, "how often the hypothesis can still learn"),
     mine.budget !== null && measure("Your share of it", mine.spent, mine.budget, `${amount(mine.spent)} of ${amount(mine.budget)} ${summary.unit} used`),
     mine.queries !== null && measure("Your questions", mine.asked, mine.queries, `${count(mine.asked)} of ${many(mine.queries, "question")} asked`),
-    fact("Records", summary.neighbours === "replace" ? count(summary.total) : `about ${count(summary.total)}`, summary.neighbours === "replace" ? "a public number" : "a noisy number"));
+    summary.total !== null && (summary.neighbours === "replace"
+      ? fact("Records", count(summary.total), "a public number")
+      : fact("Records", `about ${count(summary.total)}`, "a noisy number")));
 }
 
 /** @param {string} title @param {number} part @param {number} limit @param {string} text */
@@ -52,9 +54,9 @@ function fact(title, value, text) {
 
 /**
  * What it means that something is used up; null while nothing is.
- * @param {import("./api.js").Summary} summary @param {import("./api.js").Answer | undefined} last The latest answer.
+ * @param {import("./api.js").Summary} summary
  */
-export function usedUp(summary, last) {
+export function usedUp(summary) {
   const { mine } = summary;
   if (summary.status === "opening") {
     return notice("plain", "This data set is being opened", ["The server is reading the table. Questions can be asked in a moment."]);
@@ -68,9 +70,10 @@ export function usedUp(summary, last) {
     return notice("caution", "The data are not looked at any more", [sentence(summary.closed), ALONE, KEPT,
       "If you need answers that are checked, ask your custodian: a further budget means registering the table anew."]);
   }
-  if (mine.budget !== null && (mine.spent >= mine.budget || last?.source === "hypothesis only")) {
-    const title = mine.spent >= mine.budget ? "Your share of the budget is used up" : "Your share of the budget does not cover another look at the data";
-    return notice("caution", title, [ALONE, KEPT, "Ask your custodian if you need a larger share."]);
+  if (mine.budget !== null && summary.price !== null && mine.budget - mine.spent < summary.price) {
+    return notice("caution", "Your share of the budget is used up", [
+      `An answer from the data costs ${amount(summary.price)} ${summary.unit}; ${amount(Math.max(0, mine.budget - mine.spent))} of your ${amount(mine.budget)} is left.`,
+      ALONE, KEPT, "Ask your custodian if you need a larger share."]);
   }
   return null;
 }

@@ -10,7 +10,7 @@ const MOST = 1_000_000;
 
 /** @param {HTMLElement} place @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet */
 export async function recordsSection(place, app, { name, detail }) {
-  const usual = Math.min(MOST, Math.max(1, Math.round(detail.total)));
+  const usual = Math.min(MOST, Math.max(1, Math.round(detail.total ?? 1)));
   const number = h("input", { type: "number", min: 1, max: MOST, step: 1, value: usual, inputmode: "numeric" });
   const format = choice([["csv", "CSV"], ["parquet", "Parquet"]], "csv");
   const said = h("div", {});
