@@ -193,6 +193,12 @@ def test_little_of_what_was_sent_is_sent_back(here: Api, ada: str, part: str, la
     assert all(len(field["where"]) <= 200 and len(field["reason"]) <= 200 for field in found["fields"])
 
 
+@pytest.mark.usefixtures("unchanged")
+def test_texts_that_are_too_long_together(here: Api, ada: str) -> None:
+    body = {"queries": [{"where": "age = 1" + " " * 9000}] * 28}
+    assert "250,000" in problem(here.call("POST", QUERIES, ada, json=body), 413, "too-much")["detail"]
+
+
 def test_few_fields_are_listed_of_very_many(here: Api, ada: str) -> None:
     found = problem(here.call("POST", QUERIES, ada, json={"queries": [{}] * 1000, "x" * 5000: 1}), 422, "invalid")
     assert len(found["fields"]) == 20

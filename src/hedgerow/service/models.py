@@ -214,7 +214,12 @@ class Question(Asked):
 
     sql: Text | None = Field(None, examples=["SELECT COUNT(*) FROM adult WHERE sex = 'Male' AND age BETWEEN 30 AND 40"])
     where: Text | None = Field(None, description="A condition alone.", examples=["sex = 'Male'"])
-    predicate: dict[str, Any] | None = Field(None, description="A condition as JSON.")
+    predicate: dict[str, Any] | None = Field(
+        None,
+        description="A condition as JSON: 'attribute' with 'op' and 'value', 'between', 'in' or 'missing'; joined by "
+        "'and', 'or', 'not'.",
+        examples=[{"and": [{"attribute": "age", "between": [30, 40]}, {"attribute": "sex", "in": ["Male"]}]}],
+    )
 
     @model_validator(mode="after")
     def _one_of_them(self) -> Question:

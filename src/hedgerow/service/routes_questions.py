@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 from fastapi import Header, Query
 
 from hedgerow.domain import Domain
-from hedgerow.errors import HedgerowError, NotAllowedError, QueryError, QuestionTooLargeError
+from hedgerow.errors import HedgerowError, NotAllowedError, QueryError, QuestionTooLargeError, TooMuchError
 from hedgerow.queries.count_statement import parse_count
 from hedgerow.queries.json_predicate import parse_json_predicate
 from hedgerow.queries.names import in_condition
@@ -51,6 +51,9 @@ Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="Entries of a pa
 Cursor = Annotated[str | None, Query(max_length=1000, description="Where the page before ended: its `next`.")]
 OfPerson = Annotated[str | None, Query(pattern=PERSON_NAME, description="Of whom; for analysts only themselves.")]
 
+_LONGEST_BATCH = 250_000
+"""Characters: reading them takes some seconds at most."""
+
 
 def ask_questions(name: Name, asked: QuestionsAsked, here: Here, by: By, key: Key = None) -> Answers:
     """Ask counting questions.
@@ -59,7 +62,11 @@ def ask_questions(name: Name, asked: QuestionsAsked, here: Here, by: By, key: Ke
     """
     data_set = here.data_set(name, by)
     queries = _parsed(asked.queries, here.desks.domain(data_set), name)
-    request = None if key is None else here.store.request(data_set=data_set.id, person=by.person.id, key=key, digest=_digest(asked))
+    request = (
+        None
+        if key is None
+        else here.store.request(data_set=data_set.id, person=by.person.id, key=key, digest=_digest(asked))
+    )
     try:
         given = here.desks.ask(data_set, queries, person=by.person, request=request, confidence=asked.confidence)
     except QuestionTooLargeError as error:
@@ -98,6 +105,11 @@ def _whose(here: Service, by: Caller, person: str | None) -> int | None:
 
 
 def _parsed(asked: Sequence[Question], domain: Domain, name: str) -> list[LinearQuery]:
+    if sum(len(each.sql or each.where or "") for each in asked) > _LONGEST_BATCH:
+        raise TooMuchError(
+            f"the questions have more than {_LONGEST_BATCH:,} characters together",
+            remedy="send them in several requests",
+        )
     return [_one_parsed(number, question, domain, name) for number, question in enumerate(asked, start=1)]
 
 
