@@ -18,7 +18,20 @@ DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
 
 @pytest.mark.parametrize(
     "command",
-    ["synth", "plan", "domain", "sample", "answer", "ask", "show", "report", "mechanisms", "compare", "experiment"],
+    [
+        "synth",
+        "plan",
+        "domain",
+        "sample",
+        "answer",
+        "ask",
+        "show",
+        "report",
+        "mechanisms",
+        "compare",
+        "experiment",
+        "serve",
+    ],
 )
 def test_every_help_has_examples(place: Place, command: str) -> None:
     result = place.call(command, "--help")
@@ -31,7 +44,7 @@ def test_help_loads_nothing_heavy(start: Start) -> None:
         "import sys\n"
         "from hedgerow.cli.app import app\n"
         "try:\n    app(['synth', '--help'])\nexcept SystemExit: pass\n"
-        "print(sorted({'numba', 'opendp', 'scipy', 'pyarrow', 'matplotlib', 'sqlglot', 'pandas'} & set(sys.modules)))"
+        "print(sorted({'numba', 'opendp', 'scipy', 'pyarrow', 'matplotlib', 'sqlglot', 'pandas', 'fastapi', 'sqlalchemy'} & set(sys.modules)))"
     )
     program = subprocess.run([*start_words(), code], capture_output=True, text=True, check=True)
     assert program.stdout.splitlines()[-1] == "[]"

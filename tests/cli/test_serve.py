@@ -1,0 +1,318 @@
+"""``hedgerow serve``: how it starts, what it tells, how it stops, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+
+from hedgerow.cli import serving
+from hedgerow.errors import ConfigError, NotThereError
+from hedgerow.queries.count_statement import parse_count
+from hedgerow.service import running
+from hedgerow.service.demo import demo
+from hedgerow.service.store import Store
+from hedgerow.service.tables import domain_of, read_private
+from hedgerow.service.tokens import Verifier
+from hedgerow.service.warming import compile_kernels
+from tests.cli.conftest import Place
+
+Start = Callable[..., "subprocess.Popen[str]"]
+TOKEN = re.compile(r"hgr_[0-9a-f]{16}_[A-Za-z0-9_-]{43}")
+DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
+
+
+@contextmanager
+def started(start: Start, *arguments: object) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    """The real program, once it listens, and what it told as JSON."""
+    program = start("serve", "--port", "0", "--json", *arguments)
+    try:
+        assert program.stdout is not None
+        lines: list[str] = []
+        for line in iter(program.stdout.readline, ""):
+            lines.append(line)
+            if line.rstrip() == "}":
+                break
+        assert lines, program.communicate()[1]
+        yield program, json.loads("".join(lines))
+    finally:
+        program.kill()
+        program.communicate()
+
+
+def asked(address: str, path: str, token: str | None = None, body: Any = None) -> Any:
+    headers = {"Content-Type": "application/json"} | ({} if token is None else {"Authorization": f"Bearer {token}"})
+    data = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(urllib.request.Request(f"{address}v1/{path}", data, headers), timeout=60) as reply:
+        return json.loads(reply.read())
+
+
+def stopped(program: subprocess.Popen[str], sent: signal.Signals) -> str:
+    program.send_signal(sent)
+    output, error = program.communicate(timeout=120)
+    assert output == ""
+    assert "Traceback" not in error
+    return error
+
+
+# The real program
+
+
+def test_the_demo_answers_and_leaves_nothing_behind(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with started(start, "--demo") as (program, told):
+        address, tokens = told["address"], told["tokens"]
+        assert asked(address, "health")["status"] == "ok"
+        assert asked(address, "me", tokens["custodian"])["role"] == "custodian"
+        assert asked(address, "me", tokens["analyst"])["role"] == "analyst"
+        statement = "SELECT COUNT(*) FROM adult WHERE education = 'Masters' AND age BETWEEN 30 AND 39"
+        reply = asked(address, "datasets/adult/queries", tokens["analyst"], {"queries": [{"sql": statement}]})
+        (answer,) = reply["answers"]
+        assert answer["low"] <= answer["value"] <= answer["high"]
+        assert reply["dataset"]["private"]
+        assert reply["dataset"]["limit"] > reply["dataset"]["spent"] > 0.0
+        assert stopped(program, signal.SIGTERM) == ""
+        assert program.returncode == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_is_gone_on_with(start: Start, tmp_path: Path) -> None:
+    with started(start) as (program, told):
+        assert list(told["tokens"]) == ["custodian"]
+        token = told["tokens"]["custodian"]
+        assert asked(told["address"], "me", token)["person"] == "custodian"
+        assert stopped(program, signal.SIGINT) == ""
+        assert program.returncode == 130
+    assert (tmp_path / "hedgerow.db").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "tables").stat().st_mode & 0o777 == 0o700
+    with started(start, "--store", "hedgerow.db", "--data", "tables") as (program, told):
+        assert told["tokens"] == {}
+        assert asked(told["address"], "me", token)["person"] == "custodian"
+        assert stopped(program, signal.SIGTERM) == ""
+        assert program.returncode == 0
+
+
+# In this process, with a server that stops at once
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """Serving tells that it has started, and ends; in a folder of its own."""
+    addresses: list[str] = []
+
+    def run(app: Any, listening: socket.socket, *, started: Callable[[], None], quiet: bool) -> int:
+        addresses.append(running.url_of(listening))
+        started()
+        return signal.SIGTERM
+
+    monkeypatch.setattr(running, "run", run)
+    monkeypatch.setattr(serving, "_ahead", lambda desks: None)
+    monkeypatch.chdir(tmp_path)
+    return addresses
+
+
+def test_the_first_start_shows_one_token_and_what_to_do(place: Place, at_once: list[str]) -> None:
+    first = place.call("serve", "--port", 0)
+    assert first.exit_code == 0
+    assert first.stderr == ""
+    assert at_once[0] in first.stdout
+    (token,) = TOKEN.findall(first.stdout)
+    assert f"{at_once[0]}{token}" not in first.stdout
+    assert "register a table" in first.stdout
+    assert "--new-token custodian" in first.stdout
+    again = place.call("serve", "--port", 0)
+    assert at_once[1] in again.stdout
+    assert not TOKEN.findall(again.stdout)
+
+
+def test_a_lost_token_is_replaced(place: Place, at_once: list[str]) -> None:
+    place.call("serve", "--port", 0)
+    made = place.call("serve", "--new-token", "custodian")
+    assert made.exit_code == 0
+    assert TOKEN.fullmatch(made.stdout.strip())
+    told = json.loads(place.call("serve", "--new-token", "custodian", "--json").stdout)
+    store = Store.open("hedgerow.db")
+    try:
+        for text in (made.stdout.strip(), told["tokens"]["custodian"]):
+            assert Verifier(store).caller(text).is_custodian
+        store.add_person("ann", "analyst", by=None)
+    finally:
+        store.close()
+    for name in ("ann", "bob"):
+        refused = place.call("serve", "--new-token", name)
+        assert refused.exit_code == 1
+        assert f"no custodian named '{name}'" in refused.stderr
+        assert "the custodians are: custodian" in refused.stderr
+    assert len(at_once) == 1
+
+
+def test_quiet_prints_what_is_never_shown_again(place: Place, at_once: list[str]) -> None:
+    first = place.call("serve", "--port", 0, "--quiet")
+    assert TOKEN.fullmatch(first.stdout.strip())
+    assert place.call("serve", "--port", 0, "--quiet").stdout == ""
+    assert len(at_once) == 2
+
+
+def test_the_environment_says_the_same(place: Place, at_once: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    (place / "elsewhere").mkdir()
+    for name, value in {"STORE": "elsewhere/s.db", "DATA": "elsewhere", "PORT": "0", "HOST": "localhost"}.items():
+        monkeypatch.setenv(f"HEDGEROW_{name}", value)
+    told = json.loads(place.call("serve", "--json").stdout)
+    assert told["store"] == "elsewhere/s.db"
+    assert told["data"] == "elsewhere"
+    assert (place / "elsewhere" / "s.db").exists()
+    assert not (place / "tables").exists()
+    assert len(at_once) == 1
+
+
+def test_a_demo_in_a_store_of_ones_own_registers_once(place: Place, at_once: list[str]) -> None:
+    seen = set()
+    for _ in range(2):
+        told = json.loads(place.call("serve", "--port", 0, "--demo", "--store", "s.db", "--json").stdout)
+        seen |= set(told["tokens"].values())
+    assert len(seen) == 4
+    assert len(at_once) == 2
+    shown = place.call("serve", "--port", 0, "--demo", "--store", "s.db").stdout
+    assert len(TOKEN.findall(shown)) == 2
+    assert "'adult'" in shown
+    store = Store.open("s.db")
+    try:
+        assert [each.name for each in store.data_sets()] == ["adult"]
+        assert sorted(person.name for person in store.people()) == ["analyst", "custodian"]
+    finally:
+        store.close()
+
+
+def test_others_who_can_reach_it_are_warned_of(place: Place, at_once: list[str]) -> None:
+    outside = place.call("serve", "--port", 0, "--host", "0.0.0.0", "--quiet")
+    assert "reverse proxy with TLS" in outside.stderr
+    assert at_once[0].startswith("http://localhost:")
+    assert "TLS" not in place.call("serve", "--port", 0, "--host", "127.0.0.2").stderr
+
+
+def test_a_password_on_the_command_line_is_warned_of(place: Place, at_once: list[str]) -> None:
+    seen = place.call("serve", "--port", 0, "--store", "postgresql://ada:geheim@127.0.0.1:1/x")
+    assert seen.exit_code == 1
+    assert "list of processes" in seen.stderr
+    assert "geheim" not in seen.stdout + seen.stderr
+    assert not at_once
+
+
+def test_a_port_that_is_taken(place: Place, at_once: list[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        refused = place.call("serve", "--port", port)
+    assert refused.exit_code == 1
+    assert f"cannot listen on port {port} of 127.0.0.1: something else listens there" in refused.stderr
+    assert "--port 0" in refused.stderr
+    assert not at_once
+    assert not (place / "hedgerow.db").exists()  # no token was made that nobody saw
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--host", "no such host"), "is no address"),
+        (("--host", "192.0.2.1"), "this machine has no such address"),
+        (("--data", "nowhere"), "there is no folder nowhere"),
+        (("--store", "nowhere/s.db"), "store"),
+        (("--store", "mysql://x/y"), "store"),
+        (("--store-password-file", "x"), "goes with the address of a PostgreSQL store"),
+    ],
+)
+def test_what_cannot_be_served(place: Place, at_once: list[str], arguments: tuple[str, ...], message: str) -> None:
+    refused = place.call("serve", "--port", 0, *arguments)
+    assert refused.exit_code == 1
+    assert message in refused.stderr
+    assert not at_once
+
+
+def test_without_the_extra(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "find_spec", lambda name: None if name in {"fastapi", "uvicorn"} else "there")
+    refused = place.call("serve", "--demo")
+    assert refused.exit_code == 1
+    assert "the server needs fastapi, uvicorn, which are not installed" in refused.stderr
+    assert "pip install 'hedgerow[service]'" in refused.stderr
+
+
+# Addresses and passwords
+
+
+def test_addresses() -> None:
+    for host, url in (("127.0.0.1", "http://127.0.0.1:"), ("localhost", "http://"), ("0.0.0.0", "http://localhost:")):
+        with running.listen(host, 0) as made:
+            assert running.url_of(made) == f"{running.url_of(made).rpartition(':')[0]}:{made.getsockname()[1]}/"
+            assert running.url_of(made).startswith(url)
+            assert running.is_reachable(made) == (host == "0.0.0.0")
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="the machine has no IPv6")
+def test_addresses_of_ipv6() -> None:
+    with running.listen("::1", 0) as made:
+        assert running.url_of(made) == f"http://[::1]:{made.getsockname()[1]}/"
+        assert not running.is_reachable(made)
+
+
+def test_passwords_of_stores(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text("it's/p@ss\n")
+    assert running.with_password("s.db", None) == "s.db"
+    joined = running.with_password("postgresql://ada@db:5433/x?sslmode=require", file)
+    assert joined == "postgresql://ada:it%27s%2Fp%40ss@db:5433/x?sslmode=require"
+    assert running.without_password(joined) == "postgresql://ada@db:5433/x"
+    for address in ("s.db", "sqlite:///s.db", "postgresql://ada:x@db/x", "postgresql://db/x"):
+        with pytest.raises(ConfigError):
+            running.with_password(address, file)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        running.with_password("postgresql://ada@db/x", tmp_path / "nowhere")
+
+
+def test_only_one_of_two_processes_makes_the_first_custodian(tmp_path: Path) -> None:
+    store, other = Store.open(tmp_path / "s.db"), Store.open(tmp_path / "s.db")
+    try:
+        with pytest.raises(NotThereError, match="no custodian named 'x'"):
+            running.another_token(store, "x")
+        tokens = [running.first_token(each) for each in (store, other)]
+        assert [token is None for token in tokens] == [False, True]
+        assert len(store.tokens()) == 1
+    finally:
+        store.close()
+        other.close()
+
+
+# The demo's data
+
+
+def test_the_demo_s_file_is_what_its_recipe_makes(tmp_path: Path) -> None:
+    demo.write_table(DATA / "adult.csv", tmp_path / demo.FILE)
+    (tmp_path / "laid out").mkdir()
+    demo.lay_out(tmp_path / "laid out")
+    shipped = tmp_path / "laid out" / demo.FILE
+    assert pyarrow.parquet.read_table(shipped).equals(pyarrow.parquet.read_table(tmp_path / demo.FILE))
+    assert shipped.stat().st_size < 200_000
+
+
+def test_the_demo_s_domain_holds_its_table(tmp_path: Path) -> None:
+    demo.lay_out(tmp_path)
+    new = demo.registration()
+    domain = domain_of(new.domain, new.source)
+    table = read_private(new.source, domain, tmp_path)
+    assert table.total() == 48_842
+    query = parse_count("select count(*) from adult where occupation is null and sex = 'Male'", domain, "adult")
+    assert query.scope == ("occupation", "sex")
+
+
+def test_kernels_are_compiled_ahead() -> None:
+    compile_kernels()
