@@ -44,7 +44,8 @@ def test_help_loads_nothing_heavy(start: Start) -> None:
         "import sys\n"
         "from hedgerow.cli.app import app\n"
         "try:\n    app(['synth', '--help'])\nexcept SystemExit: pass\n"
-        "print(sorted({'numba', 'opendp', 'scipy', 'pyarrow', 'matplotlib', 'sqlglot', 'pandas', 'fastapi', 'sqlalchemy'} & set(sys.modules)))"
+        "heavy = {'numba', 'opendp', 'scipy', 'pyarrow', 'matplotlib', 'sqlglot', 'pandas', 'fastapi', 'sqlalchemy'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
     )
     program = subprocess.run([*start_words(), code], capture_output=True, text=True, check=True)
     assert program.stdout.splitlines()[-1] == "[]"
