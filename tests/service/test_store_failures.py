@@ -16,6 +16,7 @@ from sqlalchemy import text
 
 from hedgerow.algorithms.online_journal import Mark, Step
 from hedgerow.errors import HedgerowError, OutdatedError, StoreBusyError, StoreError
+from hedgerow.service import postgresql_database, sqlite_database
 from hedgerow.service.store import Store
 from tests.postgresql import postgresql_server
 from tests.service.store_cases import EVENT, HOLD, MEASURED, answer, everything, opened
@@ -53,6 +54,15 @@ def test_nobody_else_may_read_the_files(path: Path, store: Store) -> None:
     assert set(modes.values()) == {"0o600"}
 
 
+def test_a_new_file_is_its_owners_from_the_beginning(path: Path) -> None:
+    mask = os.umask(0)
+    try:
+        sqlite_database._made(path)
+    finally:
+        os.umask(mask)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_store_that_others_may_read_is_closed_to_them(path: Path, store: Store) -> None:
     opened(store)
     with sqlite3.connect(path.with_name("copy.db")) as copy, sqlite3.connect(path) as original:
@@ -76,6 +86,16 @@ def test_every_connection_writes_to_the_disk_and_checks_references(store: Store)
                 for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
             ]
             assert found == ["wal", 2, 1, 200]
+
+
+def test_a_transaction_that_writes_keeps_others_from_writing_from_its_beginning(path: Path, store: Store) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None, timeout=0.0)) as other:
+        with store._database.writing(), pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("BEGIN IMMEDIATE")
+        with store._database.reading() as connection:
+            connection.exec_driver_sql("SELECT * FROM people")
+            other.execute("BEGIN IMMEDIATE")
+            other.execute("ROLLBACK")
 
 
 @pytest.mark.parametrize(
@@ -269,6 +289,18 @@ def test_a_connection_that_breaks_before_the_commit_leaves_nothing(new_postgresq
     assert store.settle(data_set.id, 1, WHOLE, [answer(ada.id)]).version == 2
     store.close()
     breaking.close()
+
+
+def test_a_lock_that_could_not_be_released_ends_with_its_connection(
+    new_postgresql_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, other = Store.open(new_postgresql_database), Store.open(new_postgresql_database)
+    monkeypatch.setattr(postgresql_database, "_unlock", lambda _connection, _number: False)
+    for which in (store, other, store):
+        with which.alone(1, wait=5.0):
+            pass
+    store.close()
+    other.close()
 
 
 def test_a_lock_that_is_lost_with_its_connection_lets_others_in_and_outdates(new_postgresql_database: str) -> None:
