@@ -326,16 +326,17 @@ def test_when_the_budget_has_run_out_the_page_says_what_that_means(
     server.register("small", TABLE, DOMAIN, title="A small budget", budget={"epsilon": 3.0}, options=options)
     page = open_page(server.token_of("grace", datasets=["small"]), "")
     area = page.get_by_label("Question as SQL")
+    expect(page.locator(".used-up")).to_be_empty()
     area.fill("SELECT COUNT(*) FROM small WHERE sex = 'Male'")
     expect(ask(page)).to_contain_text("95% interval")
-    assert page.get_by_text("not looked at any more").count() == 0
+    panel = page.locator(".used-up")
+    for words in ("not looked at any more", "The corrections are used up", "hypothesis alone", "ask your custodian"):
+        expect(panel).to_contain_text(words)
     area.fill("SELECT COUNT(*) FROM small WHERE age < 50")
     answer = ask(page)
     expect(answer).to_contain_text("no interval")
     expect(answer.locator("summary")).to_have_text("hypothesis only")
-    panel = page.locator(".used-up")
-    for words in ("not looked at any more", "The corrections are used up", "hypothesis alone", "ask your custodian"):
-        expect(panel).to_contain_text(words)
+    expect(panel).to_be_visible()
     expect(page.get_by_role("meter", name="Privacy budget")).to_have_attribute(
         "aria-valuetext", re.compile("3 of 3 epsilon")
     )

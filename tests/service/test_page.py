@@ -112,3 +112,8 @@ def test_imports_are_served_and_exist(name: str) -> None:
 def test_every_script_is_used() -> None:
     used = {module for name in SCRIPTS for module in re.findall(r"from \"\./([^\"]+)\"", text_of(name))}
     assert used | {"main.js"} == set(SCRIPTS)
+
+
+def test_scripts_are_asked_for_all_at_once() -> None:
+    loaded = re.findall(r'<link rel="modulepreload" href="([^"]+)">', text_of("index.html"))
+    assert loaded == sorted({*SCRIPTS} - {"main.js"})

@@ -2,7 +2,7 @@
 
 import { at, get, save } from "./api.js";
 import { sectionHead } from "./dataset.js";
-import { fill, h, table } from "./dom.js";
+import { choice, fill, h, table } from "./dom.js";
 import { amount, count, csv, moment, percent, sentence } from "./format.js";
 import { commonScale, intervalDrawing, intervalText } from "./interval.js";
 import { attempt } from "./problems.js";
@@ -27,7 +27,7 @@ function sourceOf(answer) {
 
 /** A condition, or what its absence means. @param {import("./api.js").Answer} answer */
 function question(answer) {
-  return answer.where ? h("code", { class: "where" }, answer.where) : h("span", { class: "quiet" }, "all records");
+  return answer.where && answer.where !== "true" ? h("code", { class: "where" }, answer.where) : h("span", { class: "quiet" }, "all records");
 }
 
 /** The answer in a sentence. @param {import("./api.js").Answer} answer */
@@ -86,8 +86,9 @@ export function legend() {
 export async function answersSection(place, app, { name, detail }) {
   const said = h("div", {});
   const list = h("div", {});
-  const person = h("input", { type: "search", autocomplete: "off", placeholder: "everybody", "aria-label": "Answers of this person" });
-  const query = () => ({ person: app.custodian ? person.value.trim() : undefined });
+  const people = app.custodian ? (await get("people")).people.map((/** @type {any} */ each) => [each.name, each.name]) : [];
+  const person = choice([["", "everybody"], ...people], "");
+  const query = () => ({ person: person.value });
   const button = h("button", { type: "button", class: "button" }, "Download all as CSV");
   button.addEventListener("click", () => attempt(button, said, async () => {
     save(new Blob([asCsv(await everyPage(`${at(name)}/answers`, "answers", query()))], { type: "text/csv" }), `${name}-answers.csv`);
@@ -96,7 +97,7 @@ export async function answersSection(place, app, { name, detail }) {
     (answers) => answerTable(answers, detail, { people: app.custodian }), "No answers yet.");
   person.addEventListener("change", show);
   fill(place, sectionHead("Answers", app.custodian ? "Every answer that was given, the newest first." : "Every answer that you were given, the newest first."),
-    h("div", { class: "tools" }, app.custodian && h("label", { class: "inline" }, h("span", {}, "Person"), person), button),
+    h("div", { class: "tools" }, app.custodian && h("label", { class: "inline" }, h("span", {}, "Answers of"), person), button),
     said, legend(), list);
   await show();
 }

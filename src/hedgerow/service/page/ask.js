@@ -7,6 +7,7 @@ import { mistake, named, statement } from "./conditions.js";
 import { sectionHead } from "./dataset.js";
 import { announce, choice, field, fill, h } from "./dom.js";
 import { amount } from "./format.js";
+import { ended } from "./gauge.js";
 import { alarm, attempt, notice, onSubmit, refused } from "./problems.js";
 
 const RECENT = 20;
@@ -34,6 +35,7 @@ export async function askSection(place, app, dataSet) {
   const said = h("div", { class: "said" });
   const result = h("div", { class: "latest" });
   const past = h("div", {});
+  const price = h("p", { class: "hint" });
   const confidence = choice([["0.9", "90%"], ["0.95", "95%"], ["0.99", "99%"]], draft.confidence);
   confidence.addEventListener("change", () => { draft.confidence = confidence.value; });
   const button = h("button", { class: "button primary", "aria-keyshortcuts": "Control+Enter" }, "Ask");
@@ -101,6 +103,7 @@ export async function askSection(place, app, dataSet) {
     fill(result, latest(answers[0], dataset));
     result.scrollIntoView({ block: "nearest" });
     showRecent();
+    showPrice();
     announce(spoken(answers[0]));
   }
 
@@ -110,6 +113,10 @@ export async function askSection(place, app, dataSet) {
     if (summary) dataSet.changed(summary);
   }
 
+  function showPrice() {
+    fill(price, ended(detail) || detail.price === null ? "" : `An answer from the data costs ${amount(detail.price)} ${detail.unit}. All others are free.`);
+  }
+
   function showRecent() {
     fill(past, recent.length ? answerTable(recent, detail, { times: false }) : h("p", { class: "empty" }, "No answers yet."));
   }
@@ -117,8 +124,7 @@ export async function askSection(place, app, dataSet) {
   const form = h("form", { class: "sql-form", novalidate: true },
     field("Question as SQL", area), note,
     h("div", { class: "ask-row" }, h("label", { class: "inline" }, h("span", {}, "Intervals hold with"), confidence),
-      h("span", { class: "hint keys" }, h("kbd", {}, "Ctrl"), " + ", h("kbd", {}, "Enter")), button),
-    detail.price !== null && h("p", { class: "hint" }, `An answer from the data costs ${amount(detail.price)} ${detail.unit}. All others are free.`));
+      h("span", { class: "hint keys" }, h("kbd", {}, "Ctrl"), " + ", h("kbd", {}, "Enter")), button), price);
   onSubmit(form, button, said, send);
   place.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
@@ -128,6 +134,7 @@ export async function askSection(place, app, dataSet) {
 
   fill(built, builder(detail.attributes, draft.conditions, () => write()));
   write();
+  showPrice();
   if (draft.last) fill(result, latest(draft.last, detail));
   fill(place, sectionHead("How many records meet these conditions?"),
     h("div", { class: "two" },

@@ -17,5 +17,13 @@ export async function auditView(place) {
 function cells({ at, person, action, subject, details }) {
   const told = details && Object.keys(details).length > 0;
   return [h("time", { datetime: at }, moment(at)), person ?? h("span", { class: "quiet" }, "the server"), action, subject,
-    told ? h("code", { class: "where" }, JSON.stringify(details)) : ""];
+    told ? Object.entries(details).map(([name, value]) => `${name}: ${plain(value)}`).join(" \u00b7 ") : ""];
+}
+
+/** A value of the details in few signs. @param {any} value @returns {string} */
+function plain(value) {
+  if (value === null) return "none";
+  if (Array.isArray(value)) return value.map(plain).join(", ");
+  if (typeof value === "object") return Object.entries(value).map(([name, each]) => `${name} ${plain(each)}`).join(", ");
+  return String(value);
 }

@@ -98,7 +98,7 @@ export function table(caption, columns, rows, kind = "") {
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" },
       columns.map((column) => h("th", { scope: "col", role: "columnheader", class: column.class }, column.title)))),
     h("tbody", { role: "rowgroup" }, rows.map((cells) => h("tr", { role: "row" },
-      cells.map((cell, i) => h("td", { role: "cell", class: columns[i].class, "data-label": columns[i].title }, cell))))));
+      cells.map((cell, i) => h("td", { role: "cell", class: columns[i].class, "data-label": columns[i].title }, cell !== "" && h("div", {}, cell)))))));
 }
 
 /** Have screen readers say something. @param {string} text */

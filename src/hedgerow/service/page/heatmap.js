@@ -32,7 +32,7 @@ export function heatMap({ attributes, labels, counts }, width) {
  * @param {number} x @param {number} y @param {number} width @param {number} height
  */
 function cell(row, column, value, most, x, y, width, height) {
-  const gap = width > 6 && height > 6 ? 1 : 0;
+  const gap = width > 12 && height > 12 ? 1 : 0;
   return draw("rect", {
     class: "heat", x: x.toFixed(2), y: y.toFixed(2), width: (width - gap).toFixed(2), height: (height - gap).toFixed(2),
     "fill-opacity": shade(value, most).toFixed(3), "data-count": value,
@@ -47,7 +47,7 @@ function under(labels, left, side, y) {
   const longest = Math.min(14, Math.max(...labels.map((label) => [...label].length)));
   const wanted = longest * 7.4 + 8;
   const every = side >= 34 ? 1 : Math.max(1, Math.ceil(wanted / side));
-  const letters = Math.max(2, Math.floor((every * side - 6) / 7.4));
+  const letters = Math.max(2, Math.floor((every * side - 8) / 8));
   return labels.flatMap((label, i) => (i % every ? [] : [draw("text", { class: "label", x: left + (i + 0.5) * side, y: y + 18, "text-anchor": "middle" },
     draw("title", {}, label), cut(label, Math.min(14, letters)))]));
 }

@@ -29,6 +29,6 @@ function sums({ limit, spent, remaining, unit, held }) {
 
 /** @param {any} event */
 function cells(event) {
-  return [event.label, event.target ? h("code", { class: "where" }, event.target) : "", event.mechanism, amount(event.scale),
+  return [event.label, event.label === "answer" ? h("code", { class: "where" }, event.target) : event.target, event.mechanism, amount(event.scale),
     amount(event.charge), h("time", { datetime: event.at }, moment(event.at)), event.person ?? h("span", { class: "quiet" }, "the server")];
 }

@@ -118,7 +118,8 @@ async function show() {
   main.removeAttribute("aria-busy");
   const heading = place.querySelector("[data-heading]") ?? place.querySelector("h1");
   if (!heading) return;
-  document.title = `${heading.textContent} \u00b7 Hedgerow`;
+  const titles = new Set([heading, place.querySelector("h1")].map((each) => each?.textContent));
+  document.title = [...titles, "Hedgerow"].join(" \u00b7 ");
   if (shown) /** @type {HTMLElement} */ (heading).focus({ preventScroll: shown === "section" });
   shown = first === "d" ? "section" : "page";
 }

@@ -65,7 +65,7 @@ function tooLarge(attributes) {
 function figure(marginal, attributes, room) {
   const picture = h("div", { class: "plot" });
   const drawn = () => {
-    const width = Math.round(Math.max(280, Math.min(1040, picture.clientWidth || room.clientWidth)));
+    const width = Math.round(Math.max(280, Math.min(1100, picture.clientWidth || room.clientWidth)));
     if (attributes.length === 2) return heatMap(marginal, width);
     const [[name], [labels], { counts }] = [marginal.attributes, marginal.labels, marginal];
     const standing = attributes[0].kind !== "categorical" || labels.length > MOST_BARS;

@@ -6,9 +6,9 @@ import { alarm, onSubmit } from "./problems.js";
 
 const NAME = /^[a-z0-9_-]{1,40}$/;
 const BUDGETS = {
-  pure: { title: "epsilon (pure differential privacy)", parts: ["epsilon"] },
+  pure: { title: "epsilon alone", parts: ["epsilon"] },
   approximate: { title: "epsilon and delta", parts: ["epsilon", "delta"] },
-  concentrated: { title: "rho (zero-concentrated)", parts: ["rho"] },
+  concentrated: { title: "rho", parts: ["rho"] },
 };
 const OPTIONS = [["queries", "Questions to be ready for"], ["updates", "Corrections"], ["threshold", "Threshold (share of the records)"], ["alpha", "alpha"], ["beta", "beta"]];
 
@@ -109,14 +109,14 @@ function budgetPart() {
   const inputs = { epsilon: input("1"), delta: input("1e-9"), rho: input("0.1") };
   /** @type {Record<string, HTMLElement>} */
   const fields = Object.fromEntries(Object.entries(inputs).map(([name, each]) => [name, field(name, each)]));
-  const neighbours = choice([["add-remove", "whether someone is in the data, and their record"], ["replace", "a record; the number of records is public"]], "add-remove");
+  const neighbours = choice([["add-remove", "presence and record"], ["replace", "the record alone"]], "add-remove");
   const parts = () => BUDGETS[/** @type {keyof typeof BUDGETS} */ (kind.value)].parts;
   const show = () => Object.entries(fields).forEach(([name, each]) => { each.hidden = !parts().includes(name); });
   kind.addEventListener("change", show);
   show();
   return {
     element: h("fieldset", {}, h("legend", {}, "Budget"), h("div", { class: "row-form" }, field("Counted in", kind), Object.values(fields), field("Protects", neighbours)),
-      h("p", { class: "hint" }, "It cannot be raised later. Smaller is more private and less accurate.")),
+      h("p", { class: "hint" }, "It cannot be raised later. Smaller is more private and less accurate. Where the record alone is protected, the number of records is public.")),
     mistake: () => (parts().every((name) => Number(inputs[name].value) > 0) ? "" : `The budget needs ${parts().join(" and ")} above 0.`),
     value: () => ({ ...Object.fromEntries(parts().map((name) => [name, Number(inputs[name].value)])), neighbours: neighbours.value }),
   };
