@@ -286,7 +286,7 @@ def test_answers_come_back_as_they_were_given(store: Store) -> None:
 
 def test_many_answers_of_one_commit_keep_their_order(store: Store) -> None:
     ada, data_set = opened(store)
-    request = store.request(ada.id, data_set.id, "all at once", b"")
+    request = keyed(store, ada.id, data_set.id, "all at once", b"")
     asked = [answer(ada.id, request=request, position=i, where=f"age = {i}") for i in range(2500)]
     settled = store.settle(data_set.id, 1, Step(findings=(CLOSE,) * 1500), asked)
     assert [given.where for given in settled.answers] == [given.where for given in asked]
@@ -341,15 +341,19 @@ def test_grants_count_what_is_asked_and_spent(store: Store) -> None:
     assert [entry.details["queries"] for entry in store.audit(limit=2)] == [None, 5]
 
 
+def keyed(store: Store, person: int, data_set: int, key: str, digest: bytes) -> int:
+    return store.request(data_set=data_set, person=person, key=key, digest=digest)
+
+
 def test_a_request_has_one_number_and_each_of_its_questions_one_answer(store: Store) -> None:
     ada, data_set = opened(store)
     bea, others = opened(store, "czech")
-    request = store.request(ada.id, data_set.id, "key", b"digest")
-    assert store.request(ada.id, data_set.id, "key", b"digest") == request
-    distinct = {store.request(bea.id, data_set.id, "key", b"1"), store.request(ada.id, others.id, "key", b"2"), request}
+    request = keyed(store, ada.id, data_set.id, "key", b"digest")
+    assert keyed(store, ada.id, data_set.id, "key", b"digest") == request
+    distinct = {keyed(store, bea.id, data_set.id, "key", b"1"), keyed(store, ada.id, others.id, "key", b"2"), request}
     assert len(distinct) == 3
     with pytest.raises(ConflictError, match="other questions"):
-        store.request(ada.id, data_set.id, "key", b"another")
+        keyed(store, ada.id, data_set.id, "key", b"another")
     assert store.answered(request) == {}
     given = store.settle(data_set.id, 1, None, [answer(ada.id, request=request, position=2)]).answers
     before = everything(store)
@@ -449,7 +453,7 @@ def test_what_is_made_once_is_made_once_by_many_threads(store: Store) -> None:
             added = True
         except ConflictError:
             added = False
-        return store.request(ada.id, data_set.id, "key", b"digest"), store.secret("cursors"), added
+        return keyed(store, ada.id, data_set.id, "key", b"digest"), store.secret("cursors"), added
 
     with ThreadPoolExecutor(8) as pool:
         requests, secrets, added = zip(*pool.map(make, range(16)), strict=True)
@@ -495,7 +499,7 @@ def act(store: Store, draw: np.random.Generator, people: list[int]) -> object:
         lambda: store.hold(1, version, Hold(0.5, "question", people[0]), step if draw.random() < 0.5 else None),
         lambda: [replace(each, id=0, at=None) for each in store.settle(1, version, step, given).answers],
         lambda: store.forfeit(1, version, LOST),
-        lambda: store.request(people[0], number, str(draw.integers(5)), str(draw.integers(2)).encode()) > 0,
+        lambda: keyed(store, people[0], number, str(draw.integers(5)), str(draw.integers(2)).encode()) > 0,
         lambda: store.set_grant(number, people[1], int(draw.integers(5)), None, by=people[0]),
         lambda: store.close_data_set(number, by=None).status if number != made[0].id else None,
         lambda: store.register(registration(str(draw.integers(3))), by=people[0]).name,

@@ -109,12 +109,12 @@ class DataSets(Part):
             audited(connection, by, "grant", str(name), {"person": person, **limits})
         return _grant(written)
 
-    def request(self, person: int, data_set: int, key: str, digest: bytes) -> int:
+    def request(self, *, data_set: int, person: int, key: str, digest: bytes) -> int:
         """The number of a request that may be repeated: the same for every repetition.
 
         Args:
-            person: Who asks.
-            data_set: Of what.
+            data_set: Number of the data set that is asked.
+            person: Number of who asks.
             key: The person's own word for the request.
             digest: Of what is asked.
 
