@@ -88,7 +88,7 @@ def test_the_demo_answers_and_leaves_nothing_behind(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_store_is_gone_on_with(start: Start, tmp_path: Path) -> None:
+def test_a_first_start_and_ctrl_c(start: Start, tmp_path: Path) -> None:
     with started(start) as (program, told):
         assert list(told["tokens"]) == ["custodian"]
         token = told["tokens"]["custodian"]
@@ -97,11 +97,6 @@ def test_a_store_is_gone_on_with(start: Start, tmp_path: Path) -> None:
         assert program.returncode == 130
     assert (tmp_path / "hedgerow.db").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "tables").stat().st_mode & 0o777 == 0o700
-    with started(start, "--store", "hedgerow.db", "--data", "tables") as (program, told):
-        assert told["tokens"] == {}
-        assert asked(told["address"], "me", token)["person"] == "custodian"
-        assert stopped(program, signal.SIGTERM) == ""
-        assert program.returncode == 0
 
 
 # In this process, with a server that stops at once
@@ -193,6 +188,21 @@ def test_a_demo_in_a_store_of_ones_own_registers_once(place: Place, at_once: lis
         assert sorted(person.name for person in store.people()) == ["analyst", "custodian"]
     finally:
         store.close()
+
+
+def test_two_servers_on_one_database(place: Place, at_once: list[str], new_postgresql_database: str) -> None:
+    (place / "password").write_text("it's/p@ss\n")
+    common = ("serve", "--port", 0, "--store", new_postgresql_database, "--store-password-file", place / "password")
+    first, second = place.call(*common, "--json"), place.call(*common)
+    assert first.stderr == ""
+    told = json.loads(first.stdout)
+    assert TOKEN.fullmatch(told["tokens"]["custodian"])
+    assert told["store"] == new_postgresql_database.partition("?")[0]
+    assert second.exit_code == 0
+    assert not TOKEN.findall(second.stdout)
+    assert "p@ss" not in first.stdout + second.stdout
+    assert len(at_once) == 2
+    assert not (place / "hedgerow.db").exists()
 
 
 def test_others_who_can_reach_it_are_warned_of(place: Place, at_once: list[str]) -> None:
