@@ -383,6 +383,35 @@ def test_many_ask_at_once(here: Api, ada: str) -> None:
     assert found == [200] * 60
 
 
+def test_those_who_wait_leave_threads_for_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hedgerow.service.desks import Desks
+
+    go_on, begun = threading.Event(), threading.Semaphore(0)
+    real = Desks.ask
+
+    def slow(*given: Any, **more: Any) -> Any:
+        begun.release()
+        go_on.wait(20)
+        return real(*given, **more)
+
+    with api(tmp_path, threads=4) as here:
+        ada = here.token("ada")
+        monkeypatch.setattr(Desks, "ask", slow)
+        found: list[int] = []
+        waiting = [threading.Thread(target=lambda: found.append(ask(here, ada, "age = 1").status_code)) for _ in "abc"]
+        for each in waiting:
+            each.start()
+        for _ in waiting:
+            assert begun.acquire(timeout=20)
+        refused = ask(here, ada, "age = 2")
+        healthy = here.call("GET", "/v1/health")
+        go_on.set()
+        for each in waiting:
+            each.join()
+    assert (refused.status_code, refused.json()["code"]) == (503, "busy")
+    assert (healthy.status_code, found) == (200, [200] * 3)
+
+
 # The description
 
 

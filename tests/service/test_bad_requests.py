@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import anyio
 import pytest
 
 from hedgerow.errors import (
@@ -353,6 +354,7 @@ def test_registrations_that_do_not_fit_together(here: Api, carol: str, name: str
     answer = here.call("POST", "/v1/datasets", carol, json=registration("wrong", **REGISTRATIONS[name]))
     assert answer.json()["code"] in ("invalid", "not-allowed"), answer.text
     assert "secret" not in answer.text
+    assert str(here.folder) not in answer.text
 
 
 @pytest.mark.usefixtures("unchanged")
@@ -490,3 +492,30 @@ def test_what_was_sent_with_a_wrong_token_is_not_even_read(here: Api) -> None:
 def test_everything_of_a_problem_is_json(here: Api, ada: str) -> None:
     answer = here.call("POST", QUERIES, ada, json={"queries": [{"where": '"\U0001f600\u2028" = 1'}]})
     assert json.loads(answer.content.decode())["code"] == "invalid"
+
+
+def test_whoever_hangs_up_is_no_failure_of_the_server(here: Api, ada: str, caplog: pytest.LogCaptureFixture) -> None:
+    sent: list[object] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: object) -> None:
+        sent.append(message)
+
+    headers = [(b"authorization", f"Bearer {ada}".encode()), (b"content-type", b"application/json")]
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": QUERIES,
+        "raw_path": QUERIES.encode(),
+        "query_string": b"",
+        "headers": headers,
+        "client": ("192.0.2.1", 1),
+        "app": here.app,
+    }
+    anyio.run(here.app, scope, receive, send)
+    assert sent == []
+    assert [record for record in caplog.records if record.name.startswith("hedgerow")] == []
+    route = QUERIES.replace("survey", "{name}")
+    assert f'route="{route}",status="499"' in here.client.get("/v1/metrics").text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,14 @@ from tests.service.api import Api, api
 
 
 @pytest.fixture
-def strict(tmp_path: Path) -> Iterator[Api]:
+def _stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows of rates do not end within a test."""
+    now = time.time() // 60 * 60 + 90
+    monkeypatch.setattr(time, "time", lambda: now)
+
+
+@pytest.fixture
+def strict(tmp_path: Path, _stopped_clock: None) -> Iterator[Api]:
     with api(tmp_path, requests_per_minute=5, failures_per_minute=3, largest_body=1000, largest_upload=5000) as here:
         yield here
 
@@ -61,6 +69,7 @@ def test_refused_sign_ins_are_noted_once_a_minute_for_an_address(strict: Api) ->
     assert found == [(None, "192.0.2.1")]
 
 
+@pytest.mark.usefixtures("_stopped_clock")
 def test_refused_sign_ins_from_many_addresses_do_not_fill_the_log() -> None:
     rates = Rates(Settings(Path()))
     assert sum(rates.failed(f"192.0.2.{number}") for number in range(200)) == 60
@@ -74,6 +83,7 @@ def test_a_refusal_is_a_refusal_where_it_cannot_be_noted(here: Api, monkeypatch:
     assert here.call("GET", "/v1/me", "garbage").status_code == 401
 
 
+@pytest.mark.usefixtures("_stopped_clock")
 def test_rates_say_what_is_too_much() -> None:
     rates = Rates(Settings(Path(), requests_per_minute=2))
     for _ in range(2):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast, final
 
@@ -14,7 +15,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hedgerow.errors import InvalidRequestError, NotAllowedError, NotThereError, StoreError
+from hedgerow.errors import InvalidRequestError, NotAllowedError, NotThereError, StoreBusyError, StoreError
 from hedgerow.service.cursors import Cursors
 from hedgerow.service.entries import DataSet
 from hedgerow.service.guards import Rates, address_of
@@ -46,6 +47,7 @@ class Service:
         metrics: What is counted.
         sign_ins: Threads that tokens are looked at in; not those that wait for answers.
         downloads: Files of records that are made at a time.
+        waits: Requests that may wait for a data set at a time; fewer than there are threads.
     """
 
     desks: Desks
@@ -57,6 +59,7 @@ class Service:
     metrics: Metrics
     sign_ins: CapacityLimiter
     downloads: threading.BoundedSemaphore
+    waits: threading.BoundedSemaphore
 
     @classmethod
     def of(cls, desks: Desks, store: Store, settings: Settings) -> Service:
@@ -71,6 +74,7 @@ class Service:
             Metrics(),
             CapacityLimiter(_SIGN_INS),
             threading.BoundedSemaphore(settings.downloads),
+            threading.BoundedSemaphore(max(1, settings.threads * 3 // 4)),
         )
 
     def sign_in(self, header: str | None, address: str) -> Caller:
@@ -92,6 +96,20 @@ class Service:
             raise
         self.rates.request(caller.token.id)
         return caller
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Wait for a data set, unless so many do that no thread would be left for other requests.
+
+        Raises:
+            StoreBusyError: They do.
+        """
+        if not self.waits.acquire(blocking=False):
+            raise StoreBusyError("too many questions wait for their answers", remedy="try again in a moment")
+        try:
+            yield
+        finally:
+            self.waits.release()
 
     def _note_failure(self, address: str) -> None:
         try:

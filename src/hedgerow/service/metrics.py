@@ -13,6 +13,7 @@ MEDIA_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 _METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"})
 _BUCKETS = (0.01, 0.1, 1.0, 10.0)  # coarse: finer ones would tell what an answer took
 _OTHER = "other"
+_HUNG_UP = 499  # as proxies call it: nobody was there to be answered
 
 
 @final
@@ -72,7 +73,7 @@ class Counted:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        status, start = 0, time.perf_counter()
+        status, start = _HUNG_UP, time.perf_counter()
 
         async def seen(message: Message) -> None:
             nonlocal status

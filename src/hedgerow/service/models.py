@@ -255,7 +255,7 @@ class Answer(Told):
     confidence: float
     covers: str = Field(description="What the interval covers, and why.")
     source: Literal["hypothesis", "data", "cache", "public", "hypothesis only"]
-    charged: float = Field(description="What the budget was charged because of this question.")
+    charged: float = Field(description="What it costs a person's share of the budget: the price of a correction, or 0.")
     spent: float = Field(description="What was spent in all after it.")
     updates_left: int
 

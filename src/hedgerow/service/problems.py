@@ -16,6 +16,7 @@ from typing import Any, final
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -239,24 +240,19 @@ class Shield:
 
         try:
             await self._app(scope, receive, told)
+        except ClientDisconnect:  # nobody is there to be told
+            return
         except Exception as error:
             if scope["type"] != "http":
                 raise
-            if not begun:
-                await self._answer(error, scope, receive, send)
-            elif not _is_hang_up(error):
+            if begun:
                 log_failure(error)
+            else:
+                await self._answer(error)(scope, receive, send)
 
     @staticmethod
-    async def _answer(error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
+    def _answer(error: Exception) -> JSONResponse:
         if isinstance(error, errors.HedgerowError):
-            response = problem_of(error)
-        else:
-            if not _is_hang_up(error):
-                log_failure(error)
-            response = problem(INTERNAL)
-        await response(scope, receive, send)
-
-
-def _is_hang_up(error: Exception) -> bool:
-    return type(error).__name__ in {"ClientDisconnect", "ClientDisconnected"}
+            return problem_of(error)
+        log_failure(error)
+        return problem(INTERNAL)

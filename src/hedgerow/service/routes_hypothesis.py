@@ -46,7 +46,8 @@ def get_marginal(name: Name, attributes: Attributes, here: Here, by: By) -> Marg
     data_set = here.data_set(name, by)
     domain = here.desks.domain(data_set)
     chosen = _chosen(attributes, domain)
-    counts = here.desks.marginal(data_set, chosen, person=by.person)
+    with here.waiting():
+        counts = here.desks.marginal(data_set, chosen, person=by.person)
     return MarginalTold(
         attributes=list(chosen),
         labels=[list(domain[each].labels) for each in chosen],
@@ -90,7 +91,8 @@ def _default_number(here: Service, data_set: DataSet, by: Caller) -> int | None:
 def _written(here: Service, data_set: DataSet, n: int | None, form: str, by: Caller) -> tuple[IO[bytes], int]:
     """A file that has no name any more: it is gone when it is closed, however that happens."""
     number = _default_number(here, data_set, by) if n is None else n
-    records = here.desks.records(data_set, number, person=by.person)
+    with here.waiting():
+        records = here.desks.records(data_set, number, person=by.person)
     with tempfile.TemporaryDirectory(prefix="hedgerow-") as folder:
         path = File(folder, f"records.{form}")
         records.write(path)

@@ -68,7 +68,8 @@ def ask_questions(name: Name, asked: QuestionsAsked, here: Here, by: By, key: Ke
         else here.store.request(data_set=data_set.id, person=by.person.id, key=key, digest=_digest(asked))
     )
     try:
-        given = here.desks.ask(data_set, queries, person=by.person, request=request, confidence=asked.confidence)
+        with here.waiting():
+            given = here.desks.ask(data_set, queries, person=by.person, request=request, confidence=asked.confidence)
     except QuestionTooLargeError as error:
         _name_the_question(error, queries)
     return Answers(
@@ -137,8 +138,7 @@ def _name_the_question(error: QuestionTooLargeError, queries: Sequence[LinearQue
 
 def _digest(asked: QuestionsAsked) -> bytes:
     """By which a request is known again, however its JSON was written."""
-    plain = asked.model_dump(exclude_none=True)
-    return hashlib.sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).digest()
+    return hashlib.sha256(json.dumps(asked.model_dump(), sort_keys=True, separators=(",", ":")).encode()).digest()
 
 
 def _told(name: str, given: GivenAnswer) -> dict[str, Any]:
