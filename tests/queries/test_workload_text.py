@@ -199,6 +199,12 @@ def test_what_is_no_stored_workload_is_refused(values: dict[str, object]) -> Non
         workload_from_dict(values, {}, DOMAIN)
 
 
+def test_of_very_long_lists_what_begins_alike_is_compared() -> None:
+    names = [f"{'ab'[i % 2]}{i:05d}" for i in range(10_000)]
+    assert did_you_mean("a0000x", names).startswith("did you mean 'a0000")
+    assert did_you_mean("x00001", names).startswith("there is: ")
+
+
 def test_long_lists_of_names_are_cut() -> None:
     assert did_you_mean("zzz", [f"name {i}" for i in range(30)]).endswith("'name 11' and 18 more")
 

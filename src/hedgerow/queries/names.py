@@ -14,6 +14,9 @@ PLAIN_NAME = re.compile(r'[^\s"\'*,:;@+]+')
 BOUNDED_ORDER = re.compile(r"([0-9]+)\s*<=\s*([0-9]+)")
 """An order and a number of cells, which is no name."""
 
+_COMPARED = 2000
+"""Of longer lists, a misspelt word is compared with those names alone that begin as it does, and so many at most."""
+
 _SHOWN = 80
 """So many characters of a text are repeated in an error."""
 
@@ -94,7 +97,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """
     names = list(known)
     lowered = {name.lower(): name for name in reversed(names)}
-    near = difflib.get_close_matches(word.lower(), list(lowered), n=3)
+    compared = list(lowered)
+    if len(compared) > _COMPARED:
+        compared = [name for name in compared if name[:1] == word[:1].lower()][:_COMPARED]
+    near = difflib.get_close_matches(word.lower(), compared, n=3)
     likeness = [difflib.SequenceMatcher(None, match, word.lower()).ratio() for match in near]
     close = [match for match, ratio in zip(near, likeness, strict=True) if ratio > likeness[0] - 0.1]
     if close:
