@@ -460,7 +460,7 @@ class Episode:
         if progress.version == before.version:
             assert progress.hold == before.hold
         told = (progress.step.state or {}).get("summary") if progress.step else None
-        if told is not None and progress.hold is None and before.hold is None:
+        if told is not None and progress.hold is None:
             assert Fraction(told["spent"]) == Fraction(float(charges(store, number)))
         self._before = Seen(progress.version, progress.hold, lost)
 

@@ -126,9 +126,13 @@ class AtDesk:
         self, *texts: str, by: Person | None = None, key: str | None = None, confidence: float = 0.95
     ) -> list[GivenAnswer]:
         person = by or self.bob
-        number = None if key is None else self.store.request(person.id, self.data_set.id, key, repr(texts).encode())
+        number = None if key is None else self.number_of(person, key, texts)
         questions = [condition(text, self.domain) for text in texts]
         return self.desk.ask(questions, person=person.id, request=number, confidence=confidence)
+
+    def number_of(self, person: Person, key: str, texts: Sequence[str]) -> int:
+        digest = repr(tuple(texts)).encode()
+        return self.store.request(data_set=self.data_set.id, person=person.id, key=key, digest=digest)
 
     def together(self, *requests: Sequence[str] | tuple[Person, Sequence[str]]) -> list[list[GivenAnswer] | Exception]:
         """Ask all at once, as one group: the desk is kept busy until all are in the queue, in this order."""

@@ -344,7 +344,7 @@ def test_a_repeated_request_is_answered_once(people: AtDesk) -> None:
 def test_a_request_sent_again_while_it_waits_is_answered_once(tmp_path: Path) -> None:
     with at_desk(tmp_path, noise=scripted(*FIRES)) as people:
         texts = ["a = 0", "b = 1", "c = 2", "a = 0 and c = 1"]
-        number = people.store.request(people.bob.id, people.data_set.id, "k", b"d")
+        number = people.number_of(people.bob, "k", texts)
         ask = people.ask
         people.ask = lambda *texts, by=None: people.desk.ask(  # type: ignore[method-assign,misc]
             [condition(text) for text in texts], person=people.bob.id, request=number

@@ -153,8 +153,6 @@ class Keeper:
             self._begin()
         if self._session is None:
             self._session = self._transcript.session(self._table(), noise=self._noise)
-        if progress.hold is not None:  # what was lost shows in the summary at once
-            self.keep(self._session, [])
         return self._session
 
     def hold(self, charge: float, person: int, step: Step | None) -> None:
@@ -224,9 +222,11 @@ class Keeper:
         event = Event(LOST, INTERRUPTED, what, 0.0, 0.0, hold.charge, unit, relation)
         fired = self._transcript.state_after_a_fire() if hold.purpose == "question" else None
         step = Step(events=(event,), state=fired)
+        self._transcript.follow(step)  # if the commit fails, all of this is forgotten
+        if self._transcript.begun:
+            self._session = self._transcript.session(self._table(), noise=self._noise)
+            step = replace(step, state={**(fired or {}), "summary": self._session.summary()})
         self._version = self._store.forfeit(self._id, self._version, step)
-        self._transcript.follow(step)
-        self._session = None
 
     def _begin(self) -> None:
         """Begin the session: what the number of records costs is held first."""
