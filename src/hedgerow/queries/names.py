@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from itertools import islice
 
 from hedgerow.domain import Clique
 
@@ -15,7 +16,7 @@ BOUNDED_ORDER = re.compile(r"([0-9]+)\s*<=\s*([0-9]+)")
 """An order and a number of cells, which is no name."""
 
 _COMPARED = 2000
-"""Of longer lists, a misspelt word is compared with those names alone that begin as it does, and so many at most."""
+"""Of longer lists, a misspelt word is compared with so many names at most that begin as it does."""
 
 _SHOWN = 80
 """So many characters of a text are repeated in an error."""
@@ -96,14 +97,17 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
         "there is: 'Female', 'Male'"
     """
     names = list(known)
-    lowered = {name.lower(): name for name in reversed(names)}
-    compared = list(lowered)
-    if len(compared) > _COMPARED:
-        compared = [name for name in compared if name[:1] == word[:1].lower()][:_COMPARED]
-    near = difflib.get_close_matches(word.lower(), compared, n=3)
+    alike = names if len(names) <= _COMPARED else _beginning_as(word, names)
+    lowered = {name.lower(): name for name in reversed(alike)}
+    near = difflib.get_close_matches(word.lower(), list(lowered), n=3)
     likeness = [difflib.SequenceMatcher(None, match, word.lower()).ratio() for match in near]
     close = [match for match, ratio in zip(near, likeness, strict=True) if ratio > likeness[0] - 0.1]
     if close:
         return f"did you mean {' or '.join(repr(lowered[match]) for match in close)}?"
     shown = ", ".join(repr(name) for name in names[:12])
     return f"there is: {shown}{f' and {len(names) - 12} more' if len(names) > 12 else ''}"
+
+
+def _beginning_as(word: str, names: list[str]) -> list[str]:
+    start = word[:2].lower()
+    return list(islice((name for name in names if name[:2].lower() == start), _COMPARED))
