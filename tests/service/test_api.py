@@ -448,9 +448,10 @@ def test_every_operation_is_described(here: Api) -> None:
 
 
 def test_bodies_have_examples_that_are_taken(fresh: Api) -> None:
-    from hedgerow.service import models
+    from hedgerow.service import sent, told
 
-    for model in (models.RegistrationAsked, models.QuestionsAsked, models.GrantAsked, models.TokenAsked):
+    asked = (sent.RegistrationAsked, sent.QuestionsAsked, sent.GrantAsked, sent.PersonAsked, sent.TokenAsked)
+    for model in (*asked, told.Answers, told.MarginalTold):
         for example in model.model_json_schema()["examples"]:
             model.model_validate(example)
 
@@ -479,6 +480,8 @@ def test_the_page_about_the_api_needs_no_other_host_and_no_script(here: Api) -> 
     assert here.client.get("/v1/docs.css").headers["content-type"].startswith("text/css")
     for each in app.OPERATIONS:
         assert not each.in_schema or each.path in answer.text
+    assert "SELECT COUNT(*) FROM adult" in answer.text
+    assert "&quot;low&quot;: 32311.0" in answer.text
 
 
 def test_the_page_about_the_api_escapes_what_it_shows() -> None:

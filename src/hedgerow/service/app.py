@@ -23,10 +23,10 @@ from hedgerow.service import (
 from hedgerow.service.gate import Service
 from hedgerow.service.guards import BodyLimit, SecurityHeaders
 from hedgerow.service.metrics import Counted
-from hedgerow.service.models import Problem
 from hedgerow.service.operations import SECURITY
 from hedgerow.service.problems import Shield, add_handlers
 from hedgerow.service.settings import Settings
+from hedgerow.service.told import Problem
 from hedgerow.version import __version__
 
 if TYPE_CHECKING:

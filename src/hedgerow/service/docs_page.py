@@ -46,7 +46,12 @@ def page(schema: Mapping[str, Any]) -> str:
         True
     """
     info = schema["info"]
-    parts = [_operation(method, path, each) for path, item in schema["paths"].items() for method, each in item.items()]
+    models = schema.get("components", {}).get("schemas", {})
+    parts = [
+        _operation(method, path, each, models)
+        for path, item in schema["paths"].items()
+        for method, each in item.items()
+    ]
     return (
         f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{escape(info["title"])}</title>'
         '<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="/v1/docs.css"></head><body>'
@@ -56,15 +61,17 @@ def page(schema: Mapping[str, Any]) -> str:
     )
 
 
-def _operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
-    body = operation.get("requestBody", {})
+def _operation(method: str, path: str, operation: Mapping[str, Any], models: Mapping[str, Any]) -> str:
+    sent = operation.get("requestBody", {}).get("content", {})
+    told: Mapping[str, Any] = next(
+        (each.get("content", {}) for status, each in operation["responses"].items() if status < "300"), {}
+    )
     return (
         f'<h2 id="{escape(operation["operationId"])}"><code>{method.upper()} {escape(path)}</code></h2>'
         f"{_paragraphs(operation.get('description', operation.get('summary', '')))}"
         f"{'' if 'security' in operation else '<p>Needs no token.</p>'}"
         f"{_parameters(operation.get('parameters', ()))}"
-        f"{'<p>Body: ' + escape(', '.join(body['content'])) + '</p>' + _samples(body['content']) if body else ''}"
-        f"{_answers(operation['responses'])}"
+        f"{_body('Body', sent, models)}{_answers(operation['responses'])}{_body('Answer', told, models)}"
     )
 
 
@@ -87,9 +94,14 @@ def _meanings(response: Mapping[str, Any]) -> str:
     return f"{response['description']}{' (' + ', '.join(examples) + ')' if examples else ''}"
 
 
-def _samples(content: Mapping[str, Any]) -> str:
-    found = [sample for each in content.values() for sample in each.get("schema", {}).get("examples", ())]
-    return "".join(f"<pre>{escape(json.dumps(sample, indent=2))}</pre>" for sample in found)
+def _body(head: str, content: Mapping[str, Any], models: Mapping[str, Any]) -> str:
+    """What is sent or answered: its types, and samples of the models."""
+    schemas = [each.get("schema", {}) for each in content.values()]
+    named = [models[schema["$ref"].rpartition("/")[2]] for schema in schemas if "$ref" in schema]
+    samples = [json.dumps(sample, indent=2) for model in named for sample in model.get("examples", ())]
+    if not samples:
+        return f"<p>{head}: {escape(', '.join(content))}</p>" if head == "Body" and content else ""
+    return f"<p>{head}, for example:</p>{''.join(f'<pre>{escape(sample)}</pre>' for sample in samples)}"
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

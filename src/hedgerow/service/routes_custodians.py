@@ -12,28 +12,24 @@ from hedgerow.service import problems
 from hedgerow.service.cursors import Place
 from hedgerow.service.entries import Grant, Person, Token
 from hedgerow.service.gate import By, Here
-from hedgerow.service.models import (
-    PERSON_NAME,
-    TOKEN_ID,
+from hedgerow.service.operations import ForCustodians, Operation
+from hedgerow.service.routes_data_sets import Name
+from hedgerow.service.routes_questions import Cursor, Limit
+from hedgerow.service.sent import PERSON_NAME, TOKEN_ID, GrantAsked, PersonAsked, TokenAsked
+from hedgerow.service.tokens import new_token
+from hedgerow.service.told import (
     AuditEntryTold,
     AuditTold,
     EventTold,
-    GrantAsked,
     GrantList,
     GrantTold,
     LedgerTold,
-    PersonAsked,
     PersonList,
     PersonTold,
-    TokenAsked,
     TokenList,
     TokenMade,
     TokenTold,
 )
-from hedgerow.service.operations import ForCustodians, Operation
-from hedgerow.service.routes_data_sets import Name
-from hedgerow.service.routes_questions import Cursor, Limit
-from hedgerow.service.tokens import new_token
 
 Who = Annotated[
     str, Path(pattern=PERSON_NAME, description="Name of the person.", openapi_examples={"ada": {"value": "ada"}})

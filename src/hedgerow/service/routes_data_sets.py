@@ -14,17 +14,10 @@ from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.service import problems
 from hedgerow.service.entries import DataSet, Registration
 from hedgerow.service.gate import By, Here, Service
-from hedgerow.service.models import (
-    DATA_SET_NAME,
-    AttributeTold,
-    BudgetAsked,
-    Detail,
-    RegistrationAsked,
-    Summary,
-    SummaryList,
-)
 from hedgerow.service.operations import ForCustodians, ForTokens, Operation
+from hedgerow.service.sent import DATA_SET_NAME, BudgetAsked, RegistrationAsked
 from hedgerow.service.tokens import Caller
+from hedgerow.service.told import AttributeTold, Detail, Summary, SummaryList
 
 Name = Annotated[
     str, Path(pattern=DATA_SET_NAME, description="Of the data set.", openapi_examples={"adult": {"value": "adult"}})

@@ -16,8 +16,9 @@ from starlette.requests import Request
 from hedgerow.errors import ConflictError, InvalidRequestError, StoreError
 from hedgerow.service import problems
 from hedgerow.service.gate import By, Here
-from hedgerow.service.models import FILE_NAME, FileTold
 from hedgerow.service.operations import ForCustodians, Operation
+from hedgerow.service.sent import FILE_NAME
+from hedgerow.service.told import FileTold
 
 FileName = Annotated[
     str,

@@ -16,10 +16,10 @@ from hedgerow.errors import InvalidRequestError, StoreBusyError
 from hedgerow.service import problems
 from hedgerow.service.entries import DataSet
 from hedgerow.service.gate import By, Here, Service
-from hedgerow.service.models import MarginalTold
 from hedgerow.service.operations import ForTokens, Operation
 from hedgerow.service.routes_data_sets import Name
 from hedgerow.service.tokens import Caller
+from hedgerow.service.told import MarginalTold
 
 MOST_RECORDS = 1_000_000
 _MOST_ATTRIBUTES = 3

@@ -20,21 +20,12 @@ from hedgerow.service import problems
 from hedgerow.service.cursors import Place
 from hedgerow.service.entries import GivenAnswer
 from hedgerow.service.gate import By, Here, Service
-from hedgerow.service.models import (
-    LARGEST_PAGE,
-    PERSON_NAME,
-    Answer,
-    Answers,
-    EarlierAnswer,
-    EarlierAnswers,
-    Question,
-    QuestionsAsked,
-    Summary,
-)
 from hedgerow.service.operations import ForTokens, Operation
 from hedgerow.service.problems import ECHOED, shortened
 from hedgerow.service.routes_data_sets import Name
+from hedgerow.service.sent import LARGEST_PAGE, PERSON_NAME, Question, QuestionsAsked
 from hedgerow.service.tokens import Caller
+from hedgerow.service.told import Answer, Answers, EarlierAnswer, EarlierAnswers, Summary
 
 Key = Annotated[
     str | None,

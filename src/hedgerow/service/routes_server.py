@@ -6,8 +6,8 @@ from starlette.responses import Response
 
 from hedgerow.service import metrics
 from hedgerow.service.gate import By, Here
-from hedgerow.service.models import Health, Me
 from hedgerow.service.operations import ForAnyone, ForTokens, Operation
+from hedgerow.service.told import Health, Me
 from hedgerow.version import __version__
 
 

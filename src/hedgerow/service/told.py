@@ -1,32 +1,13 @@
-"""What is sent and what is answered, as OpenAPI describes it."""
+"""What the server answers, as OpenAPI describes it."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-DATA_SET_NAME = r"^[a-z0-9_-]{1,40}$"
-PERSON_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}$"
-TOKEN_ID = r"^[0-9a-f]{16}$"
-FILE_NAME = r"^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,91}\.(csv|parquet|release)$"
-LARGEST_BATCH = 1000
-LARGEST_PAGE = 1000
-LONGEST_QUESTION = 10_000
-
-DataSetName = Annotated[str, Field(pattern=DATA_SET_NAME, examples=["adult"])]
-PersonName = Annotated[str, Field(pattern=PERSON_NAME, examples=["ada"])]
-Line = Annotated[str, Field(max_length=200)]
-RoleName = Literal["custodian", "analyst"]
-Count = Annotated[int, Field(ge=0, le=2**53)]
-Amount = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
-
-
-class Asked(BaseModel):
-    """Something that is sent: nothing that is not documented, and no conversions."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
+from hedgerow.service.sent import RoleName
 
 
 class Told(BaseModel):
@@ -114,83 +95,6 @@ class AttributeTold(Told):
     other: str | None
 
 
-class Source(Asked):
-    """Where the table is, and how it is read."""
-
-    place: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=1000,
-            description="A file of the server's data folder; 'duckdb:///file.db#table'; or "
-            "'postgresql://host/database#table' (no password in it).",
-            examples=["adult.csv"],
-        ),
-    ]
-    columns: Annotated[list[Line], Field(min_length=1, max_length=5000)] | None = None
-    count_column: Line | None = Field(None, description="The column that says how many records a row stands for.")
-    coded: bool = Field(False, description="Whether cells hold codes in place of values.")
-    where: Annotated[str, Field(max_length=LONGEST_QUESTION)] | None = Field(None, description="Which rows to take.")
-    warm: Annotated[str, Field(max_length=1000)] | None = Field(
-        None,
-        description="A .release file of the data folder to start from: an earlier release of the same table, whose "
-        "spending counts.",
-    )
-
-
-class BudgetAsked(Asked):
-    """A privacy budget: an epsilon, an epsilon and a delta, or a rho."""
-
-    epsilon: Annotated[float, Field(gt=0.0, le=1000.0)] | None = None
-    delta: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
-    rho: Annotated[float, Field(gt=0.0, le=1000.0)] | None = None
-    neighbours: Literal["add-remove", "replace"] = "add-remove"
-
-    @model_validator(mode="after")
-    def _one_of_them(self) -> BudgetAsked:
-        if (self.epsilon is None) == (self.rho is None) or (self.rho is not None and self.delta is not None):
-            raise ValueError("give epsilon, or epsilon and delta, or rho")
-        return self
-
-
-class Options(Asked):
-    """How the session goes; see OnlinePMW."""
-
-    variant: Literal["4a", "4b", "4c", "pay-as-you-go"] | None = None
-    queries: Annotated[int, Field(ge=1, le=10**9)] | None = None
-    alpha: Annotated[float, Field(gt=0.0, le=1.0)] | None = None
-    beta: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
-    updates: Annotated[int, Field(ge=1, le=10**6)] | None = None
-    threshold: Annotated[float, Field(gt=0.0, le=1.0)] | None = None
-    step: Literal["theorem", "residual", "refit"] | None = None
-
-
-class RegistrationAsked(Asked):
-    """A data set to register."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "name": "adult",
-                    "title": "Census income",
-                    "source": {"place": "adult.csv", "columns": ["age", "sex"]},
-                    "domain": {"age": {"min": 17, "max": 90}, "sex": ["Female", "Male"]},
-                    "budget": {"epsilon": 1.0, "neighbours": "add-remove"},
-                    "options": {"queries": 10000},
-                }
-            ]
-        }
-    )
-
-    name: DataSetName
-    title: Line = ""
-    source: Source
-    domain: dict[str, Any] = Field(description="As in domain files.", min_length=1)
-    budget: BudgetAsked
-    options: Options = Options()
-
-
 class Detail(Summary):
     """A data set."""
 
@@ -204,44 +108,6 @@ class SummaryList(Told):
     """Data sets that the token is good for."""
 
     datasets: list[Summary]
-
-
-Text = Annotated[str, Field(max_length=LONGEST_QUESTION)]
-
-
-class Question(Asked):
-    """A counting question, in one of three languages."""
-
-    sql: Text | None = Field(None, examples=["SELECT COUNT(*) FROM adult WHERE sex = 'Male' AND age BETWEEN 30 AND 40"])
-    where: Text | None = Field(None, description="A condition alone.", examples=["sex = 'Male'"])
-    predicate: dict[str, Any] | None = Field(
-        None,
-        description="A condition as JSON: 'attribute' with 'op' and 'value', 'between', 'in' or 'missing'; joined by "
-        "'and', 'or', 'not'.",
-        examples=[{"and": [{"attribute": "age", "between": [30, 40]}, {"attribute": "sex", "in": ["Male"]}]}],
-    )
-
-    @model_validator(mode="after")
-    def _one_of_them(self) -> Question:
-        if sum(part is not None for part in (self.sql, self.where, self.predicate)) != 1:
-            raise ValueError("give one of sql, where and predicate")
-        return self
-
-
-class QuestionsAsked(Asked):
-    """Questions to answer in order."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"queries": [{"sql": "SELECT COUNT(*) FROM adult WHERE sex = 'Male'"}], "confidence": 0.95},
-                {"queries": [{"where": "age >= 30"}, {"where": "age < 30"}]},
-            ]
-        }
-    )
-
-    queries: Annotated[list[Question], Field(min_length=1, max_length=LARGEST_BATCH)]
-    confidence: Annotated[float, Field(gt=0.0, lt=1.0, description="Of the intervals.")] = 0.95
 
 
 class Answer(Told):
@@ -260,8 +126,44 @@ class Answer(Told):
     updates_left: int
 
 
+_SUMMARY: JsonValue = {
+    "name": "adult",
+    "title": "Census income",
+    "status": "open",
+    "spent": 0.75,
+    "limit": 1.0,
+    "unit": "epsilon",
+    "updates": 12,
+    "updates_left": 11,
+    "price": 0.02,
+    "threshold": 976.8,
+    "total": 48842.0,
+    "asked": 2,
+    "closed": "",
+    "private": True,
+    "statement": "When one person's record is added or left out, the probability of any outcome of this release "
+    "changes by a factor of at most 2.718 (pure differential privacy with epsilon = 1).",
+    "mine": {"queries": 100, "asked": 2, "budget": 0.25, "spent": 0.02},
+}
+_ANSWER: JsonValue = {
+    "sql": "SELECT COUNT(*) FROM adult WHERE sex = 'Male'",
+    "where": "sex = 'Male'",
+    "value": 32612.0,
+    "low": 32311.0,
+    "high": 32913.0,
+    "confidence": 0.95,
+    "covers": "the true answer on the private table, with 95% confidence, from a fresh noisy answer",
+    "source": "data",
+    "charged": 0.02,
+    "spent": 0.75,
+    "updates_left": 11,
+}
+
+
 class Answers(Told):
     """Answers in the order of the questions, and the data set after them."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"answers": [_ANSWER], "dataset": _SUMMARY}]})
 
     answers: list[Answer]
     dataset: Summary
@@ -284,6 +186,14 @@ class EarlierAnswers(Told):
 
 class MarginalTold(Told):
     """A marginal of the hypothesis."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"attributes": ["sex"], "labels": [["Female", "Male"]], "counts": [16230.0, 32612.0], "total": 48842.0}
+            ]
+        }
+    )
 
     attributes: list[str]
     labels: list[list[str]] = Field(description="Of each attribute's values.")
@@ -320,15 +230,6 @@ class LedgerTold(Told):
     next: str | None
 
 
-class GrantAsked(Asked):
-    """Limits of an analyst at one data set; null for none."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"queries": 100, "budget": 0.25}]})
-
-    queries: Count | None
-    budget: Amount | None
-
-
 class GrantTold(Told):
     """Limits of a person at one data set, and what is used of them."""
 
@@ -345,13 +246,6 @@ class GrantList(Told):
     grants: list[GrantTold]
 
 
-class PersonAsked(Asked):
-    """Somebody new."""
-
-    name: PersonName
-    role: RoleName
-
-
 class PersonTold(Told):
     """Somebody who may have tokens."""
 
@@ -364,19 +258,6 @@ class PersonList(Told):
     """Everybody."""
 
     people: list[PersonTold]
-
-
-class TokenAsked(Asked):
-    """A token to make."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"person": "ada", "datasets": ["adult"], "days": 90, "note": "laptop"}]}
-    )
-
-    person: PersonName
-    datasets: Annotated[list[DataSetName], Field(max_length=1000)] | None = Field(None, description="Null for all.")
-    days: Annotated[int, Field(ge=1, le=36_500)] | None = Field(None, description="How long it is good; null for ever.")
-    note: Line = ""
 
 
 class TokenTold(Told):
