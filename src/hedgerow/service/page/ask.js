@@ -27,8 +27,7 @@ export async function askSection(place, app, dataSet) {
   const { name, detail } = dataSet;
   /** @type {Draft} */
   const draft = Object.assign(app.draft(name), { conditions: [], confidence: "0.95", byHand: false, pending: null, ...app.draft(name) });
-  /** @type {import("./api.js").Answer[]} */
-  let recent = [];
+  let shows = 0;
 
   const area = h("textarea", { class: "code sql", rows: 4, spellcheck: "false", autocapitalize: "off", autocomplete: "off" });
   const note = h("div", { class: "sql-note" });
@@ -96,14 +95,12 @@ export async function askSection(place, app, dataSet) {
 
   /** @param {{answers: import("./api.js").Answer[], dataset: import("./api.js").Summary}} reply */
   function got({ answers, dataset }) {
-    const now = new Date().toISOString();
-    recent = [...answers.map((answer) => ({ at: now, ...answer })), ...recent].slice(0, RECENT);
     draft.last = answers[0];
     dataSet.changed(dataset);
     fill(result, latest(answers[0], dataset));
     result.scrollIntoView({ block: "nearest" });
-    showRecent();
     showPrice();
+    showRecent();
     announce(spoken(answers[0]));
   }
 
@@ -117,8 +114,14 @@ export async function askSection(place, app, dataSet) {
     fill(price, ended(detail) || detail.price === null ? "" : `An answer from the data costs ${amount(detail.price)} ${detail.unit}. All others are free.`);
   }
 
-  function showRecent() {
-    fill(past, recent.length ? answerTable(recent, detail, { times: false }) : h("p", { class: "empty" }, "No answers yet."));
+  /** What the server has, asked for anew after each answer; a reply that another one has overtaken is dropped. */
+  async function showRecent() {
+    shows += 1;
+    const mine = shows;
+    const query = { limit: RECENT, person: app.custodian ? app.me.person : undefined };
+    const shown = await get(`${at(name)}/answers`, query).then(
+      ({ answers }) => (answers.length ? answerTable(answers, detail, { times: false }) : h("p", { class: "empty" }, "No answers yet.")), refused);
+    if (mine === shows) fill(past, shown);
   }
 
   const form = h("form", { class: "sql-form", novalidate: true },
@@ -141,11 +144,5 @@ export async function askSection(place, app, dataSet) {
       h("div", {}, aside, built),
       h("div", { class: "beside" }, form, said, result)),
     h("h3", {}, "Your recent answers"), past);
-  showRecent();
-  try {
-    recent = (await get(`${at(name)}/answers`, { limit: RECENT, person: app.custodian ? app.me.person : undefined })).answers;
-    showRecent();
-  } catch (problem) {
-    fill(past, refused(problem));
-  }
+  await showRecent();
 }

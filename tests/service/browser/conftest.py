@@ -1,0 +1,69 @@
+"""A browser, a server, and pages that must not complain."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.service.browser.browsing import DOMAIN, KEY, TABLE
+from tests.service.serving import Server, serving
+
+CHROMIUM = Path("/usr/bin/chromium")
+
+
+@pytest.fixture(scope="package")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("served")) as server:
+        options = {"variant": "pay-as-you-go", "updates": 30, "threshold": 0.02}
+        server.register("survey", TABLE, DOMAIN, title="A survey", budget={"epsilon": 8.0}, options=options)
+        yield server
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    if not CHROMIUM.exists():
+        pytest.skip("there is no Chromium on this machine")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
+    """Opens pages; no page may say an error, be stopped by the content policy, or show a dialog of its own."""
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def opened(token: str = "", address: str = "#/d/survey/ask", **options: Any) -> Page:
+        context = browser.new_context(**options)
+        contexts.append(context)
+        context.set_default_timeout(8000)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
+        page.on("console", lambda message: complaints.append(message.text) if is_complaint(message) else None)
+        if token:
+            page.add_init_script(f'sessionStorage.getItem("{KEY}") ?? sessionStorage.setItem("{KEY}", "{token}")')
+        page.goto(server.url + address)
+        if token:
+            page.wait_for_selector("main:not([aria-busy]) h1")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def is_complaint(message: Any) -> bool:
+    """Chromium also writes down every refusal of the server, which tests bring about on purpose."""
+    refusal = re.match(
+        r"Failed to load resource: .* ([45]\d\d|net::ERR_FAILED)|Failed to load resource: net::ERR_FAILED", message.text
+    )
+    return message.type in ("error", "warning") and not refusal

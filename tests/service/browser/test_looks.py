@@ -1,0 +1,87 @@
+"""How the page looks: narrow, light and dark, and without a mouse."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.service.browser.browsing import EVERYWHERE, MARKUP, PHONE, add, ask, go
+from tests.service.serving import Server
+
+
+def test_a_phone_shows_every_section_named_and_without_scrolling_sideways(
+    server: Server, open_page: Callable[..., Page]
+) -> None:
+    server.call("POST", "datasets/survey/queries", {"queries": [{"where": f"\"city, town\" = '{MARKUP}' and age > 9"}]})
+    page = open_page(server.token, viewport=PHONE)
+    for address in EVERYWHERE:
+        go(page, server, address)
+        if address.endswith("picture"):
+            page.get_by_label("Across").select_option("city, town")
+            page.get_by_text("Show as a table").click()
+        if address.endswith("ask"):
+            add(page, "age")
+            add(page, "city, town")
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], address
+        assert page.locator("h1").count() == 1
+        assert page.evaluate(NAMELESS) == [], address
+    for title in ("Ask", "Answers", "Attributes", "Picture", "Records", "Ledger", "Manage", "People & tokens", "Audit"):
+        page.get_by_role("link", name=title, exact=True).click()
+        expect(page.get_by_role("link", name=title, exact=True)).to_have_attribute("aria-current", "page")
+
+
+def test_the_keyboard_skips_to_the_content(server: Server, open_page: Callable[..., Page]) -> None:
+    page = open_page(server.token)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+
+
+NAMELESS = """() => [...document.querySelectorAll("input, select, textarea, button")]
+    .filter((each) => each.checkVisibility() && !(each.labels?.length || each.ariaLabel || each.textContent.trim()))
+    .map((each) => each.outerHTML)"""
+
+CONTRASTS = """() => {
+    const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
+    const linear = (c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    const light = ([r, g, b]) => [r, g, b].map((c) => linear(c / 255))
+        .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+    const behind = (element) => {
+        for (let each = element; each; each = each.parentElement) {
+            const colour = numbers(getComputedStyle(each).backgroundColor);
+            if (colour.length === 3 || colour[3] === 1) return colour;
+        }
+        return [255, 255, 255];
+    };
+    const texts = [...document.querySelectorAll("body *")].filter((element) => element.checkVisibility()
+        && !element.closest(".unseen, .skip, option")
+        && [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim()));
+    return texts.map((element) => {
+        const style = getComputedStyle(element);
+        const ink = numbers(element instanceof SVGElement ? style.fill : style.color);
+        const [a, b] = [light(ink), light(behind(element))].sort((x, y) => y - x);
+        return [(a + 0.05) / (b + 0.05), `${element.tagName}.${element.getAttribute("class")}: ${element.textContent}`];
+    });
+}"""
+
+
+def test_text_is_legible_in_both_schemes(server: Server, open_page: Callable[..., Page]) -> None:
+    page = open_page(server.token)
+    seen = 0
+    for address in EVERYWHERE:
+        go(page, server, address)
+        if address.endswith("ask"):
+            page.get_by_label("Question as SQL").fill("nonsense")
+            ask(page)
+            add(page, "sex")
+        for scheme, least, most in (("light", 230, 255), ("dark", 0, 40)):
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            found = page.evaluate(CONTRASTS)
+            seen += len(found)
+            assert [entry for entry in found if entry[0] < 4.5] == [], (address, scheme)
+            ground = re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))
+            assert least <= min(map(int, ground[:3])) <= max(map(int, ground[:3])) <= most
+    assert seen > 400

@@ -1,0 +1,190 @@
+"""What the sections of a data set show, and what custodians do."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.service.browser.browsing import DOMAIN, MARKUP, QUOTES, TABLE, add, go, sql
+from tests.service.serving import Server
+
+# Answers, attributes, picture, records
+
+
+def test_all_answers_come_as_a_file(server: Server, open_page: Callable[..., Page]) -> None:
+    token = server.token_of("lise", datasets=["survey"])
+    conditions = [f"age = {i}" for i in range(60)] + [f"\"city, town\" = '{MARKUP}'", "age > 20 or sex = 'Male'"]
+    asked = [{"where": each} for each in conditions * 2]
+    server.call("POST", "datasets/survey/queries", {"queries": asked}, token)
+    page = open_page(token)
+    go(page, server, "#/d/survey/answers")
+    assert page.locator(".answers tbody tr").count() == 100
+    page.get_by_role("button", name="Show more").click()
+    expect(page.locator(".answers tbody tr")).to_have_count(124)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download all as CSV").click()
+    assert download.value.suggested_filename == "survey-answers.csv"
+    rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8"), newline="")))
+    told = server.call("GET", "datasets/survey/answers?limit=1000", token=token)["answers"]
+    assert [(row["condition"], float(row["answer"]), row["source"]) for row in rows] == [
+        (each["where"], each["value"], each["source"]) for each in told
+    ]
+
+
+def test_attributes_are_shown_and_found(server: Server, open_page: Callable[..., Page]) -> None:
+    page = open_page(server.token)
+    page.get_by_role("link", name="Attributes").click()
+    expect(page.get_by_text("pure differential privacy with epsilon = 8")).to_be_visible()
+    for label in ("Zürich", QUOTES, MARKUP, "a & b", "[20, 40)", "whole number from 0 to 99"):
+        expect(page.locator(".attributes").get_by_text(label, exact=True)).to_be_visible()
+
+
+def test_values_of_a_long_list_are_searched(server: Server, open_page: Callable[..., Page]) -> None:
+    values = [f"value {i}" for i in range(40)]
+    server.register("long", "a,b\n" + "value 1,x\n" * 30, {"a": values, "b": ["x", "y"]})
+    page = open_page(server.token_of("mary", datasets=["long"]), "")
+    part = add(page, "a")
+    part.get_by_label("Search the values of a").fill("3")
+    part.get_by_role("button", name="All").click()
+    part.get_by_label("Search the values of a").fill("")
+    chosen = [value for value in values if "3" in value]
+    assert part.get_by_role("checkbox", checked=True).count() == len(chosen)
+    assert f'"a" IN ({", ".join(repr(value) for value in chosen)})' in sql(page)
+    part.get_by_role("button", name="None").click()
+    part.get_by_label("value 5", exact=True).click()
+    part.get_by_label("value 8", exact=True).click(modifiers=["Shift"])
+    assert "\"a\" IN ('value 5', 'value 6', 'value 7', 'value 8')" in sql(page)
+
+
+def test_pictures_show_the_marginals_of_the_hypothesis(server: Server, open_page: Callable[..., Page]) -> None:
+    page = open_page(server.token)
+    page.get_by_role("link", name="Picture").click()
+
+    def drawn(mark: str) -> list[float]:
+        return [float(text) for text in page.locator(mark).evaluate_all("marks => marks.map(m => m.dataset.count)")]
+
+    for names, mark in ((["sex"], ".bar-mark"), (["age"], ".bar-mark"), (["age", "sex"], ".heat")):
+        page.get_by_label("Attribute", exact=True).select_option(names[0])
+        page.get_by_label("Across").select_option(names[1] if len(names) > 1 else "")
+        told = server.call("GET", f"datasets/survey/marginals?attributes={','.join(names)}")
+        counts = [x for row in told["counts"] for x in (row if isinstance(row, list) else [row])]
+        expect(page.locator(mark)).to_have_count(len(counts))
+        assert drawn(mark) == counts
+    heights = page.locator(".heat").evaluate_all("marks => marks.map(m => Number(m.getAttribute('fill-opacity')))")
+    assert heights == pytest.approx([0.05 + 0.95 * count / max(counts) for count in counts], abs=0.001)
+    page.get_by_text("Show as a table").click()
+    expect(page.locator(".plain-table tbody tr")).to_have_count(101)
+    page.get_by_label("Across").select_option("")
+    page.get_by_label("Attribute", exact=True).select_option("city, town")
+    expect(page.locator(".chart title").nth(2)).to_have_text(re.compile(re.escape(MARKUP)))
+
+
+def test_records_are_downloaded(server: Server, open_page: Callable[..., Page]) -> None:
+    page = open_page(server.token)
+    page.get_by_role("link", name="Records").click()
+    page.get_by_label("Number of records").fill("137")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    assert download.value.suggested_filename == "survey-synthetic.csv"
+    rows = list(csv.reader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8"), newline="")))
+    assert rows[0] == list(DOMAIN)
+    assert len(rows) == 138
+    page.get_by_label("Number of records").fill("0")
+    page.get_by_role("button", name="Download").click()
+    expect(page.get_by_role("alert")).to_contain_text("1 to 1,000,000")
+
+
+# Custodians
+
+
+def test_a_custodian_adds_a_person_makes_a_token_and_revokes_it(server: Server, open_page: Callable[..., Page]) -> None:
+    page = open_page(server.token)
+    page.get_by_role("link", name="People & tokens").click()
+    page.get_by_label("Name", exact=True).fill("emmy")
+    page.get_by_role("button", name="Add person").click()
+    expect(page.get_by_role("table", name="People")).to_contain_text("emmy")
+    page.get_by_label("Person", exact=True).select_option("emmy")
+    page.get_by_label("all data sets").uncheck()
+    page.get_by_label("A survey", exact=True).check()
+    page.get_by_role("button", name="Make token").click()
+    token = page.get_by_label("Token of emmy").input_value()
+    expect(page.get_by_text("It is shown this once")).to_be_visible()
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    theirs = open_page(token)
+    expect(theirs.get_by_text("emmy, analyst")).to_be_visible()
+    assert theirs.get_by_role("link", name="Ledger").count() == 0
+    page.get_by_role("button", name=f"Revoke the token {token.split('_')[1]} of emmy").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    expect(page.get_by_role("table", name="Tokens")).to_contain_text("revoked")
+    theirs.get_by_role("button", name="Ask", exact=True).click()
+    expect(theirs.get_by_text("You have been signed out")).to_be_visible()
+    page.reload()
+    page.wait_for_selector("table")
+    assert token not in page.content()
+
+
+def test_the_ledger_shows_every_event_and_their_sum(server: Server, open_page: Callable[..., Page]) -> None:
+    server.call("POST", "datasets/survey/queries", {"queries": [{"where": "age between 3 and 9"}]})
+    page = open_page(server.token)
+    go(page, server, "#/d/survey/ledger")
+    told = server.call("GET", "datasets/survey/ledger?limit=100")
+    rows = page.get_by_role("table", name="Events of the ledger").locator("tbody tr")
+    assert rows.count() == len(told["events"])
+    for i, event in enumerate(told["events"][:5]):
+        expect(rows.nth(i)).to_contain_text(event["mechanism"])
+        expect(rows.nth(i)).to_contain_text(event["target"])
+    assert f"{told['spent']:.4g}" in page.locator(".section .facts").inner_text()
+
+
+def test_a_custodian_registers_sets_limits_and_closes(
+    server: Server, open_page: Callable[..., Page], tmp_path: Path
+) -> None:
+    table = tmp_path / "sent.csv"
+    table.write_text(TABLE, encoding="utf-8")
+    page = open_page(server.token)
+    page.get_by_role("link", name="Register").click()
+    page.get_by_role("button", name="Register").click()
+    expect(page.get_by_role("alert")).to_contain_text("The name needs")
+    page.get_by_label("Name", exact=True).fill("sent")
+    page.get_by_label("File", exact=True).set_input_files(table)
+    page.get_by_label("What records could hold").fill("sex: [Female, Male]")
+    page.get_by_label("epsilon", exact=True).fill("1")
+    page.get_by_role("button", name="Register").click()
+    expect(page.get_by_role("alert")).to_contain_text("hedgerow domain table.csv -o domain.json")
+    page.get_by_label("What records could hold").fill(json.dumps({**DOMAIN, "age": {"min": 0, "max": 99}}))
+    page.get_by_role("button", name="Register").click()
+    expect(page.get_by_role("alert")).to_contain_text("'age'")  # empty cells: the server's own words
+    page.get_by_label("What records could hold").fill(json.dumps(DOMAIN))
+    page.get_by_role("button", name="Register").click()
+    expect(page.get_by_role("heading", name="sent")).to_be_visible()
+    server.token_of("ida")
+    page.get_by_role("link", name="Manage").click()
+    page.get_by_label("Analyst").select_option("ida")
+    page.get_by_label("Questions at most").fill("5")
+    page.get_by_role("button", name="Set limits").click()
+    expect(page.get_by_role("table", name="Limits of analysts")).to_contain_text("0 of 5")
+    page.get_by_role("button", name="Close this data set").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    assert server.call("GET", "datasets/sent")["status"] == "open"
+    page.get_by_role("button", name="Close this data set").click()
+    page.get_by_role("dialog").get_by_role("button", name="Close for good").click()
+    expect(page.locator(".state")).to_have_text("closed")
+    expect(page.locator(".used-up")).to_contain_text("not looked at any more")
+    assert server.call("GET", "datasets/sent")["status"] == "closed"
+
+
+def test_the_audit_tells_who_did_what(server: Server, open_page: Callable[..., Page]) -> None:
+    page = open_page(server.token)
+    go(page, server, "#/audit")
+    entries = server.call("GET", "audit?limit=100")["entries"]
+    rows = page.get_by_role("table", name="Audit entries").locator("tbody tr")
+    assert rows.count() == len(entries)
+    expect(rows.first).to_contain_text(entries[0]["action"])
