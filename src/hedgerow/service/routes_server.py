@@ -28,7 +28,7 @@ def metrics_text(here: Here) -> Response:
     return Response(here.metrics.text(), media_type=metrics.MEDIA_TYPE)
 
 
-def me(by: By) -> Me:
+async def me(by: By) -> Me:
     """Whose the token is, and what it is good for."""
     token = by.token
     return Me(
