@@ -1,7 +1,8 @@
 """The import rule, read off the source code: only ``privacy/`` reads exact answers.
 
-1. ``hedgerow.data`` is imported by ``privacy/``, by itself, by the command line and the experiments (which read tables
-   and hand them on) and by the package's public face; by nobody else, nor does anybody else name it in a string.
+1. ``hedgerow.data`` is imported by ``privacy/``, by itself, by the command line, the experiments and one module of the
+   server (which read tables and hand them on) and by the package's public face; by nobody else, nor does anybody else
+   name it in a string.
 2. Functions that return exact answers are imported inside ``privacy/`` only; those of the evaluation also by the
    command line, the comparison and the experiments, whose results are labelled "not private".
 3. Nobody else reaches into the curator's private attributes.
@@ -17,13 +18,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2] / "src"
 
-MAY_READ_TABLES = ("hedgerow.privacy", "hedgerow.data", "hedgerow.cli", "hedgerow.experiments")
+MAY_READ_TABLES = (
+    "hedgerow.privacy",
+    "hedgerow.data",
+    "hedgerow.cli",
+    "hedgerow.experiments",
+    "hedgerow.service.tables",
+)
 MAY_EVALUATE = ("hedgerow.cli", "hedgerow.comparison", "hedgerow.experiments")
 EXACT = {"exact_units", "grid_errors"}
 EVALUATION = {"exact_errors", "exact_answers", "exact_total", "relative_entropy"}
 PRIVATE_PREFIXES = ("_Curator__", "_LedgerView__", "_exact_answers")
-TABLE_TYPES = {"Table", "ScannedTable", "CountSource"}
-TABLE_MAKERS = {"read_table", "scan_table", "read_data", "table"}
+TABLE_TYPES = {"Table", "ScannedTable", "CountSource", "PrivateTable"}
+PRIVATE_TABLE = "hedgerow.service.tables.PrivateTable"
+TABLE_MAKERS = {"read_table", "scan_table", "read_data", "table", "read_private", "table_to_register", "no_records"}
 TABLE_NAMES = {"source"}
 MAY_ASK = {"domain", "prepare", "count"}
 """What a table is made of, and its passes over the records, which return nothing."""
@@ -86,7 +94,8 @@ def _names(module: str, tree: ast.AST) -> Iterator[str]:
 def _tables(tree: ast.AST) -> set[str]:
     """Names that hold a private table: by annotation, by maker or by convention."""
     names = set(TABLE_NAMES)
-    types = {name.rsplit(".", 1)[-1] for name in imports("", tree) if _of_data(name)} & TABLE_TYPES
+    types = {name.rsplit(".", 1)[-1] for name in imports("", tree) if _of_data(name) or name == PRIVATE_TABLE}
+    types &= TABLE_TYPES
     for node in ast.walk(tree):
         if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:
             mentioned = {leaf.id for leaf in ast.walk(node.annotation) if isinstance(leaf, ast.Name)}

@@ -127,8 +127,8 @@ def serve(
 
     output = prepare(ctx, quiet=quiet, as_json=as_json)
     check_installed()
-    source = ctx.get_parameter_source("store")
-    if store is not None and source is not None and source.name == "COMMANDLINE":
+    given = ctx.get_parameter_source("store")
+    if store is not None and given is not None and given.name == "COMMANDLINE":
         _warn_of_password(output, store)
     with ExitStack() as stack:
         here = Path(stack.enter_context(TemporaryDirectory(prefix="hedgerow-demo-"))) if demo else Path()

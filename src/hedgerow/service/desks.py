@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,12 +20,11 @@ from hedgerow.release.answer import check_confidence
 from hedgerow.service.desk import Desk
 from hedgerow.service.entries import DataSet, GivenAnswer, Person, Registration
 from hedgerow.service.keeper import Keeper, Reached, nowhere
-from hedgerow.service.registering import checked_table
-from hedgerow.service.tables import domain_of, earlier_release, read_private
+from hedgerow.service.registering import table_to_register
+from hedgerow.service.tables import PrivateTable, domain_of, earlier_release, read_private
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.online_session import OnlineSession
-    from hedgerow.data.source import CountSource
     from hedgerow.privacy.noise import NoiseSource
     from hedgerow.records import Records
     from hedgerow.service.store import Store
@@ -103,9 +102,9 @@ class Desks:
             ConflictError: The name is taken.
             StoreError: It could not be kept.
         """
-        table = checked_table(new, self._folder)
+        read = [table_to_register(new, self._folder)]
         made = self._store.register(new, by=by.id)
-        self._desk(made, table).desk.look_at(lambda _: None)
+        self._desk(made, read).desk.look_at(lambda _: None)
         return self._store.data_set(new.name)
 
     def warm(self) -> None:
@@ -210,8 +209,8 @@ class Desks:
             )
         opened, release = self._release(data_set, person)
         with opened.drawing:
-            (table,) = release.model.marginals([clique])
-        return table.transpose([clique.index(name) for name in attributes])
+            (counts,) = release.model.marginals([clique])
+        return counts.transpose([clique.index(name) for name in attributes])
 
     def records(self, data_set: DataSet, n: int | None, *, person: Person) -> Records:
         """Synthetic records of the hypothesis; free.
@@ -242,26 +241,26 @@ class Desks:
 
     # Inside
 
-    def _desk(self, data_set: DataSet, table: CountSource | None = None) -> _Open:
+    def _desk(self, data_set: DataSet, at_hand: Sequence[PrivateTable] = ()) -> _Open:
         with self._lock:
             if data_set.id not in self._open:
-                self._open[data_set.id] = self._opened(data_set, table)
+                self._open[data_set.id] = self._opened(data_set, iter(at_hand))
             return self._open[data_set.id]
 
-    def _opened(self, data_set: DataSet, table: CountSource | None) -> _Open:
-        source = data_set.registration.source
-        domain = domain_of(data_set.registration.domain, source)
-        at_hand = [] if table is None else [table]
+    def _opened(self, data_set: DataSet, at_hand: Iterator[PrivateTable]) -> _Open:
+        described = data_set.registration.source
+        domain = domain_of(data_set.registration.domain, described)
 
-        def read() -> CountSource:
-            return at_hand.pop() if at_hand else read_private(source, domain, self._folder)
+        def read() -> PrivateTable:
+            found = next(at_hand, None)
+            return read_private(described, domain, self._folder) if found is None else found
 
         keeper = Keeper(
             data_set,
             domain,
             self._store,
             read,
-            warm=lambda: earlier_release(source, self._folder),
+            warm=lambda: earlier_release(described, self._folder),
             noise=self._noise(data_set.name),
             wait=self._wait,
             reached=self._reached,

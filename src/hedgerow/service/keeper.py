@@ -24,10 +24,9 @@ from hedgerow.privacy.budget import budget_from_dict
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger import Event
 from hedgerow.service.entries import DataSet, GivenAnswer, Hold
-from hedgerow.service.tables import no_records
+from hedgerow.service.tables import PrivateTable, no_records
 
 if TYPE_CHECKING:
-    from hedgerow.data.source import CountSource
     from hedgerow.domain import Domain
     from hedgerow.privacy.noise import NoiseSource
     from hedgerow.release import Release
@@ -68,7 +67,7 @@ class Keeper:
         data_set: DataSet,
         domain: Domain,
         store: Store,
-        read: Callable[[], CountSource],
+        read: Callable[[], PrivateTable],
         *,
         warm: Callable[[], Release | None] = lambda: None,
         noise: NoiseSource | None = None,
@@ -86,7 +85,7 @@ class Keeper:
         self._noise = noise
         self._wait = wait
         self.reached = reached
-        self._source: CountSource | None = None
+        self._source: PrivateTable | None = None
         self._changes = 0
         self.forget()
 
@@ -205,7 +204,7 @@ class Keeper:
         self._version = settled.version
         return settled.answers
 
-    def _table(self) -> CountSource:
+    def _table(self) -> PrivateTable:
         if self.is_closed:
             self._source = None
             return no_records(self._domain)

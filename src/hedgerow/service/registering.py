@@ -13,10 +13,9 @@ from hedgerow.models.choice import may_be_dense
 from hedgerow.privacy.budget import Budget, budget_from_dict
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.service.entries import Registration
-from hedgerow.service.tables import domain_of, earlier_release, read_private
+from hedgerow.service.tables import PrivateTable, domain_of, earlier_release, read_private
 
 if TYPE_CHECKING:
-    from hedgerow.data.source import CountSource
     from hedgerow.domain import Domain
     from hedgerow.release import Release
 
@@ -24,7 +23,7 @@ MOST_WARM_CELLS = 1 << 22
 """Of a histogram that a session starts from: all of them are kept with each correction."""
 
 
-def checked_table(new: Registration, folder: Path) -> CountSource:
+def table_to_register(new: Registration, folder: Path) -> PrivateTable:
     """The private table of a data set that is about to be registered; all that can be checked is in order.
 
     Args:

@@ -23,15 +23,18 @@ from hedgerow.domain_file import domain_from_mapping
 from hedgerow.errors import ConfigError, NotAllowedError
 from hedgerow.release import Release
 
+PrivateTable = CountSource
+"""What is read here, by the only name that the rest of the server has for it."""
+
 _SERVERS = ("postgresql", "postgres")
 
 
-def domain_of(domain: Mapping[str, Any], source: Mapping[str, Any]) -> Domain:
+def domain_of(domain: Mapping[str, Any], described: Mapping[str, Any]) -> Domain:
     """The attributes of a data set: those of its domain that are read.
 
     Args:
         domain: As in a domain file.
-        source: How the table is read.
+        described: How the table is read.
 
     Raises:
         DomainError: The mapping is no domain, or does not declare a column.
@@ -41,7 +44,7 @@ def domain_of(domain: Mapping[str, Any], source: Mapping[str, Any]) -> Domain:
         ('b',)
     """
     declared = domain_from_mapping(domain)
-    columns = source.get("columns")
+    columns = described.get("columns")
     return declared if columns is None else declared.project(columns)
 
 
@@ -100,11 +103,11 @@ def _without_password(address: str) -> str:
     return address
 
 
-def read_private(source: Mapping[str, Any], domain: Domain, folder: Path) -> CountSource:
+def read_private(described: Mapping[str, Any], domain: Domain, folder: Path) -> PrivateTable:
     """Read a private table into memory, to hand it to the curator.
 
     Args:
-        source: Where it is (``place``) and how it is read (``columns``, ``count_column``, ``coded``, ``where``).
+        described: Where it is (``place``) and how it is read (``columns``, ``count_column``, ``coded``, ``where``).
         domain: What `domain_of` gave.
         folder: See `checked_place`.
 
@@ -115,23 +118,23 @@ def read_private(source: Mapping[str, Any], domain: Domain, folder: Path) -> Cou
         NotAllowedError, ConfigError: See `checked_place`.
         MissingExtraError: What reads it is not installed.
     """
-    reader = open_place(checked_place(str(source["place"]), folder), source.get("where"))
+    reader = open_place(checked_place(str(described["place"]), folder), described.get("where"))
     wanted = select_columns(
         reader.file,
         reader.names,
         domain,
-        count_column=source.get("count_column"),
-        columns=source.get("columns"),
-        extra_columns="error" if source.get("columns") is None else "ignore",
+        count_column=described.get("count_column"),
+        columns=described.get("columns"),
+        extra_columns="error" if described.get("columns") is None else "ignore",
     )
-    return gathered(reader, Coding(wanted, source.get("count_column"), bool(source.get("coded"))))
+    return gathered(reader, Coding(wanted, described.get("count_column"), bool(described.get("coded"))))
 
 
-def earlier_release(source: Mapping[str, Any], folder: Path) -> Release | None:
+def earlier_release(described: Mapping[str, Any], folder: Path) -> Release | None:
     """The release of the same table that a session starts from, if one was named.
 
     Args:
-        source: Its ``warm`` is the name of a file in the folder.
+        described: Its ``warm`` is the name of a file in the folder.
         folder: See `checked_place`.
 
     Raises:
@@ -142,11 +145,11 @@ def earlier_release(source: Mapping[str, Any], folder: Path) -> Release | None:
         >>> earlier_release({"place": "people.csv"}, Path("/srv/tables")) is None
         True
     """
-    name = source.get("warm")
+    name = described.get("warm")
     return None if name is None else Release.load(_inside(str(name), folder))
 
 
-def no_records(domain: Domain) -> CountSource:
+def no_records(domain: Domain) -> PrivateTable:
     """A table without records, for a data set that is closed: nothing of it is looked at any more.
 
     Args:
@@ -159,7 +162,7 @@ def no_records(domain: Domain) -> CountSource:
     return made_up(domain, 0)
 
 
-def made_up(domain: Domain, n: int) -> CountSource:
+def made_up(domain: Domain, n: int) -> PrivateTable:
     """A table of records that are all alike, to try something out with.
 
     Args:

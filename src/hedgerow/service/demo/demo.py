@@ -79,8 +79,8 @@ def register(desks: Desks, by: Person) -> DataSet:
 def lay_out(folder: Path) -> None:
     """Lay the file into a folder, unless it is there."""
     if not (folder / FILE).exists():
-        with resources.as_file(resources.files(__package__) / FILE) as source:
-            shutil.copyfile(source, folder / FILE)
+        with resources.as_file(resources.files(__package__) / FILE) as shipped:
+            shutil.copyfile(shipped, folder / FILE)
 
 
 def write_table(csv: Path, parquet: Path) -> None:
