@@ -86,6 +86,25 @@ def test_pictures_show_the_marginals_of_the_hypothesis(server: Server, open_page
     expect(page.locator(".chart title").nth(2)).to_have_text(re.compile(re.escape(MARKUP)))
 
 
+def test_where_there_is_no_room_neighbours_share_a_bar_and_the_missing_value_has_its_own(
+    open_page: Callable[..., Page],
+) -> None:
+    page = open_page()
+    found = page.evaluate(
+        """async () => {
+            const { columns } = await import("./bars.js");
+            const counts = Array.from({ length: 1001 }, (_, i) => i + 0.5);
+            const chart = columns("n", [...counts.keys()].map((i) => (i < 1000 ? String(i) : "?")), counts, 400, 1);
+            return [...chart.querySelectorAll(".bar-row")].map((bar) =>
+                [bar.querySelector("title").textContent, Number(bar.querySelector(".bar-mark").dataset.count)]);
+        }"""
+    )
+    assert len(found) < 200
+    assert sum(value for _, value in found) == sum(i + 0.5 for i in range(1001))
+    assert found[0][0].startswith("0 to ")
+    assert found[-1] == ["?: 1,001", 1000.5]
+
+
 def test_records_are_downloaded(server: Server, open_page: Callable[..., Page]) -> None:
     page = open_page(server.token)
     page.get_by_role("link", name="Records").click()
@@ -177,6 +196,7 @@ def test_a_custodian_registers_sets_limits_and_closes(
     page.get_by_role("button", name="Close this data set").click()
     page.get_by_role("dialog").get_by_role("button", name="Close for good").click()
     expect(page.locator(".state")).to_have_text("closed")
+    page.get_by_role("link", name="Ask", exact=True).click()
     expect(page.locator(".used-up")).to_contain_text("not looked at any more")
     assert server.call("GET", "datasets/sent")["status"] == "closed"
 

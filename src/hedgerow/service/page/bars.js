@@ -19,14 +19,14 @@ export function ticks(most, about) {
  */
 export function bars(name, labels, counts, width) {
   const longest = Math.max(...labels.map((label) => [...label].length));
-  const left = Math.round(Math.min(longest * 7.6 + 12, width * 0.38));
+  const left = Math.round(Math.min(longest * 8 + 14, width * 0.38));
   const right = 64;
   const most = Math.max(...counts, 1e-9);
   const length = (/** @type {number} */ value) => (Math.max(0, value) / most) * (width - left - right);
   return drawing(`Counts of ${name}`, width, labels.length * ROW + 4, labels.map((label, i) => draw("g", { class: "bar-row", transform: `translate(0 ${i * ROW + 2})` },
     draw("title", {}, `${label}: ${count(counts[i])}`),
     draw("rect", { class: "hit", width, height: ROW }),
-    draw("text", { class: "label", x: left - 10, y: ROW / 2, "text-anchor": "end", "dominant-baseline": "central" }, cut(label, Math.floor((left - 12) / 7.2))),
+    draw("text", { class: "label", x: left - 10, y: ROW / 2, "text-anchor": "end", "dominant-baseline": "central" }, cut(label, Math.floor((left - 12) / 8))),
     draw("rect", { class: "bar-mark", x: left, y: 4, width: length(counts[i]), height: ROW - 8, rx: 2, "data-count": counts[i] }),
     draw("text", { class: "number", x: left + length(counts[i]) + 8, y: ROW / 2, "dominant-baseline": "central" }, count(counts[i])))));
 }
@@ -39,8 +39,9 @@ export function bars(name, labels, counts, width) {
 export function columns(name, labels, counts, width, apart = 0) {
   const [left, right, upper, lower, height] = [56, 8, 12, 48, 320];
   const room = width - left - right;
-  const together = Math.ceil(labels.length / Math.floor(room / 3));
-  const groups = grouped(labels, counts, together);
+  const numbers = labels.length - apart;
+  const together = Math.max(1, Math.ceil(numbers / (Math.floor(room / 2.5) - apart)));
+  const groups = [...grouped(labels.slice(0, numbers), counts, together), ...grouped(labels.slice(numbers), counts.slice(numbers), 1)];
   const lines = ticks(Math.max(...groups.map((group) => group.value), 1e-9), 4);
   const most = lines[lines.length - 1];
   const step = room / groups.length;
@@ -52,7 +53,7 @@ export function columns(name, labels, counts, width, apart = 0) {
     ...groups.map((group, i) => draw("g", { class: "bar-row" }, draw("title", {}, `${group.label}: ${count(group.value)}`),
       draw("rect", { class: "hit", x: left + i * step, y: upper, width: step, height: height - upper - lower }),
       draw("rect", { class: "bar-mark", x: left + i * step + gap / 2, y: y(group.value), width: step - gap, height: height - lower - y(group.value), "data-count": group.value }))),
-    ...axis(groups.map((group) => group.label), together > 1 ? 0 : apart, left, step, height - lower),
+    ...axis(groups.map((group) => group.label), apart, left, step, height - lower),
     draw("text", { class: "axis-title", x: left + room / 2, y: height - 6, "text-anchor": "middle" },
       together > 1 ? `${name} (each bar holds ${together} values)` : name),
   ]);

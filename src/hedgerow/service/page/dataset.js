@@ -33,6 +33,8 @@ const SECTIONS = [
 export async function dataSetView(place, app, name, section) {
   /** @type {import("./api.js").Detail} */
   const detail = await get(at(name));
+  const open = SECTIONS.filter((entry) => app.custodian || !entry.custodians);
+  const chosen = open.find((entry) => entry.id === section) ?? open[0];
   const [numbers, panel, state] = [h("div", { class: "facts" }), h("div", { class: "used-up" }), h("span")];
   const dataSet = { name, detail, changed };
 
@@ -41,12 +43,10 @@ export async function dataSetView(place, app, name, section) {
     Object.assign(detail, summary);
     gauge(numbers, detail);
     fill(state, status(summary));
-    fill(panel, usedUp(summary));
+    fill(panel, chosen.id === "ask" && usedUp(summary));
   }
 
   changed(detail);
-  const open = SECTIONS.filter((entry) => app.custodian || !entry.custodians);
-  const chosen = open.find((entry) => entry.id === section) ?? open[0];
   const body = h("section", { class: "section", "aria-labelledby": "section-title" });
   fill(place,
     h("div", { class: "set-head" }, h("h1", { tabindex: "-1" }, detail.title || name), state),

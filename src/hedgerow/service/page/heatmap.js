@@ -8,7 +8,7 @@ import { count, cut } from "./format.js";
 export function heatMap({ attributes, labels, counts }, width) {
   const [down, across] = labels;
   const longest = Math.max(...down.map((label) => [...label].length));
-  const left = Math.round(Math.min(longest * 7.6 + 14, width * 0.34));
+  const left = Math.round(Math.min(longest * 8 + 16, width * 0.34));
   const upper = 30;
   const side = (width - left - 4) / across.length;
   const tall = Math.max(5, Math.min(34, Math.max(side, 16), 680 / down.length));
@@ -19,7 +19,7 @@ export function heatMap({ attributes, labels, counts }, width) {
   return drawing(`Counts of ${attributes.join(" by ")}`, width, bottom + lower, [
     draw("text", { class: "axis-title", x: left, y: 16 }, `${cut(attributes[0], 24)} down, ${cut(attributes[1], 24)} across`),
     ...down.map((label, i) => i % skip === 0 && draw("text", { class: "label", x: left - 10, y: upper + (i + 0.5) * tall, "text-anchor": "end", "dominant-baseline": "central" },
-      draw("title", {}, label), cut(label, Math.floor((left - 12) / 7.2)))),
+      draw("title", {}, label), cut(label, Math.floor((left - 14) / 8)))),
     ...down.flatMap((row, i) => across.map((column, j) => cell(row, column, counts[i][j], most, left + j * side, upper + i * tall, side, tall))),
     ...under(across, left, side, bottom),
     ...scale(most, left, bottom + 40, width),

@@ -10,7 +10,7 @@ import { heatMap } from "./heatmap.js";
 import { refused } from "./problems.js";
 
 const MOST_CELLS = 20_000;
-const MOST_BARS = 40;
+const MOST_BARS = 200;
 
 /** @typedef {{attributes: string[], labels: string[][], counts: any[], total: number}} Marginal */
 

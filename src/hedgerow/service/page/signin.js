@@ -55,8 +55,8 @@ async function tried(input, said, resolve) {
 
 /** @param {Problem} problem */
 function wrong(problem) {
-  return alarm("The server does not take this token", [sentence(problem.message), sentence(problem.remedy)
-    || "Check that you have pasted the whole of it. It may also have expired or been revoked: ask your custodian for a new one."]);
+  return alarm("The server does not take this token", [sentence(problem.message),
+    "Check that you have pasted the whole of it. It may also have expired or been revoked: ask your custodian for a new one."]);
 }
 
 /** @param {Problem} problem */
