@@ -48,6 +48,15 @@ PLANTED = {
         "hedgerow.cli.spy",
         f"{TABLE}\ndef f(data: Table, w):\n    return w.answers(tables=data)",
     ),
+    "a table in the server": ("hedgerow.service.spy", TABLE),
+    "the server's own name for a table": (
+        "hedgerow.service.spy",
+        "from hedgerow.service.tables import PrivateTable\ndef f(data: PrivateTable):\n    return data.total()",
+    ),
+    "a table that the server just read": (
+        "hedgerow.service.spy",
+        "def f(new, w):\n    t = read_private(new)\n    return w.answers(t)",
+    ),
     "answers on a table just read": ("hedgerow.cli.spy", "def f(w):\n    t = read_table('x')\n    return w.answers(t)"),
 }
 
@@ -64,6 +73,7 @@ HARMLESS = {
     "the type of the evaluation": ("hedgerow.report.kind", "from hedgerow.privacy.evaluation import ExactErrors"),
     "a table of another library": ("hedgerow.cli.kind", "def f(console, table: Table):\n    console.print(table)"),
     "evaluating": ("hedgerow.cli.kind", "from hedgerow.privacy.evaluation import exact_errors"),
+    "opening tables for the server": ("hedgerow.service.tables", TABLE),
     "a model's own tables": ("hedgerow.models.kind", "def f(model, w):\n    return w.answers(model)"),
 }
 
