@@ -156,8 +156,7 @@ class GatedRoute(APIRoute):
         async def gated(request: Request) -> Response:
             if self.who != "anyone":
                 request.state.caller = await self._caller(request)
-            if not known.issuperset(request.query_params):
-                raise _unknown_parameter(known)
+            _check_parameters([name for name, _ in request.query_params.multi_items()], known)
             if self.body_field is None:
                 return await handle(request)
             strict = _StrictRequest(request.scope, request.receive)
@@ -175,12 +174,16 @@ class GatedRoute(APIRoute):
         return caller
 
 
-def _unknown_parameter(known: set[str]) -> InvalidRequestError:
-    """A misspelt parameter would be ignored otherwise."""
-    listed = ", ".join(sorted(known))
-    return InvalidRequestError(
-        "the address has a parameter that is not known here", remedy=f"known are {listed}" if known else "leave it out"
-    )
+def _check_parameters(given: list[str], known: set[str]) -> None:
+    """Refuse parameters that are misspelt or there twice, which would be ignored otherwise."""
+    if not known.issuperset(given):
+        listed = ", ".join(sorted(known))
+        raise InvalidRequestError(
+            "the address has a parameter that is not known here",
+            remedy=f"known are {listed}" if known else "leave it out",
+        )
+    if len(set(given)) < len(given):
+        raise InvalidRequestError("the address has a parameter twice", remedy="give each parameter once")
 
 
 @final
