@@ -35,6 +35,7 @@ from hedgerow.service.keeper import LOST
 from hedgerow.service.store import Store
 from hedgerow.service.tokens import new_token
 from tests.postgresql import database_of
+from tests.service.bookkeeping import EVERYTHING, check_answers, check_charges
 from tests.service.crash_child import digest_of_rows, digest_of_session
 from tests.service.stack import (
     DOMAIN,
@@ -373,59 +374,13 @@ class Episode:
             if not any(each.name == "people" for each in store.data_sets()):
                 return
             number = store.data_set("people").id
-            self._check_charges(store, number)
-            self._check_answers(store, number)
+            check_charges(store, number, self._budget.limit)
+            check_answers(store, number, [each for client in self._clients for each in list(client.seen)])
             self._check_session(store, number)
             self._check_lost(store, number)
         finally:
             store.close()
         self._counts.checks += 1
-
-    def _check_charges(self, store: Store, number: int) -> None:
-        assert charges(store, number) <= Fraction(self._budget.limit)
-        events, answers = ledger(store, number), store.answers(number, limit=10**6)
-        assert [each.number for each in events] == list(range(len(events)))
-        charged = Counter(each.event.target for each in events if each.event.label == "answer")
-        told = Counter(each.where for each in answers if each.source == "data")
-        assert charged == told
-        assert max(charged.values(), default=0) <= 1
-        (grant,) = store.grants(number) or [None]
-        assert len(answers) == (grant.asked if grant else 0)
-        paid = sum(each.charged for each in answers)
-        assert abs(paid - (grant.spent if grant else 0.0)) <= 1e-9 * paid
-
-    def _check_answers(self, store: Store, number: int) -> None:
-        """What clients have seen is there to the bit, and one request has one answer."""
-        kept = store.answers(number, limit=10**6)
-        assert len({(each.request, each.position) for each in kept}) == len(kept)
-        values: dict[str, float] = {}
-        for each in reversed(kept):  # what was answered of the data or tested is answered the same way ever after
-            if each.source in ("data", "hypothesis"):
-                assert each.where not in values
-                values[each.where] = each.value
-            assert each.source != "cache" or each.value == values[each.where]
-        by_id = {each.id: json.loads(json.dumps({**asdict(each), "at": None})) for each in kept}
-        by_place = {(each.request, each.position): each.id for each in kept}
-        for client in self._clients:
-            seen: dict[str, list[dict[str, Any]]] = {}
-            for key, answers in list(client.seen):
-                assert seen.setdefault(key, answers) == answers
-            for key, answers in seen.items():
-                request = self._number_of(store, number, key)
-                for position, answer in enumerate(answers):
-                    there = by_id[by_place[request, position]]
-                    assert {name: there[name] for name in answer if name in there} == {
-                        name: value for name, value in answer.items() if name in there
-                    }
-
-    def _number_of(self, store: Store, data_set: int, key: str) -> int:
-        from sqlalchemy import select
-
-        from hedgerow.service.schema import REQUESTS
-
-        wanted = select(REQUESTS.c.id).where(REQUESTS.c.data_set == data_set, REQUESTS.c.key == key)
-        with store._database.reading() as connection:
-            return int(connection.execute(wanted).scalar_one())
 
     def _check_session(self, store: Store, number: int) -> None:
         """It is, to the bit, what was committed last, or what was about to be; and so it is when put together again."""
@@ -467,7 +422,7 @@ class Episode:
     def _count(self) -> None:
         store = Store.open(self._store)
         number = store.data_set("people").id
-        answers = store.answers(number, limit=10**6)
+        answers = store.answers(number, limit=EVERYTHING)
         store.close()
         counts = self._counts
         counts.answers += len(answers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
@@ -42,6 +43,8 @@ OPERATIONS = (
     *routes_files.OPERATIONS,
     *docs_page.OPERATIONS,
 )
+_IMPORTED_LATE = ("opendp.prelude", "scipy.optimize", "sqlglot.errors", "sqlglot.tokens")
+"""What is imported when it is first used: not well by several threads at once, where modules import each other."""
 _REFERENCE = "#/components/schemas/{model}"
 _DESCRIPTION = """\
 Counting questions about private tables, answered with differential privacy.
@@ -77,6 +80,8 @@ def create_app(desks: Desks, store: Store, settings: Settings) -> FastAPI:
         store: What is kept.
         settings: Limits.
     """
+    for name in _IMPORTED_LATE:
+        import_module(name)
     app = Application(
         title="Hedgerow",
         version=__version__,
