@@ -62,6 +62,16 @@ def test_a_token_that_is_revoked_ends_the_session_and_what_was_entered_stays(
     assert "\"sex\" = 'Female'" in sql(page)
 
 
+def test_a_server_that_is_away_for_a_moment_signs_nobody_out(server: Server, open_page: Callable[..., Page]) -> None:
+    page = open_page(server.token)
+    page.route("**/v1/me", lambda route: route.abort())
+    page.reload()
+    expect(page.get_by_role("alert")).to_contain_text("The server cannot be reached")
+    page.unroute("**/v1/me")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("heading", name="A survey")).to_be_visible()
+
+
 # Asking
 
 

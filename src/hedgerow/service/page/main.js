@@ -146,8 +146,20 @@ document.querySelector(".skip")?.addEventListener("click", (event) => {
   main.focus();
 });
 
-if (api.token.get()) {
-  api.get("me").then(enter, (problem) => begin(problem instanceof api.Problem ? problem : null));
-} else {
-  begin(null);
+/** With a token that was good a moment ago, only its end leads back to signing in. */
+async function start() {
+  if (!api.token.get()) {
+    begin(null);
+    return;
+  }
+  try {
+    await enter(await api.get("me"));
+  } catch (problem) {
+    if (problem instanceof api.Problem && problem.status === 401) begin(problem);
+    else fill(main, h("div", { class: "view" }, h("h1", {}, "This cannot be shown"), refused(problem),
+      h("button", { type: "button", class: "button", on: { click: start } }, "Try again")));
+  }
 }
+
+header();
+start();
