@@ -33,9 +33,9 @@ def sign_in(page: Page, token: str) -> None:
     page.wait_for_selector("main:not([aria-busy]) .view h1")
 
 
-def go(page: Page, server: Server, address: str) -> None:
+def go(page: Page, server: Server, address: str, *, ready: str = "") -> None:
     page.goto(f"{server.url}{address}")
-    page.wait_for_selector(f"body:has(main:not([aria-busy])) [aria-current][href='{address}']")
+    page.wait_for_selector(ready or f"body:has(main:not([aria-busy])) [aria-current][href='{address}']")
 
 
 def add(page: Page, attribute: str) -> Locator:

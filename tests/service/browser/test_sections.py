@@ -38,6 +38,21 @@ def test_all_answers_come_as_a_file(server: Server, open_page: Callable[..., Pag
     ]
 
 
+def test_an_analyst_chooses_among_the_data_sets_of_the_token(server: Server, open_page: Callable[..., Page]) -> None:
+    for name in ("first", "second", "third"):
+        server.register(name, "a\n" + "x\ny\n" * 20, {"a": ["x", "y"]}, title=f"The {name}")
+    page = open_page(server.token_of("sofja", datasets=["first", "third"]), "")
+    entries = page.locator(".sets li")
+    expect(entries).to_have_count(2)
+    entries.nth(1).get_by_role("link").click()
+    expect(page.get_by_role("heading", name="The third")).to_be_visible()
+    page.get_by_role("link", name="Data sets").click()
+    expect(entries).to_have_count(2)
+    assert page.get_by_role("link", name="Register").count() == 0
+    go(page, server, "#/d/second/ask", ready=".view [role=alert]")
+    expect(page.get_by_role("alert")).to_contain_text("Not there")
+
+
 def test_attributes_are_shown_and_found(server: Server, open_page: Callable[..., Page]) -> None:
     page = open_page(server.token)
     page.get_by_role("link", name="Attributes").click()

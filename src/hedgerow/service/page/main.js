@@ -92,7 +92,7 @@ function header() {
   }
   const mine = app;
   fill(top, h("div", { class: "bar" }, brand,
-    h("nav", { "aria-label": "General" }, GENERAL.filter((entry) => mine.custodian || (!entry.custodians && mine.custodian))
+    h("nav", { "aria-label": "General" }, GENERAL.filter((entry) => mine.custodian || !entry.custodians)
       .map((entry) => h("a", { href: entry.address, "aria-current": location.hash === entry.address && "page" }, entry.title))),
     h("p", { class: "who" }, h("span", {}, h("b", {}, mine.me.person), `, ${mine.me.role}`),
       h("button", { class: "link", type: "button", on: { click: signOut } }, "Sign out"))));
