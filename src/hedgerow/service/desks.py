@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.algorithms.online_journal import Mark
 from hedgerow.domain import Domain
-from hedgerow.errors import DataError, HedgerowError, QueryError, TableError
+from hedgerow.errors import ConfigError, DataError, HedgerowError, QueryError, TableError
 from hedgerow.privacy.budget import budget_from_dict
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.queries.query import Floats, LinearQuery
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 100_000
 """Of a table of the hypothesis that is handed out."""
+MOST_CONFIDENCE = 0.999999999
+"""Of intervals: the risk that is left is divided over up to a million epochs, and must not vanish in rounding."""
 _EVERYTHING = Mark(events=2**62, findings=2**62)
 """A mark after which there is nothing but the state."""
 _EVENTS = Mark(findings=2**62)
@@ -125,10 +127,12 @@ class Desks:
         """Answer questions in their order; see `Desk.ask`.
 
         Raises:
-            ConfigError: The confidence is not between 0 and 1.
+            ConfigError: The confidence is not between 0 and 1, or closer to 1 than `MOST_CONFIDENCE`.
             TableError: The private table cannot be read now; analysts learn no more than that.
         """
         check_confidence(confidence)
+        if confidence > MOST_CONFIDENCE:  # to be refused before anything is held: a hold whose answer fails is lost
+            raise ConfigError(f"a confidence of at most {MOST_CONFIDENCE:.9f} is supported", remedy="for example 0.99")
         opened = self._desk(data_set)
         try:
             return opened.desk.ask(questions, person=person.id, request=request, confidence=confidence)

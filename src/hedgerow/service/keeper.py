@@ -166,7 +166,8 @@ class Keeper:
             OutdatedError: Somebody else went on; the session in memory is to be forgotten.
             StoreError: Nothing was committed; the session in memory is to be forgotten.
         """
-        self._version = self._store.hold(self._id, self._version, Hold(charge, "question", person), step)
+        told = step if step is None or self._session is None else _summarised(step, self._session)
+        self._version = self._store.hold(self._id, self._version, Hold(charge, "question", person), told)
         self.reached("held")
         if step is not None:
             self._transcript.follow(step)
@@ -189,7 +190,7 @@ class Keeper:
     # Inside
 
     def _settle(self, step: Step, session: OnlineSession, answers: Sequence[GivenAnswer]) -> Sequence[GivenAnswer]:
-        told = replace(step, state={**(step.state or {}), "summary": session.summary()})
+        told = _summarised(step, session)
         for left in reversed(range(_TRIES)):
             try:
                 settled = self._store.settle(self._id, self._version, told, answers)
@@ -246,3 +247,8 @@ class Keeper:
         self._settle(step, session, [])
         self._transcript.follow(step)
         self._status = "open"
+
+
+def _summarised(step: Step, session: OnlineSession) -> Step:
+    """The step with what may be told of the session after it."""
+    return replace(step, state={**(step.state or {}), "summary": session.summary()})

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from hedgerow.service.desks import MOST_CONFIDENCE
+
 DATA_SET_NAME = r"^[a-z0-9_-]{1,40}$"
 PERSON_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}$"
 TOKEN_ID = r"^[0-9a-f]{16}$"
@@ -139,7 +141,7 @@ class QuestionsAsked(Asked):
     )
 
     queries: Annotated[list[Question], Field(min_length=1, max_length=LARGEST_BATCH)]
-    confidence: Annotated[float, Field(gt=0.0, lt=1.0, description="Of the intervals.")] = 0.95
+    confidence: Annotated[float, Field(gt=0.0, le=MOST_CONFIDENCE, description="Of the intervals.")] = 0.95
 
 
 class GrantAsked(Asked):

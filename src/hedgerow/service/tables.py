@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import numpy as np
 
@@ -72,13 +72,20 @@ def checked_place(place: str, folder: Path) -> str:
         table = duckdb_table(place)
         if table is None:
             raise ConfigError("the address names no file and table", remedy=DUCKDB_REMEDY)
-        return f"duckdb://{_inside(str(table.file), folder)}#{table.name}"
+        inside = _inside(_relative(table.file, folder), folder)
+        return f"duckdb://{quote(inside)}#{quote(table.name)}"  # it is unquoted again where it is opened
     if "://" in place or place.lower().startswith("spark:"):
         raise ConfigError(
             "the server does not read tables of that kind",
             remedy="give a file of its data folder, duckdb:///file.db#table or postgresql://host/database#table",
         )
     return _inside(place, folder)
+
+
+def _relative(file: Path, folder: Path) -> str:
+    """``duckdb:///people.db`` is the file of that name in the folder; a path that lies there stays as it is."""
+    within = file.is_relative_to(folder.resolve()) or not file.is_absolute()
+    return str(file) if within else str(file).lstrip("/")
 
 
 def _inside(name: str, folder: Path) -> str:

@@ -1,0 +1,90 @@
+"""What somebody tried who wanted to spend what is not theirs, or to learn what was not paid for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from hedgerow.errors import ConfigError, DataError, HedgerowError
+from hedgerow.service.desks import MOST_CONFIDENCE, Desks
+from hedgerow.service.tables import checked_place, domain_of, read_private
+from tests.service.api import api
+from tests.service.stack import AtDesk, at_desk
+
+
+def test_a_confidence_that_vanishes_in_rounding_spends_nothing(tmp_path: Path) -> None:
+    """It was found out only after the look at the data: each such question lost a hold, whatever the person's share."""
+    with api(tmp_path) as here:
+        analyst, name = here.token("ada"), "/v1/datasets/survey"
+        before = here.desks.ledger(here.store.data_set("survey"))
+        for confidence in (0.9999999999999999, 1.0 - 1e-12):
+            asked = {"queries": [{"where": "age = 1"}], "confidence": confidence}
+            assert here.call("POST", f"{name}/queries", analyst, json=asked).status_code == 422
+            with pytest.raises(ConfigError, match="confidence"):
+                here.desks.ask(here.store.data_set("survey"), [], person=here.person("ada"), confidence=confidence)
+        assert here.desks.ledger(here.store.data_set("survey")) == before
+        asked = {"queries": [{"where": "age = 1"}, {"where": "age < 3 or sex = 'F'"}], "confidence": MOST_CONFIDENCE}
+        assert here.call("POST", f"{name}/queries", analyst, json=asked).status_code == 200
+
+
+@pytest.fixture
+def databases(tmp_path: Path) -> Path:
+    """A DuckDB file in the server's folder, and one beside that folder."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for file in (folder / "in side.db", tmp_path / "secret.db"):
+        with duckdb.connect(str(file)) as connection:
+            connection.execute("CREATE TABLE t AS SELECT 1 AS a")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "duckdb:..%252fsecret.db#t",
+        "duckdb:..%2fsecret.db#t",
+        "duckdb:../secret.db#t",
+        "duckdb:///../secret.db#t",
+        "duckdb:////secret.db#t",
+        "duckdb://{folder}/..%252fsecret.db#t",
+        "duckdb://{folder}/../secret.db#t",
+        "{folder}/../secret.db",
+    ],
+)
+def test_nothing_beside_the_folder_is_read(databases: Path, place: str) -> None:
+    """A path that was unquoted twice led out of the folder."""
+    source = {"place": place.format(folder=databases)}
+    with pytest.raises(HedgerowError) as caught:
+        read_private(source, domain_of({"a": [1, 2]}, {}), databases)
+    assert not isinstance(caught.value, DataError) or "there is no such" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "place", ["duckdb:in%20side.db#t", "duckdb:///in%20side.db#t", "duckdb://{folder}/in%20side.db#t"]
+)
+def test_what_lies_in_the_folder_is_read(databases: Path, place: str) -> None:
+    """The form of the documentation, with three slashes, too."""
+    source: dict[str, Any] = {"place": place.format(folder=databases)}
+    assert checked_place(source["place"], databases).endswith("/in%20side.db#t")
+    assert read_private(source, domain_of({"a": [1, 2]}, {}), databases).total() == 1
+
+
+def test_the_summary_never_shows_less_than_was_spent(tmp_path: Path) -> None:
+    """While the data are looked at, or after a crash then, it had lost its numbers where an epoch had been opened."""
+    people: list[AtDesk] = []
+    shown: list[tuple[float, float, float]] = []
+
+    def reached(step: str) -> None:
+        if step == "held" and people:
+            desks = Desks(people[0].store, tmp_path)
+            summary, ledger = desks.summary(people[0].data_set, people[0].bob), desks.ledger(people[0].data_set)
+            shown.append((summary["spent"], ledger["spent"], summary["total"]))
+
+    with at_desk(tmp_path, reached=reached) as started:
+        people.append(started)
+        started.ask("a = 1", "b = 1")
+    assert shown
+    assert all(spent == booked > 0.0 and total == 19984.0 for spent, booked, total in shown)
