@@ -23,12 +23,12 @@ th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.75rem 0.25rem
 """
 
 
-async def openapi_json(request: Request) -> JSONResponse:
+def openapi_json(request: Request) -> JSONResponse:
     """The description of the API."""
     return JSONResponse(request.app.openapi())
 
 
-async def docs_html(request: Request) -> HTMLResponse:
+def docs_html(request: Request) -> HTMLResponse:
     """The description of the API, to read."""
     return HTMLResponse(page(request.app.openapi()))
 
