@@ -94,36 +94,58 @@ class Counts:
 
 
 class Zygote:
-    """The process that forks servers, and the socket that all of them accept on."""
+    """The process that forks servers, and the sockets that they accept on."""
 
     def __init__(self, log: Path) -> None:
-        self.listening = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port: int = self.listening.getsockname()[1]
+        sockets = [socket.create_server(("127.0.0.1", 0), backlog=64) for _ in range(2)]
+        self.ports: list[int] = [each.getsockname()[1] for each in sockets]
+        self.listening = sockets
         self._log = log
-        descriptor = self.listening.fileno()
+        descriptors = [each.fileno() for each in sockets]
         one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
         with log.open("wb") as complaints:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.service.crash_child", str(descriptor)],
+                [sys.executable, "-m", "tests.service.crash_child", *map(str, descriptors)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=complaints,
-                pass_fds=[descriptor],
+                pass_fds=descriptors,
                 env={**os.environ, **one},
                 cwd=Path(__file__).parents[2],
             )
+        self._awaited: int | None = None
 
-    def start(self, **life: Any) -> int:
+    @property
+    def port(self) -> int:
+        """Of the first socket."""
+        return self.ports[0]
+
+    def start(self, *, socket: int = 0, **life: Any) -> int:
         """Fork a server; its process id."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(life).encode() + b"\n")
-        self._process.stdin.flush()
+        self._tell({"socket": socket, **life})
         return int(self._line(60.0) or 0)
 
-    def end(self, patience: float) -> int | None:
-        """How the server ended, or None if it has not after so many seconds."""
+    def end(self, pid: int, patience: float) -> int | None:
+        """How a server ended, or None if it has not after so many seconds."""
+        if self._awaited is None:
+            self._tell(pid)
+            self._awaited = pid
+        assert self._awaited == pid
         line = self._line(patience)
-        return None if line is None else int(line)
+        if line is None:
+            return None
+        self._awaited = None
+        return int(line)
+
+    def kill(self, pid: int) -> None:
+        """End a server, as every server ends here."""
+        os.kill(pid, signal.SIGKILL)
+        assert self.end(pid, 20.0) == -signal.SIGKILL, self.complaints()[-3000:]
+
+    def _tell(self, command: Any) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(command).encode() + b"\n")
+        self._process.stdin.flush()
 
     def close(self) -> None:
         assert self._process.stdin is not None
@@ -131,7 +153,8 @@ class Zygote:
         self._process.wait(20)
         if self._process.stdout is not None:
             self._process.stdout.close()
-        self.listening.close()
+        for each in self.listening:
+            each.close()
 
     def complaints(self) -> str:
         return self._log.read_text(errors="replace")
@@ -312,7 +335,7 @@ class Episode:
             self._life("registration written", 1)
             pid = self._start(None, 0)
             registering.join(60.0)
-            self._kill(pid)
+            self._zygote.kill(pid)
         for client in self._clients:
             client.start()
         for step in steps:
@@ -322,7 +345,7 @@ class Episode:
         for client in self._clients:
             client.join(60.0)
             assert not client.is_alive(), self._zygote.complaints()[-3000:]
-        self._kill(pid)
+        self._zygote.kill(pid)
         self.check()
         self._count()
 
@@ -342,18 +365,17 @@ class Episode:
         if step == "forfeit written" and self._before.hold is None:
             self._life("looked", 1 + self._draw.randint(1, 3))  # there must be something to forfeit
         pid = self._start(step, passing)
-        patience = _PATIENCE if step else self._draw.uniform(0.02, 0.35 if self._kind == "desk" else 1.0)
-        ended = self._zygote.end(patience)
+        if self._before.version == 0:
+            patience = 10 * _PATIENCE  # it begins
+        else:
+            patience = _PATIENCE if step else self._draw.uniform(0.02, 0.35 if self._kind == "desk" else 1.0)
+        ended = self._zygote.end(pid, patience)
         if ended is None:
             os.kill(pid, signal.SIGKILL)
-            step, ended = None, self._zygote.end(20.0)
+            step, ended = None, self._zygote.end(pid, 20.0)
         assert ended == -signal.SIGKILL, f"a server ended by itself: {self._zygote.complaints()[-3000:]}"
         self._counts.kills[step or "any moment"] += 1
         self.check()
-
-    def _kill(self, pid: int) -> None:
-        os.kill(pid, signal.SIGKILL)
-        assert self._zygote.end(20.0) == -signal.SIGKILL, self._zygote.complaints()[-3000:]
 
     # What they leave behind
 

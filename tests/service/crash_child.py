@@ -1,8 +1,8 @@
 """Servers that are killed: a process that has imported everything, and forks one server after the other.
 
-``python -m tests.service.crash_child FD`` reads one line of JSON for each server from its standard input, forks it,
-writes its process id, waits for its end, and writes how it ended. All servers accept on the socket FD, which outlives
-them: who connects while none is there is served by the next one.
+``python -m tests.service.crash_child FD FD`` reads lines of JSON from its standard input. For an object it forks a
+server and writes its process id; for a process id it waits for its end, and writes how it ended. The sockets FD, which
+servers accept on, outlive them: who connects while none is there is served by the next one.
 """
 
 from __future__ import annotations
@@ -198,23 +198,25 @@ def tell(number: int) -> None:
     sys.stdout.flush()
 
 
-def main(listening: socket.socket) -> None:
+def main(sockets: list[socket.socket]) -> None:
     warm()
     assert threading.active_count() == 1
     for line in sys.stdin:
-        life = json.loads(line)
+        told = json.loads(line)
+        if isinstance(told, int):
+            _, status = os.waitpid(told, 0)
+            tell(os.waitstatus_to_exitcode(status))
+            continue
         child = os.fork()
         if child == 0:
             try:
-                {"desk": serve_desk, "http": serve_http}[life["kind"]](life, listening)
+                {"desk": serve_desk, "http": serve_http}[told["kind"]](told, sockets[told["socket"]])
             except BaseException:  # noqa: BLE001 - told, and then it ends
                 traceback.print_exc()
             finally:
                 os._exit(3)
         tell(child)
-        _, status = os.waitpid(child, 0)
-        tell(os.waitstatus_to_exitcode(status))
 
 
 if __name__ == "__main__":
-    main(socket.socket(fileno=int(sys.argv[1])))
+    main([socket.socket(fileno=int(number)) for number in sys.argv[1:]])

@@ -109,11 +109,11 @@ def _left_behind(
     found = []
     for seed, (step, passing) in enumerate(deaths):
         life = {"store": str(folder / "store.db"), "log": str(folder / "log"), "table": table, "seed": seed}
-        made.start(kind="desk", step=step, passing=passing, **life)
+        pid = made.start(kind="desk", step=step, passing=passing, **life)
         with socket.create_connection(("127.0.0.1", made.port), timeout=20.0) as connection:
             connection.sendall(json.dumps({"person": ada.id, "key": "k", "texts": ["a = 0"]}).encode() + b"\n")
             assert connection.recv(1) == b""
-        assert made.end(20.0) == -signal.SIGKILL
+        assert made.end(pid, 20.0) == -signal.SIGKILL
         store = Store.open(folder / "store.db")
         found.append((step, without_times(everything(store))))
         store.close()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import random
-import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -132,9 +130,15 @@ def test_64_clients_at_once(tmp_path: Path) -> None:
 # ---- several processes -----------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(name="forking", scope="module")
+def process_that_forks_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    with zygote(tmp_path_factory.mktemp("zygote")) as made:
+        yield made
+
+
 @contextmanager
-def two_servers(folder: Path, address: str, budget: Budget) -> Iterator[tuple[Store, list[int], list[str]]]:
-    """Two server processes over one store; yields the store, their ports and tokens of three analysts."""
+def two_servers(folder: Path, forking: Zygote, address: str, budget: Budget) -> Iterator[tuple[Store, list[str]]]:
+    """Two server processes over one store; yields the store, and tokens of three analysts."""
     store = Store.open(address)
     write_table(folder / "people.csv", skewed(5_000))
     ada = store.add_person("ada", "custodian", by=None)
@@ -142,26 +146,17 @@ def two_servers(folder: Path, address: str, budget: Budget) -> Iterator[tuple[St
     tokens = add_people(store, ["bob", "eve", "joe"])
     with ExitStack() as stack:
         stack.callback(store.close)
-        running: list[tuple[Zygote, int]] = []
         for number in range(2):
-            (folder / str(number)).mkdir()
-            made = stack.enter_context(zygote(folder / str(number)))
-            life = {"store": address, "folder": str(folder), "log": str(folder / str(number) / "log"), "table": 0}
-            running.append((made, made.start(kind="http", step=None, passing=0, seed=number, **life)))
-            stack.callback(_end, *running[-1])
-        yield store, [made.port for made, _ in running], tokens
-        assert [made.complaints() for made, _ in running] == ["", ""]
+            life = {"store": address, "folder": str(folder), "log": str(folder / f"log {number}"), "seed": number}
+            stack.callback(forking.kill, forking.start(socket=number, kind="http", step=None, passing=0, **life))
+        yield store, tokens
+        assert forking.complaints() == ""
 
 
-def _end(made: Zygote, pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)
-    made.end(20.0)
-
-
-def check_race(folder: Path, address: str) -> None:
+def check_race(folder: Path, forking: Zygote, address: str) -> None:
     """Until the budget is used up, and beyond: all that was spent was spent once."""
-    with two_servers(folder, address, SCARCE) as (store, ports, tokens):
-        clients = ask_at_once(ports, tokens, requests=3)
+    with two_servers(folder, forking, address, SCARCE) as (store, tokens):
+        clients = ask_at_once(forking.ports, tokens, requests=3)
         check_all(store, clients, SCARCE.limit)
         number = store.data_set("people").id
         left = Fraction(SCARCE.limit) - charges(store, number)
@@ -169,7 +164,7 @@ def check_race(folder: Path, address: str) -> None:
         assert left < Fraction(told["summary"]["price"])
         assert told["closed"] != ""
         # both processes wrote: each has announced commits that are in the store
-        done = [_versions(folder / str(number) / "log") for number in range(2)]
+        done = [_versions(folder / f"log {number}") for number in range(2)]
         assert not done[0] & done[1]
         assert done[0] | done[1] == set(range(1, store.data_set("people").version + 1))
         assert min(map(len, done)) > 3
@@ -179,12 +174,14 @@ def _versions(log: Path) -> set[int]:
     return {version for version, rows, _ in map(json.loads, log.read_text().splitlines()) if rows == "done"}
 
 
-def test_two_processes_on_one_file_never_spend_twice(tmp_path: Path) -> None:
-    check_race(tmp_path, str(tmp_path / "store.db"))
+def test_two_processes_on_one_file_never_spend_twice(tmp_path: Path, forking: Zygote) -> None:
+    check_race(tmp_path, forking, str(tmp_path / "store.db"))
 
 
-def test_two_processes_on_one_postgresql_never_spend_twice(tmp_path: Path, new_postgresql_database: str) -> None:
-    check_race(tmp_path, new_postgresql_database)
+def test_two_processes_on_one_postgresql_never_spend_twice(
+    tmp_path: Path, forking: Zygote, new_postgresql_database: str
+) -> None:
+    check_race(tmp_path, forking, new_postgresql_database)
 
 
 def test_people_share_what_is_theirs(tmp_path: Path) -> None:
