@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
-from hedgerow.errors import ConfigError, DataError, HedgerowError
+from hedgerow.algorithms.online_answer import OnlineAnswer
+from hedgerow.algorithms.online_session import OnlineSession
+from hedgerow.errors import (
+    ConfigError,
+    DataError,
+    HedgerowError,
+    MarginalTooLargeError,
+    ModelTooLargeError,
+    QuestionTooLargeError,
+)
+from hedgerow.queries.query import LinearQuery
 from hedgerow.service.desks import MOST_CONFIDENCE, Desks
+from hedgerow.service.problems import problem_of
 from hedgerow.service.tables import checked_place, domain_of, read_private
-from tests.service.api import api
+from tests.service.api import api, registration
 from tests.service.stack import AtDesk, at_desk
 
 
@@ -88,3 +101,64 @@ def test_the_summary_never_shows_less_than_was_spent(tmp_path: Path) -> None:
         started.ask("a = 1", "b = 1")
     assert shown
     assert all(spent == booked > 0.0 and total == 19984.0 for spent, booked, total in shown)
+
+
+def test_a_custodian_of_some_data_sets_is_none_of_the_others(tmp_path: Path) -> None:
+    """Another data set over the same table, with any budget, would give away what the scope keeps."""
+    with api(tmp_path) as here:
+        scoped, whole = here.token("carol", "custodian", data_sets=("survey",)), here.token("carol", "custodian")
+        refused = [
+            here.call("POST", "/v1/datasets", scoped, json=registration("more", budget={"epsilon": 1000.0})),
+            here.call("PUT", "/v1/files/more.csv", scoped, content=b"a\n1\n"),
+            here.call("GET", "/v1/audit", scoped),
+            here.call("DELETE", f"/v1/tokens/{whole.split('_')[1]}", scoped),
+        ]
+        assert [each.status_code for each in refused] == [403] * 4
+        assert [each.name for each in here.store.data_sets()] == ["survey"]
+        assert here.call("DELETE", f"/v1/tokens/{scoped.split('_')[1]}", scoped).status_code == 204
+
+
+def test_nothing_tells_how_much_memory_is_free() -> None:
+    """The size of the private tables shows in it."""
+    needs = {"cells": 10**12, "required_bytes": 2**43, "available_bytes": 123_456_789}
+    for error in (
+        ModelTooLargeError(**needs),
+        MarginalTooLargeError(attributes=("a",), **needs),
+        QuestionTooLargeError(attributes=("a",), largest_cells=10, **needs),
+    ):
+        assert "117" in error.message or isinstance(error, QuestionTooLargeError)
+        told = json.loads(bytes(problem_of(error).body))
+        assert "117" not in str(told)
+        assert "123" not in str(told)
+        assert "8,192.0 GiB" in told["detail"]
+
+
+def test_a_question_that_does_not_fit_into_memory_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    peek = OnlineSession.peek
+
+    def peeked(self: OnlineSession, query: LinearQuery, *args: Any, **kwargs: Any) -> OnlineAnswer:
+        if query.scope == ("c",):
+            raise MarginalTooLargeError(attributes=("c",), cells=1, required_bytes=1, available_bytes=0)
+        return peek(self, query, *args, **kwargs)
+
+    monkeypatch.setattr(OnlineSession, "peek", peeked)
+    with at_desk(tmp_path) as people:
+        people.ask("a = 1")
+        people.store.close_data_set(people.data_set.id, by=None)
+        wide, narrow = people.together(["c = 1"], ["b = 1"])
+        assert isinstance(wide, MarginalTooLargeError)
+        assert isinstance(narrow, list)
+        assert narrow[0].source == "hypothesis only"
+
+
+def test_clocks_are_coarse(tmp_path: Path) -> None:
+    """To the microsecond they would tell how long the data were looked at, in spite of the ticks."""
+    with api(tmp_path) as here:
+        analyst = here.token("ada")
+        here.call("POST", "/v1/datasets/survey/queries", analyst, json={"queries": [{"where": "age = 1"}]})
+        (told,) = here.call("GET", "/v1/datasets/survey/answers", analyst).json()["answers"]
+        assert datetime.fromisoformat(told["at"]).microsecond == 0
+        lines = here.call("GET", "/v1/metrics").text.splitlines()
+        sums = [float(line.split()[-1]) for line in lines if line.startswith("hedgerow_request_seconds_sum")]
+        assert sums
+        assert all(round(100 * each, 6).is_integer() for each in sums)

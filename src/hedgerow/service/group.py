@@ -19,7 +19,7 @@ from typing import final
 
 from hedgerow.algorithms.online_answer import OnlineAnswer
 from hedgerow.algorithms.online_session import OnlineSession
-from hedgerow.errors import HedgerowError, NotAllowedError, QuestionTooLargeError
+from hedgerow.errors import HedgerowError, MarginalTooLargeError, NotAllowedError, QuestionTooLargeError
 from hedgerow.queries.canonical import canonical
 from hedgerow.queries.query import LinearQuery
 from hedgerow.service.entries import GivenAnswer, Grant
@@ -176,7 +176,9 @@ class _Group:
         try:
             self._check_number(request.person)
             found = self._asked(request.questions[at], request)
-        except (NotAllowedError, QuestionTooLargeError) as failure:
+        except (NotAllowedError, QuestionTooLargeError, MarginalTooLargeError) as failure:
+            if self._held and isinstance(failure, MarginalTooLargeError):
+                raise  # it may have arisen in the middle of a correction
             self._failures[request] = failure
             return True
         if found is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import final
 
@@ -34,7 +35,11 @@ class Metrics:
             "hedgerow_requests", "Requests that were answered.", ["route", "method", "status"], registry=self._registry
         )
         self._seconds = Histogram(
-            "hedgerow_request_seconds", "How long they took.", ["route"], buckets=_BUCKETS, registry=self._registry
+            "hedgerow_request_seconds",
+            "How long they took, rounded up.",
+            ["route"],
+            buckets=_BUCKETS,
+            registry=self._registry,
         )
 
     def count(self, route: str, method: str, status: int, seconds: float) -> None:
@@ -47,11 +52,21 @@ class Metrics:
             seconds: How long it took.
         """
         self._requests.labels(route, method if method in _METHODS else _OTHER, str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
+        self._seconds.labels(route).observe(_rounded(seconds))
 
     def text(self) -> bytes:
         """All numbers in Prometheus' text format."""
         return generate_latest(self._registry)
+
+
+def _rounded(seconds: float) -> float:
+    """Up to the bound of a bucket, or to whole seconds: sums would tell what single answers took.
+
+    Example:
+        >>> _rounded(0.0301), _rounded(0.1), _rounded(12.5)
+        (0.1, 0.1, 13)
+    """
+    return next((bound for bound in _BUCKETS if seconds <= bound), math.ceil(seconds))
 
 
 @final

@@ -22,6 +22,7 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow import errors
+from hedgerow.quantities import human, human_bytes
 
 MEDIA_TYPE = "application/problem+json"
 ECHOED = 200
@@ -139,7 +140,16 @@ def problem_of(error: errors.HedgerowError) -> JSONResponse:
     if kind is None:
         log_failure(error)
         return problem(INTERNAL)
-    return problem(kind, error.message, remedy=error.remedy, headers=_headers(error, kind))
+    return problem(kind, _detail(error), remedy=error.remedy, headers=_headers(error, kind))
+
+
+def _detail(error: errors.HedgerowError) -> str:
+    """What is wrong; not how much memory is free, in which the size of private tables shows."""
+    if isinstance(error, errors.QuestionTooLargeError):  # says nothing of that
+        return error.message
+    if isinstance(error, errors.ModelTooLargeError | errors.MarginalTooLargeError):
+        return f"{human(error.cells)} cells need about {human_bytes(error.required_bytes)}, more than the server has"
+    return error.message
 
 
 def _headers(error: errors.HedgerowError, kind: Kind) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import Path
 
-from hedgerow.errors import NotAllowedError, NotThereError
+from hedgerow.errors import NotThereError
 from hedgerow.service import problems
 from hedgerow.service.cursors import Place
 from hedgerow.service.entries import Grant, Person, Token
@@ -90,8 +90,8 @@ def list_tokens(here: Here) -> TokenList:
 def make_token(asked: TokenAsked, here: Here, by: By) -> TokenMade:
     """Make a token for somebody; its secret is shown this once."""
     person, now = here.store.person(asked.person), datetime.now(UTC)
-    if asked.datasets is None and by.token.data_sets is not None:
-        raise NotAllowedError("your own token is good for some data sets alone", remedy="name the data sets")
+    if asked.datasets is None:
+        by.check_reaches_all()
     for name in asked.datasets or ():
         here.data_set(name, by)
     made = new_token(
@@ -107,8 +107,10 @@ def make_token(asked: TokenAsked, here: Here, by: By) -> TokenMade:
 
 def revoke_token(id: TokenId, here: Here, by: By) -> None:
     """Revoke a token: from now on it is good for nothing."""
-    if here.store.token(id) is None:
+    found = here.store.token(id)
+    if found is None:
         raise NotThereError("there is no such token", remedy="GET /v1/tokens lists them")
+    by.check_reaches_all(found[0].data_sets)
     here.store.revoke(id, by=by.person.id)
 
 
@@ -126,6 +128,7 @@ def _token(token: Token, person: str) -> dict[str, Any]:
 
 def get_audit(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> AuditTold:
     """What was done by whom, newest first."""
+    by.check_reaches_all()
     place = Place("audit", 0, by.person.id)
     found = here.store.audit(before=here.cursors.read(cursor, place), limit=limit + 1)
     return AuditTold(

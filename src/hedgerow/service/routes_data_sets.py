@@ -37,6 +37,7 @@ def register_data_set(asked: RegistrationAsked, here: Here, by: By) -> Detail:
 
     The table is read, and under "add-remove" a noisy number of its records is bought. The budget can never be changed.
     """
+    by.check_reaches_all()
     try:
         with here.waiting():
             data_set = here.desks.register(registration(asked), by=by.person)

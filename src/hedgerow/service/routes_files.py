@@ -36,6 +36,7 @@ async def upload_file(file: FileName, request: Request, here: Here, by: By) -> F
 
     The body is the file. A file that is there is never replaced.
     """
+    by.check_reaches_all()
     size = await _taken(request.stream(), here.settings.data_folder / file)
     await anyio.to_thread.run_sync(here.store.note, by.person.id, "upload", file, {"bytes": size})
     return FileTold(name=file, bytes=size)

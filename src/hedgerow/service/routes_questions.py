@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, Any, NoReturn
 
 from fastapi import Header, Query
@@ -81,11 +82,16 @@ def list_answers(
     names = {each.id: each.name for each in here.store.people()} if by.is_custodian else {by.person.id: by.person.name}
     return EarlierAnswers(
         answers=[
-            EarlierAnswer(**_told(name, each) | {"id": each.id, "at": each.at, "person": names[each.person]})
+            EarlierAnswer(**_told(name, each) | {"id": each.id, "at": _second(each.at), "person": names[each.person]})
             for each in found[:limit]
         ],
         next=here.cursors.make(place, found[limit - 1].id) if len(found) > limit else None,
     )
+
+
+def _second(at: datetime | None) -> datetime | None:
+    """Times are told in whole seconds: finer ones would tell how long the data were looked at."""
+    return None if at is None else at.replace(microsecond=0)
 
 
 def _whose(here: Service, by: Caller, person: str | None) -> int | None:

@@ -14,12 +14,12 @@ import re
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol, final
 
-from hedgerow.errors import NotSignedInError, RateError
+from hedgerow.errors import NotAllowedError, NotSignedInError, RateError
 from hedgerow.service.entries import Person, Token
 
 PREFIX = "hgr"
@@ -75,6 +75,21 @@ class Caller:
     def is_custodian(self) -> bool:
         """Whether everything is allowed."""
         return self.person.role == "custodian"
+
+    def check_reaches_all(self, data_sets: Iterable[str] | None = None) -> None:
+        """Refuse what goes beyond the scope of the token.
+
+        Args:
+            data_sets: What it is about; None for the whole server.
+
+        Raises:
+            NotAllowedError: The token is good for some data sets alone, and these are not among them.
+        """
+        scope = self.token.data_sets
+        if scope is not None and (data_sets is None or not set(data_sets) <= set(scope)):
+            raise NotAllowedError(
+                "your own token is good for some data sets alone", remedy="name those, or use a token for all of them"
+            )
 
 
 def new_token(
