@@ -73,6 +73,10 @@ def through_json(step: Step) -> Step:
     return replace(step, **plain, findings=found, events=events)
 
 
+NEW = "not (a = 0 and b = 0)"
+"""Asked by no stream."""
+
+
 def check_put_together_after_every_question(
     start: Callable[[SeededNoise], OnlineSession], source: Any, stream: Sequence[LinearQuery], seed: int
 ) -> None:
@@ -98,6 +102,7 @@ def check_put_together_after_every_question(
     assert others == steps
     final = [together(each, source.domain).session(source) for each in (steps, others)]
     assert final[0].summary() == final[1].summary() == in_one_piece.summary()
+    assert final[0].looks(NEW) == final[1].looks(NEW) == in_one_piece.looks(NEW)
     assert whole(final[0]) == whole(final[1]) == whole(kept) == whole(in_one_piece)
 
 

@@ -73,6 +73,21 @@ def test_there_are_never_more_fires_than_updates(
 
 
 @pytest.mark.parametrize(("variant", "budget"), BUDGETS)
+def test_the_end_is_told_with_the_last_correction(
+    variant: Variant, budget: Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few_updates(monkeypatch, variant)
+    session = start(variant, budget, skewed(10_000), answers=[True] * 100)
+    for query in QUERIES[: session.rules.updates]:
+        assert (session.is_open, session.summary()["closed"]) == (True, "")
+        session.ask(query)
+    told, looks = session.summary(), session.looks(QUERIES[-1])
+    assert (session.is_open, told["closed"], told["updates_left"]) == (False, "the corrections are used up", 0)
+    assert (looks, session.looks(QUERIES[-1])) == (True, True)  # being told changes nothing
+    assert session.ask(QUERIES[-1]).covers == f"nothing: {told['closed']}"
+
+
+@pytest.mark.parametrize(("variant", "budget"), BUDGETS)
 def test_after_the_last_update_the_table_is_never_touched(
     variant: Variant, budget: Budget, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,8 +150,8 @@ class OnlineSession:
 
     @property
     def is_open(self) -> bool:
-        """Whether queries are still tested against the data."""
-        return not self._history.closed
+        """Whether a new query would be tested against the data."""
+        return not self._end()
 
     @property
     def updates_left(self) -> int:
@@ -179,7 +179,7 @@ class OnlineSession:
             "tested": self._history.tests,
             "queries": rules.queries,
             "answers": dict(self._history.sources),
-            "closed": self._history.closed,
+            "closed": self._end(),
             "total": self._basis.total,
             "spent": ledger.spent,
             "limit": ledger.limit,
@@ -207,11 +207,9 @@ class OnlineSession:
         """
         check_confidence(confidence)
         key, asked = self._read(query)
-        known = self._history.known.get(key)
-        if known is not None:
-            return self._tell(self._basis.answer(known, confidence), "cache")
-        if _is_public(asked):
-            return self._tell(self._basis.public_answer(asked, confidence), "public")
+        told = self._tell_known(key, asked, confidence)
+        if told is not None:
+            return told
         self._may_test()
         if self._history.closed:
             return self._tell_alone(self._hypothesis.value(asked))
@@ -306,12 +304,8 @@ class OnlineSession:
         """
         check_confidence(confidence)
         key, asked = self._read(query)
-        known = self._history.known.get(key)
-        if known is not None:
-            return self._tell(self._basis.answer(known, confidence), "cache")
-        if _is_public(asked):
-            return self._tell(self._basis.public_answer(asked, confidence), "public")
-        return self._tell_alone(self._hypothesis.value(asked), because)
+        told = self._tell_known(key, asked, confidence)
+        return self._tell_alone(self._hypothesis.value(asked), because) if told is None else told
 
     # Looking at the data
 
@@ -371,16 +365,19 @@ class OnlineSession:
 
     def _may_test(self) -> None:
         """Close the session for good if a test, or the answer it may lead to, is not covered."""
+        self._history.closed = self._end()
+
+    def _end(self) -> str:
+        """Why the session is closed, or why the next new query would close it; empty if neither."""
         history, rules, ledger = self._history, self._basis.rules, self._curator.ledger
-        if history.closed:
-            return
         needed = [rules.answer_charge] + ([] if self._is_watching else [self.epoch_charge])
+        if history.closed:
+            return history.closed
         if rules.queries is not None and history.tests >= rules.queries:
-            history.closed = "the planned number of queries was asked"
-        elif self.updates_left < 1:
-            history.closed = "the corrections are used up"
-        elif not ledger.covers(*needed):
-            history.closed = "the budget is spent"
+            return "the planned number of queries was asked"
+        if self.updates_left < 1:
+            return "the corrections are used up"
+        return "" if ledger.covers(*needed) else "the budget is spent"
 
     def _test(self, query: LinearQuery, value: float) -> Known:
         """One query against the data: a test, and if it fires an answer and a correction."""
@@ -397,6 +394,13 @@ class OnlineSession:
         return Known(query, float(measured.values[0]), None)
 
     # Answers
+
+    def _tell_known(self, key: Hashable, query: LinearQuery, confidence: float) -> OnlineAnswer | None:
+        """What was found out before, or is public; None for a query that is neither."""
+        known = self._history.known.get(key)
+        if known is not None:
+            return self._tell(self._basis.answer(known, confidence), "cache")
+        return self._tell(self._basis.public_answer(query, confidence), "public") if _is_public(query) else None
 
     def _tell(self, found: Answer, origin: Source, charged: float = 0.0) -> OnlineAnswer:
         sources = self._history.sources
