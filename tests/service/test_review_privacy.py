@@ -19,11 +19,17 @@ from hedgerow.errors import (
     MarginalTooLargeError,
     ModelTooLargeError,
     QuestionTooLargeError,
+    StoreBusyError,
+    TooMuchError,
 )
 from hedgerow.queries.query import LinearQuery
 from hedgerow.service.desks import MOST_CONFIDENCE, Desks
 from hedgerow.service.problems import problem_of
+from hedgerow.service.routes_hypothesis import _drawn
+from hedgerow.service.routes_questions import _parsed
+from hedgerow.service.sent import Question
 from hedgerow.service.tables import checked_place, domain_of, read_private
+from hedgerow.service.tokens import Caller, new_token
 from tests.service.api import api, registration
 from tests.service.stack import AtDesk, at_desk
 
@@ -162,3 +168,37 @@ def test_clocks_are_coarse(tmp_path: Path) -> None:
         sums = [float(line.split()[-1]) for line in lines if line.startswith("hedgerow_request_seconds_sum")]
         assert sums
         assert all(round(100 * each, 6).is_integer() for each in sums)
+
+
+def test_conditions_of_a_batch_fit_into_memory_together(tmp_path: Path) -> None:
+    """A thousand of them, of a million cells each, were in memory at the same time."""
+    wide = {"a": {"min": 0, "max": 999}, "b": {"min": 0, "max": 999}}
+    domain = domain_of(wide, {})
+    asked = [Question(where=f"a = {number} or b = 1") for number in range(1000)]
+    with pytest.raises(TooMuchError, match="cells together"):
+        _parsed(asked, domain, "wide")
+    assert len(_parsed(asked[:4], domain, "wide")) == 4
+    listed = {"attribute": "a", "in": [1] * 4500}
+    with pytest.raises(TooMuchError, match="characters together"):
+        _parsed([Question(predicate=listed)] * 20, domain, "wide")
+    assert len(_parsed([Question(predicate=listed)] * 10, domain, "wide")) == 10
+
+
+def test_files_that_nobody_fetches_do_not_pile_up(tmp_path: Path) -> None:
+    """They have no name any more, but take room on the disk."""
+    with api(tmp_path, downloads=1) as here:
+        service, data_set = here.app.state.service, here.store.data_set("survey")
+        by = Caller(here.person("carol"), new_token(1).token)
+        files = [_drawn(service, data_set, 5, "csv", by)[0] for _ in range(8)]
+        with pytest.raises(StoreBusyError):
+            _drawn(service, data_set, 5, "csv", by)
+        files.pop().close()
+        _drawn(service, data_set, 5, "csv", by)[0].close()
+        for each in files:
+            each.close()
+
+
+@pytest.mark.parametrize("option", ["password=x", "pass%77ord=x", "passfile=/etc/x", "service=other", "dbname=x"])
+def test_an_address_names_no_other_password(tmp_path: Path, option: str) -> None:
+    with pytest.raises(ConfigError, match="password"):
+        checked_place(f"postgresql://host/db?{option}#t", tmp_path)

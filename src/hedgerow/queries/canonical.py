@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Hashable
 
@@ -57,7 +58,8 @@ def query_key(query: LinearQuery) -> Hashable:
         return query.scope, query.codes
     if isinstance(query, Parity) and math.prod(query.domain.shape_of(query.scope)) > _COMPARED_CELLS:
         return "parity", query.scope
-    return query.scope, np.ascontiguousarray(query.values() + 0.0).tobytes()  # + 0.0: no negative zeros
+    values = np.ascontiguousarray(query.values() + 0.0)  # + 0.0: no negative zeros
+    return query.scope, hashlib.blake2b(values.tobytes(), digest_size=32).digest()  # in place of megabytes
 
 
 def _conjunction(query: Conjunction) -> Conjunction:

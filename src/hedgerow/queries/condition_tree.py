@@ -162,7 +162,7 @@ def among(attribute: Attribute, values: Sequence[Constant]) -> Leaf:
         >>> among(IntegerRange("age", 17, 90), [Constant("17"), Constant("19")]).truth.yes
         CodeSet(0, 2)
     """
-    tests = [equal(attribute, value.text) for value in values]
+    tests = [equal(attribute, text) for text in dict.fromkeys(value.text for value in values)]
     truth = _folded(Truth.__or__, tests) if tests else Truth(CodeSet(()), every_code(attribute))
     listed = ", ".join(value.sql for value in values)
     return Leaf(attribute.name, truth, f"{in_condition(attribute.name)} in ({listed})")

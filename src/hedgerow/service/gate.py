@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 Who = Literal["anyone", "token", "custodian"]
 _SIGN_INS = 16
+_UNSENT = 8
+"""Files on their way for each that may be made at a time."""
 
 
 @final
@@ -47,6 +49,7 @@ class Service:
         metrics: What is counted.
         sign_ins: Threads that tokens are looked at in; not those that wait for answers.
         downloads: Files of records that are made at a time.
+        unsent: Files of records that may be on their way at a time: until then they take room on the disk.
         waits: Requests that may wait for a data set at a time; fewer than there are threads.
     """
 
@@ -59,6 +62,7 @@ class Service:
     metrics: Metrics
     sign_ins: CapacityLimiter
     downloads: threading.BoundedSemaphore
+    unsent: threading.BoundedSemaphore
     waits: threading.BoundedSemaphore
 
     @classmethod
@@ -74,6 +78,7 @@ class Service:
             Metrics(),
             CapacityLimiter(_SIGN_INS),
             threading.BoundedSemaphore(settings.downloads),
+            threading.BoundedSemaphore(_UNSENT * settings.downloads),
             threading.BoundedSemaphore(max(1, settings.threads * 3 // 4)),
         )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import tempfile
+import threading
+import weakref
 from collections.abc import Iterator
 from pathlib import Path as File
 from typing import IO, Annotated, Literal
@@ -72,15 +74,31 @@ def _chosen(text: str, domain: Domain) -> tuple[str, ...]:
 def get_records(name: Name, here: Here, by: By, n: Number = None, form: Form = "csv") -> Response:
     """A file of synthetic records drawn from the hypothesis. Free."""
     data_set = here.data_set(name, by)
-    if not here.downloads.acquire(blocking=False):
-        raise StoreBusyError("records are being drawn for others", remedy="try again in a moment")
-    try:
-        file, size = _written(here, data_set, n, form, by)
-    finally:
-        here.downloads.release()
+    file, size = _drawn(here, data_set, n, form, by)
     here.store.note(by.person.id, "records", name, {"n": n, "format": form})
     headers = {"Content-Disposition": f'attachment; filename="{name}-synthetic.{form}"', "Content-Length": str(size)}
     return StreamingResponse(_pieces(file), media_type=_TYPES[form], headers=headers)
+
+
+def _drawn(here: Service, data_set: DataSet, n: int | None, form: str, by: Caller) -> tuple[IO[bytes], int]:
+    """A file and its size; a place among those on their way is taken until the file is closed and gone."""
+    _take(here.unsent)
+    try:
+        _take(here.downloads)
+        try:
+            file, size = _written(here, data_set, n, form, by)
+        finally:
+            here.downloads.release()
+    except BaseException:
+        here.unsent.release()
+        raise
+    weakref.finalize(file, here.unsent.release)  # however the sending ends, or if it never begins
+    return file, size
+
+
+def _take(places: threading.BoundedSemaphore) -> None:
+    if not places.acquire(blocking=False):
+        raise StoreBusyError("records are being drawn for others", remedy="try again in a moment")
 
 
 def _default_number(here: Service, data_set: DataSet, by: Caller) -> int | None:

@@ -16,7 +16,7 @@ from hedgerow.queries.count_statement import parse_count
 from hedgerow.queries.json_predicate import parse_json_predicate
 from hedgerow.queries.names import in_condition
 from hedgerow.queries.predicate import parse_predicate
-from hedgerow.queries.query import LinearQuery
+from hedgerow.queries.query import Explicit, LinearQuery
 from hedgerow.service import problems
 from hedgerow.service.cursors import Place
 from hedgerow.service.entries import GivenAnswer
@@ -45,6 +45,8 @@ OfPerson = Annotated[str | None, Query(pattern=PERSON_NAME, description="Of whom
 
 _LONGEST_BATCH = 250_000
 """Characters: reading them takes some seconds at most."""
+_MOST_CELLS = 1 << 22
+"""Of conditions that are not a simple "and", all together: they are in memory at the same time."""
 
 
 def ask_questions(name: Name, asked: QuestionsAsked, here: Here, by: By, key: Key = None) -> Answers:
@@ -103,12 +105,26 @@ def _whose(here: Service, by: Caller, person: str | None) -> int | None:
 
 
 def _parsed(asked: Sequence[Question], domain: Domain, name: str) -> list[LinearQuery]:
-    if sum(len(each.sql or each.where or "") for each in asked) > _LONGEST_BATCH:
+    if sum(len(_sent(each)) for each in asked) > _LONGEST_BATCH:
         raise TooMuchError(
             f"the questions have more than {_LONGEST_BATCH:,} characters together",
             remedy="send them in several requests",
         )
-    return [_one_parsed(number, question, domain, name) for number, question in enumerate(asked, start=1)]
+    parsed: list[LinearQuery] = []
+    cells = 0
+    for number, question in enumerate(asked, start=1):
+        parsed.append(_one_parsed(number, question, domain, name))
+        cells += parsed[-1].values().size if isinstance(parsed[-1], Explicit) else 0
+        if number > 1 and cells > _MOST_CELLS:
+            raise TooMuchError(
+                f"the conditions that join attributes with 'or' or 'not' have more than {_MOST_CELLS:,} cells together",
+                remedy="send them in several requests",
+            )
+    return parsed
+
+
+def _sent(question: Question) -> str:
+    return question.sql or question.where or json.dumps(question.predicate)
 
 
 def _one_parsed(number: int, question: Question, domain: Domain, name: str) -> LinearQuery:
@@ -120,7 +136,7 @@ def _one_parsed(number: int, question: Question, domain: Domain, name: str) -> L
         return parse_json_predicate(question.predicate or {}, domain)
     except HedgerowError as error:
         # What a parser says may hold what it was given, in another form: a long text is not sent back.
-        sent = question.sql or question.where or json.dumps(question.predicate)
+        sent = _sent(question)
         most = ECHOED if len(sent) > ECHOED else max(ECHOED, len(error.message), len(error.remedy))
         message = f"question {number}: {shortened(error.message, most)}"
         raise QueryError(message, remedy=shortened(error.remedy, most)) from None

@@ -27,6 +27,8 @@ PrivateTable = CountSource
 """What is read here, by the only name that the rest of the server has for it."""
 
 _SERVERS = ("postgresql", "postgres")
+_SECRET = frozenset({"password", "sslpassword", "passfile", "service", "servicefile", "dbname"})
+"""Options of an address that hold a password, or say where another one is than the server's own."""
 
 
 def domain_of(domain: Mapping[str, Any], described: Mapping[str, Any]) -> Domain:
@@ -102,10 +104,10 @@ def _inside(name: str, folder: Path) -> str:
 def _without_password(address: str) -> str:
     parts = urlsplit(address)
     options = {name.lower() for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
-    if parts.password is not None or ":" in parts.netloc.rpartition("@")[0] or options & {"password", "sslpassword"}:
+    if parts.password is not None or ":" in parts.netloc.rpartition("@")[0] or options & _SECRET:
         raise ConfigError(
             "an address with a password would be kept in the store",
-            remedy="leave it out, and give it to the server's process by PGPASSFILE or PGPASSWORD",
+            remedy="leave it out, and give it to the server's process by a file (PGPASSFILE)",
         )
     return address
 
