@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from hedgerow.service.sent import Question
 from hedgerow.service.tables import checked_place, domain_of, read_private
 from hedgerow.service.tokens import Caller, new_token
 from tests.service.api import api, registration
-from tests.service.stack import AtDesk, at_desk
+from tests.service.stack import AtDesk, Lens, at_desk, skewed
 
 
 def test_a_confidence_that_vanishes_in_rounding_spends_nothing(tmp_path: Path) -> None:
@@ -202,3 +203,25 @@ def test_files_that_nobody_fetches_do_not_pile_up(tmp_path: Path) -> None:
 def test_an_address_names_no_other_password(tmp_path: Path, option: str) -> None:
     with pytest.raises(ConfigError, match="password"):
         checked_place(f"postgresql://host/db?{option}#t", tmp_path)
+
+
+def test_what_a_failure_loses_is_charged_to_whoever_asked(tmp_path: Path) -> None:
+    """Else a share of the budget bounds nothing, as soon as somebody finds a question that fails after the hold."""
+    broken = [True]
+
+    def looked() -> None:
+        if broken[0]:
+            raise RuntimeError
+
+    with at_desk(tmp_path, source=Lens(skewed(), looked)) as people:
+        people.desk.look_at(lambda _: None)
+        price = people.desk.look_at(lambda session: session.price)
+        people.store.set_grant(people.data_set.id, people.bob.id, None, 1.5 * price, by=None)
+        for _ in range(5):
+            with suppress(RuntimeError):
+                people.ask("a = 1")
+        assert 1 <= people.labels().count("lost") <= 2
+        assert people.store.grant(people.data_set.id, people.bob.id).spent > 0.5 * price
+        broken[0] = False
+        assert people.ask("a = 1")[0].source == "hypothesis only"
+        assert people.ask("a = 1", by=people.ada)[0].source in ("data", "hypothesis")

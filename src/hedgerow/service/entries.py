@@ -195,7 +195,8 @@ class Grant:
         queries: How many questions may be asked; None for any number.
         budget: What they may cost in all, in the unit of the data set's budget; None for all of it.
         asked: Questions so far.
-        spent: What their corrections cost so far: the price of one, `OnlineSession.price`, for each.
+        spent: What their corrections cost so far: the price of one, `OnlineSession.price`, for each; and holds of
+            theirs that were lost.
     """
 
     person: int

@@ -31,7 +31,7 @@ ROW_OF_ANSWER = ("person", "request", "position", "id", "at")
 _NOTHING = Step()
 
 _GIVE = insert(ANSWERS).returning(ANSWERS.c.id, sort_by_parameter_order=True)
-_RELEASE = delete(HOLDS).where(HOLDS.c.data_set == bindparam("of")).returning(HOLDS.c.person)
+_RELEASE = delete(HOLDS).where(HOLDS.c.data_set == bindparam("of")).returning(HOLDS.c.person, HOLDS.c.charge)
 
 
 @final
@@ -150,7 +150,9 @@ class Sessions(Part):
         return Settled(version + 1, given)
 
     def forfeit(self, data_set: int, version: int, step: Step) -> int:
-        """Make a step of a hold whose process is gone: what it may have spent is spent.
+        """Make a step of a hold whose process is gone: what it may have spent is spent, of the person's share too.
+
+        Else whoever finds a question that fails after the hold could spend what belongs to others.
 
         Args:
             data_set: Number of the data set.
@@ -170,6 +172,9 @@ class Sessions(Part):
             if held is None:
                 raise ConflictError("nothing is held for the data set")
             self._write(connection, session, step, held.person, now())
+            if held.person is not None:
+                lost = {"data_set": data_set, "person": held.person, "asked": 0, "spent": held.charge}
+                connection.execute(self._more, lost)
             self._reached("forfeit written")
         return version + 1
 
