@@ -33,6 +33,7 @@ FILES = (
     "dataset.js",
     "datasets.js",
     "dom.js",
+    "draft.js",
     "format.js",
     "gauge.js",
     "heatmap.js",
@@ -44,9 +45,11 @@ FILES = (
     "people.js",
     "picture.js",
     "problems.js",
+    "question.js",
     "records.js",
     "register.js",
     "signin.js",
+    "source.js",
     "values.js",
 )
 """All that is served; the first one also under ``/``."""

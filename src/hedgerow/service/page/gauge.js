@@ -19,15 +19,10 @@ export function bar(part, limit, text) {
     share > 0 && draw("rect", { class: "part", width: `${100 * share}%`, height: 8, rx: 4 }));
 }
 
-/** Why the data are not looked at any more; empty while they are. @param {import("./api.js").Summary} summary */
-export function ended(summary) {
-  return summary.closed || (summary.status !== "opening" && summary.updates_left < 1 ? "the corrections are used up" : "");
-}
-
 /** Whether the data are still looked at, in a word. @param {import("./api.js").Summary} summary */
 export function status(summary) {
   const [kind, text] = summary.status === "opening" ? ["waits", "opening"]
-    : summary.status === "closed" ? ["shut", "closed"] : ended(summary) ? ["shut", "hypothesis only"] : ["open", "open"];
+    : summary.status === "closed" ? ["shut", "closed"] : summary.closed ? ["shut", "hypothesis only"] : ["open", "open"];
   return h("span", { class: `state ${kind}` }, text);
 }
 
@@ -71,8 +66,8 @@ export function usedUp(summary) {
       ["Further questions are refused. The picture, the synthetic records and your answers stay open to you.",
         "Ask your custodian if you need more questions."]);
   }
-  if (ended(summary)) {
-    return notice("caution", "The data are not looked at any more", [sentence(ended(summary)), ALONE, KEPT,
+  if (summary.closed) {
+    return notice("caution", "The data are not looked at any more", [sentence(summary.closed), ALONE, KEPT,
       "If you need answers that are checked, ask your custodian: a further budget means registering the table anew."]);
   }
   if (mine.budget !== null && summary.price !== null && mine.budget - mine.spent < summary.price) {

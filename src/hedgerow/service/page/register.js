@@ -1,8 +1,9 @@
 /** Registering a data set, for custodians. */
 
-import { post, upload } from "./api.js";
-import { choice, field, fill, h, tick } from "./dom.js";
+import { post } from "./api.js";
+import { choice, field, fill, h } from "./dom.js";
 import { alarm, onSubmit } from "./problems.js";
+import { sourcePart } from "./source.js";
 
 const NAME = /^[a-z0-9_-]{1,40}$/;
 const BUDGETS = {
@@ -14,22 +15,18 @@ const OPTIONS = [["queries", "Questions to be ready for"], ["updates", "Correcti
 
 /** @param {HTMLElement} place @param {import("./main.js").App} app */
 export async function registerView(place, app) {
-  const [source, domain, budget, options] = [sourcePart(), domainPart(), budgetPart(), optionsPart()];
-  const name = h("input", { autocomplete: "off", spellcheck: "false", autocapitalize: "off" });
-  const title = h("input", { autocomplete: "off" });
+  const parts = { source: sourcePart(), domain: domainPart(), budget: budgetPart(), options: optionsPart() };
+  const name = namePart();
   const [said, button] = [h("div", {}), h("button", { class: "button primary" }, "Register")];
-  const form = h("form", { class: "register", novalidate: true },
-    h("fieldset", {}, h("legend", {}, "Name"), h("div", { class: "row-form" },
-      field("Name", name, "Small letters, digits, - and _; it stands in questions and addresses."), field("Title", title, "For people. Optional."))),
-    source.element, domain.element, budget.element, options.element, said, button);
+  const form = h("form", { class: "register", novalidate: true }, name.element, Object.values(parts).map((part) => part.element), said, button);
   onSubmit(form, button, said, async () => {
-    const wrong = [NAME.test(name.value.trim()) ? "" : "The name needs 1 to 40 small letters, digits, - or _.", source.mistake(), domain.mistake(), budget.mistake()].filter(Boolean);
+    const wrong = [name, parts.source, parts.domain, parts.budget].map((part) => part.mistake()).filter(Boolean);
     if (wrong.length) {
       fill(said, alarm("This cannot be registered yet", wrong));
       return;
     }
     const made = await post("datasets", {
-      name: name.value.trim(), title: title.value.trim(), source: await source.value(), domain: domain.value(), budget: budget.value(), options: options.value(),
+      ...name.value(), source: await parts.source.value(), domain: parts.domain.value(), budget: parts.budget.value(), options: parts.options.value(),
     });
     app.go(`#/d/${encodeURIComponent(made.name)}/ask`);
   });
@@ -37,45 +34,15 @@ export async function registerView(place, app) {
     h("p", { class: "lead" }, "Name the table, what its records could hold, and how much privacy may be spent on it in all. The number of records is measured at once, with noise."), form);
 }
 
-/** Where the table is: a file that is sent, or a place that the server reaches. */
-function sourcePart() {
-  const file = h("input", { type: "file", accept: ".csv,.parquet" });
-  const place = h("input", { autocomplete: "off", spellcheck: "false", placeholder: "adult.csv or postgresql://host/db#table" });
-  const columns = h("input", { autocomplete: "off", placeholder: "all" });
-  const counts = h("input", { autocomplete: "off", placeholder: "none" });
-  const where = h("input", { autocomplete: "off", placeholder: "all rows" });
-  const coded = h("input", { type: "checkbox" });
-  const radio = (/** @type {string} */ value, /** @type {boolean} */ checked) => h("input", { type: "radio", name: "where", value, checked });
-  const [sent, there] = [radio("file", true), radio("place", false)];
-  const [sentPart, therePart] = [
-    field("File", file, "CSV or Parquet. It is put into the server's data folder."),
-    field("Place", place, "A file in the server's data folder, duckdb:///file.db#table, or postgresql://host/database#table without a password in it."),
-  ];
-  const show = () => { sentPart.hidden = there.checked; therePart.hidden = sent.checked; };
-  sent.addEventListener("change", show);
-  there.addEventListener("change", show);
-  show();
-  let uploaded = "";
+/** What the data set is called, in addresses and by people. */
+function namePart() {
+  const name = h("input", { autocomplete: "off", spellcheck: "false", autocapitalize: "off" });
+  const title = h("input", { autocomplete: "off" });
   return {
-    element: h("fieldset", {}, h("legend", {}, "Table"), h("div", { class: "choices" }, tick(sent, "Send a file"), tick(there, "The server reaches it")), sentPart, therePart,
-      h("details", {}, h("summary", {}, "How it is read"), h("div", { class: "row-form" },
-        field("Columns", columns, "With commas between them."), field("Column of counts", counts, "How many records a row stands for."),
-        field("Rows", where, "A condition on public columns.")), tick(coded, "The cells hold codes, not values"))),
-    mistake: () => (sent.checked ? !file.files.length && "Choose the file of the table." : !place.value.trim() && "Say where the table is.") || "",
-    value: async () => {
-      const listed = columns.value.split(",").map((/** @type {string} */ text) => text.trim()).filter(Boolean);
-      let at = place.value.trim();
-      if (sent.checked) {
-        at = file.files[0].name;
-        const mark = `${at} ${file.files[0].size} ${file.files[0].lastModified}`;
-        if (uploaded !== mark) await upload(at, file.files[0]);
-        uploaded = mark;
-      }
-      return {
-        place: at, ...(listed.length && { columns: listed }), ...(counts.value.trim() && { count_column: counts.value.trim() }),
-        ...(coded.checked && { coded: true }), ...(where.value.trim() && { where: where.value.trim() }),
-      };
-    },
+    element: h("fieldset", {}, h("legend", {}, "Name"), h("div", { class: "row-form" },
+      field("Name", name, "Small letters, digits, - and _; it stands in questions and addresses."), field("Title", title, "For people. Optional."))),
+    mistake: () => (NAME.test(name.value.trim()) ? "" : "The name needs 1 to 40 small letters, digits, - or _."),
+    value: () => ({ name: name.value.trim(), title: title.value.trim() }),
   };
 }
 

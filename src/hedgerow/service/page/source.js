@@ -1,0 +1,63 @@
+/** Where the table of a new data set is, and how it is read. */
+
+import { upload } from "./api.js";
+import { field, h, tick } from "./dom.js";
+
+/** The part of the form about the table. */
+export function sourcePart() {
+  const [where, how] = [placePart(), readingPart()];
+  return {
+    element: h("fieldset", {}, h("legend", {}, "Table"), ...where.elements, how.element),
+    mistake: where.mistake,
+    value: async () => ({ place: await where.value(), ...how.value() }),
+  };
+}
+
+/** A file that is sent, or a place that the server reaches. */
+function placePart() {
+  const file = h("input", { type: "file", accept: ".csv,.parquet" });
+  const place = h("input", { autocomplete: "off", spellcheck: "false", placeholder: "adult.csv or postgresql://host/db#table" });
+  const [sent, there] = ["file", "place"].map((value) => h("input", { type: "radio", name: "where", value, checked: value === "file" }));
+  const parts = [
+    field("File", file, "CSV or Parquet. It is put into the server's data folder."),
+    field("Place", place, "A file in the server's data folder, duckdb:///file.db#table, or postgresql://host/database#table without a password in it."),
+  ];
+  const show = () => { [parts[0].hidden, parts[1].hidden] = [there.checked, sent.checked]; };
+  [sent, there].forEach((radio) => radio.addEventListener("change", show));
+  show();
+  const uploaded = sending();
+  return {
+    elements: [h("div", { class: "choices" }, tick(sent, "Send a file"), tick(there, "The server reaches it")), ...parts],
+    mistake: () => (sent.checked ? !file.files.length && "Choose the file of the table." : !place.value.trim() && "Say where the table is.") || "",
+    value: () => (sent.checked ? uploaded(file.files[0]) : place.value.trim()),
+  };
+}
+
+/** Sends files: one that was sent just before, with a registration that was refused, is there already. */
+function sending() {
+  let sent = "";
+  return async (/** @type {File} */ file) => {
+    const mark = `${file.name} ${file.size} ${file.lastModified}`;
+    if (sent !== mark) await upload(file.name, file);
+    sent = mark;
+    return file.name;
+  };
+}
+
+/** Which columns and rows are read, and how. */
+function readingPart() {
+  const columns = h("input", { autocomplete: "off", placeholder: "all" });
+  const counts = h("input", { autocomplete: "off", placeholder: "none" });
+  const where = h("input", { autocomplete: "off", placeholder: "all rows" });
+  const coded = h("input", { type: "checkbox" });
+  return {
+    element: h("details", {}, h("summary", {}, "How it is read"), h("div", { class: "row-form" },
+      field("Columns", columns, "With commas between them."), field("Column of counts", counts, "How many records a row stands for."),
+      field("Rows", where, "A condition on public columns.")), tick(coded, "The cells hold codes, not values")),
+    value: () => {
+      const listed = columns.value.split(",").map((/** @type {string} */ text) => text.trim()).filter(Boolean);
+      const [count, rows] = [counts.value.trim(), where.value.trim()];
+      return { ...(listed.length && { columns: listed }), ...(count && { count_column: count }), ...(coded.checked && { coded: true }), ...(rows && { where: rows }) };
+    },
+  };
+}
