@@ -1,0 +1,234 @@
+"""The server over real HTTP: what a request costs, against one for the server's health in the same run.
+
+Ours and the reference are CPU seconds of the server's process for one request; the notes say how many questions were
+answered in a second, and how long the requests took. Clients are threads of another process on the same machine.
+"""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.row import Row
+from hedgerow.algorithms.pmw_online import OnlinePMW
+from hedgerow.privacy.budget import PureDP
+from hedgerow.service.demo.demo import COLUMNS, FILE, registration
+
+SECONDS = 1.5
+"""Of each measurement."""
+MANY = 64
+BATCH = 100
+CLOSE = OnlinePMW(updates=50, threshold=0.9, queries=10_000_000)
+FAR = OnlinePMW(updates=500, threshold=1e-6, queries=10_000_000, step="residual")
+FITTED = OnlinePMW(updates=500, threshold=1e-6, queries=10_000_000)
+
+
+def rows() -> Iterator[Row]:
+    """Each kind of question one by one and in batches, for one client and for many; over both databases."""
+    for name in ("SQLite", "PostgreSQL"):
+        if name == "PostgreSQL" and shutil.which("pg_ctl") is None:
+            continue
+        with running(name) as server:
+            yield from _rows_of(name, server)
+
+
+def _rows_of(name: str, server: Server) -> Iterator[Row]:
+    health = {clients: measured(server, ("GET", "/v1/health", itertools.repeat("")), clients) for clients in (1, MANY)}
+    for clients, found in health.items():
+        yield _row(f"{name}: health, {_many(clients)}", found, found, 1)
+    for kind, data_set, questions, sizes, several in (
+        ("cached", "close", itertools.repeat("sex = 'Male'"), (1, BATCH), (1, MANY)),
+        ("new, the hypothesis is close", "close", conditions(0), (1, BATCH), (1, MANY)),
+        ("new, a correction by a step", "far", conditions(1), (1,), (1, MANY)),
+        ("new, a correction by a fit", "fitted", conditions(2), (1,), (1,)),
+    ):
+        for size, clients in itertools.product(sizes, several):
+            path = f"/v1/datasets/{data_set}/queries"
+            found = measured(server, ("POST", path, _bodies(questions, size)), clients)
+            batch = "" if size == 1 else f", {size} in a request"
+            yield _row(f"{name}: {kind}{batch}, {_many(clients)}", found, health[clients], size)
+
+
+def _many(clients: int) -> str:
+    return "one client" if clients == 1 else f"{clients} clients"
+
+
+def _row(name: str, found: Load, health: Load, size: int) -> Row:
+    p50, p99 = found.quantile(0.5), found.quantile(0.99)
+    note = f"{found.per_second * size:,.0f} answers a second; p50 {1000 * p50:.1f} ms, p99 {1000 * p99:.1f} ms"
+    return Row(name, found.cpu_seconds, health.cpu_seconds, note)
+
+
+# ---- load ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server.
+
+    Attributes:
+        port: Where it listens.
+        token: Of a custodian.
+        pid: Its process.
+    """
+
+    port: int
+    token: str
+    pid: int
+
+    def cpu(self) -> float:
+        """CPU seconds so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Load:
+    """What some seconds of requests were like.
+
+    Attributes:
+        times: Seconds that each request took, sorted.
+        per_second: Requests that were answered in a second.
+        cpu_seconds: Of the server, for one request.
+    """
+
+    times: Sequence[float]
+    per_second: float
+    cpu_seconds: float
+
+    def quantile(self, share: float) -> float:
+        """Seconds that so large a share of the requests did not take."""
+        return self.times[min(len(self.times) - 1, int(share * len(self.times)))]
+
+
+def measured(server: Server, sent: tuple[str, str, Iterator[str]], clients: int) -> Load:
+    """Requests one after the other from each of some clients; those of the first moments do not count."""
+    _load(server, sent, clients, SECONDS / 4)
+    begun, cpu = time.monotonic(), server.cpu()
+    times = _load(server, sent, clients, SECONDS)
+    used, passed = server.cpu() - cpu, time.monotonic() - begun
+    return Load(sorted(times), len(times) / passed, max(used, 1e-9) / len(times))
+
+
+def _load(server: Server, sent: tuple[str, str, Iterator[str]], clients: int, seconds: float) -> list[float]:
+    end, taking, times = time.monotonic() + seconds, threading.Lock(), list[float]()
+    method, path, bodies = sent
+    headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
+    failures: list[str] = []
+
+    def ask() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=600.0)
+        while time.monotonic() < end:
+            with taking:
+                body = next(bodies)
+            begun = time.perf_counter()
+            connection.request(method, path, body or None, headers)
+            reply = connection.getresponse()
+            told = reply.read()
+            times.append(time.perf_counter() - begun)
+            if reply.status != 200:
+                failures.append(told.decode())
+        connection.close()
+
+    threads = [threading.Thread(target=ask) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise RuntimeError(failures[0])
+    return times
+
+
+def _bodies(questions: Iterator[str], size: int) -> Iterator[str]:
+    while True:
+        asked = [{"where": text} for text in itertools.islice(questions, size)]
+        yield json.dumps({"queries": asked})
+
+
+def conditions(seed: int) -> Iterator[str]:
+    """Ever new conditions about Adult."""
+    generator, domain = np.random.default_rng(seed), registration().domain
+    listed = {name: _values(domain[name]) for name in COLUMNS if name not in ("age", "hours-per-week")}
+    while True:
+        ages = sorted(generator.choice(np.arange(16, 101), 2, replace=False).tolist())
+        parts = [f"age between {ages[0]} and {ages[1]}"]
+        for name in generator.choice(list(listed), 2, replace=False):
+            values = listed[name]
+            chosen = generator.choice(values, int(generator.integers(1, len(values))), replace=False)
+            quoted = ", ".join(f"'{value}'" for value in chosen)
+            parts.append(f'"{name}" in ({quoted})')
+        yield " and ".join(parts)
+
+
+def _values(declared: Any) -> list[str]:
+    return declared if isinstance(declared, list) else list(declared["values"])
+
+
+# ---- the server ------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def running(name: str) -> Iterator[Server]:
+    """A server of its own process over an empty store."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder.chmod(0o711)
+        address = str(folder / "store.db")
+        if name == "PostgreSQL":
+            from tests.postgresql import postgresql_server
+
+            (folder / "server").mkdir(mode=0o711)
+            address = stack.enter_context(postgresql_server(folder / "server"))
+        command = [sys.executable, "-m", "benchmarks.service", address, str(folder)]
+        process = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+        stack.callback(process.terminate)
+        port, token = process.stdout.readline().split() if process.stdout else ("", "")
+        yield Server(int(port), token, process.pid)
+
+
+def main(address: str, folder: Path) -> None:
+    """Serve Adult under two configurations until the process is ended; tells port and token."""
+    import uvicorn
+
+    from hedgerow.service.app import create_app
+    from hedgerow.service.demo import demo
+    from hedgerow.service.desks import Desks
+    from hedgerow.service.running import listen
+    from hedgerow.service.settings import Settings
+    from hedgerow.service.store import Store
+    from hedgerow.service.tokens import new_token
+
+    shutil.copy(Path(demo.__file__).with_name(FILE), folder / FILE)
+    store = Store.open(address)
+    ada = store.add_person("ada", "custodian", by=None)
+    made = new_token(ada.id)
+    store.add_token(made.token, made.salt, made.digest, by=None)
+    desks = Desks(store, folder)
+    for name, config in {"close": CLOSE, "far": FAR, "fitted": FITTED}.items():
+        budget = PureDP(1000.0).to_dict()
+        desks.register(replace(registration(), name=name, budget=budget, config=config.parameters()), by=ada)
+    app = create_app(desks, store, Settings(folder, requests_per_minute=None))
+    listening = listen("127.0.0.1", 0)
+    sys.stdout.write(f"{listening.getsockname()[1]} {made.text}\n")
+    sys.stdout.flush()
+    uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none")).run(sockets=[listening])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))
