@@ -225,3 +225,33 @@ def test_what_a_failure_loses_is_charged_to_whoever_asked(tmp_path: Path) -> Non
         broken[0] = False
         assert people.ask("a = 1")[0].source == "hypothesis only"
         assert people.ask("a = 1", by=people.ada)[0].source in ("data", "hypothesis")
+
+
+def test_an_opening_that_must_fail_is_tried_once(tmp_path: Path) -> None:
+    """Each question of an analyst had begun it anew, and spent on the number of records."""
+    with api(tmp_path) as here:
+        custodian, analyst = here.token("carol", "custodian"), here.token("ada")
+        hopeless = registration("bad", budget={"epsilon": 1.0}, options={"variant": "4a", "alpha": 0.01})
+        assert here.call("POST", "/v1/datasets", custodian, json=hopeless).status_code == 422
+        asked = [
+            here.call("POST", "/v1/datasets/bad/queries", analyst, json={"queries": [{"where": "age = 1"}]})
+            for _ in range(3)
+        ]
+        assert [each.status_code for each in asked] == [409] * 3
+        ledger = here.call("GET", "/v1/datasets/bad/ledger", custodian).json()
+        assert [each["label"] for each in ledger["events"]] == ["lost"]
+        told = here.call("GET", "/v1/datasets/bad", analyst).json()
+        assert (told["status"], told["spent"]) == ("closed", ledger["spent"])
+
+
+@pytest.mark.parametrize("content", [None, b"junk"])
+def test_an_earlier_release_that_cannot_be_read_is_told(tmp_path: Path, content: bytes | None) -> None:
+    with api(tmp_path) as here:
+        if content is not None:
+            (here.folder / "old.release").write_bytes(content)
+        source = {"place": "survey.csv", "warm": "old.release"}
+        sent = registration("warm", source=source)
+        answer = here.call("POST", "/v1/datasets", here.token("carol", "custodian"), json=sent)
+        assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
+        assert "old.release" in answer.json()["detail"]
+        assert str(tmp_path) not in answer.text

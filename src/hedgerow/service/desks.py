@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.algorithms.online_journal import Mark
 from hedgerow.domain import Domain
-from hedgerow.errors import ConfigError, DataError, HedgerowError, QueryError, TableError
+from hedgerow.errors import ConfigError, DataError, HedgerowError, QueryError, ServiceError, TableError
 from hedgerow.privacy.budget import budget_from_dict
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.queries.query import Floats, LinearQuery
@@ -106,7 +106,13 @@ class Desks:
         """
         read = [table_to_register(new, self._folder)]
         made = self._store.register(new, by=by.id)
-        self._desk(made, read).desk.look_at(lambda _: None)
+        try:
+            self._desk(made, read).desk.look_at(lambda _: None)
+        except (ServiceError, DataError):  # whoever asks first tries again
+            raise
+        except HedgerowError:  # it would fail again, and each time spend on the number of records
+            self._store.close_data_set(made.id, by=by.id)
+            raise
         return self._store.data_set(new.name)
 
     def warm(self) -> None:
@@ -158,7 +164,7 @@ class Desks:
             "name": data_set.name,
             "title": data_set.registration.title,
             "status": progress.status,
-            "spent": told.get("spent", 0.0),
+            "spent": told["spent"] if "spent" in told else self.ledger(data_set)["spent"],
             "limit": budget.limit,
             "unit": budget.unit,
             "updates": told.get("updates", 0),

@@ -81,6 +81,7 @@ _KINDS: tuple[tuple[type[errors.HedgerowError], Kind], ...] = (
     (errors.ModelTooLargeError, INVALID),
     (errors.MarginalTooLargeError, INVALID),
     (errors.BudgetError, INVALID),
+    (errors.ReleaseError, INVALID),
     (errors.MissingExtraError, INVALID),
 )
 _STATUSES = {kind.status: kind for kind in (NOT_SIGNED_IN, NOT_ALLOWED, NOT_THERE, WRONG_METHOD, TOO_MUCH)}

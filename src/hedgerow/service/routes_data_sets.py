@@ -8,7 +8,7 @@ from fastapi import Path
 
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.attribute import Attribute, Binned, IntegerRange
-from hedgerow.errors import DataError
+from hedgerow.errors import DataError, ReleaseError
 from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.service import problems
@@ -41,7 +41,7 @@ def register_data_set(asked: RegistrationAsked, here: Here, by: By) -> Detail:
     try:
         with here.waiting():
             data_set = here.desks.register(registration(asked), by=by.person)
-    except DataError as error:  # it names the file; where the server keeps it is nobody's business
+    except (DataError, ReleaseError) as error:  # it names the file; where the server keeps it is nobody's business
         error.message = error.message.replace(f"{here.desks.folder.resolve()}/", "")
         raise
     return detail(here, data_set, by)
