@@ -176,9 +176,12 @@ def test_conditions_of_a_batch_fit_into_memory_together(tmp_path: Path) -> None:
     wide = {"a": {"min": 0, "max": 999}, "b": {"min": 0, "max": 999}}
     domain = domain_of(wide, {})
     asked = [Question(where=f"a = {number} or b = 1") for number in range(1000)]
-    with pytest.raises(TooMuchError, match="cells together"):
+    with pytest.raises(TooMuchError, match="first 5 questions are larger"):
         _parsed(asked, domain, "wide")
     assert len(_parsed(asked[:4], domain, "wide")) == 4
+    codes = domain_of({"code": [f"code-{number:05}" for number in range(20_000)]}, {})
+    with pytest.raises(TooMuchError, match="canonical form"):
+        _parsed([Question(where="code != 'code-00001'")] * 1000, codes, "wide")
     listed = {"attribute": "a", "in": [1] * 4500}
     with pytest.raises(TooMuchError, match="characters together"):
         _parsed([Question(predicate=listed)] * 20, domain, "wide")

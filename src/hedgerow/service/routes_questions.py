@@ -45,8 +45,9 @@ OfPerson = Annotated[str | None, Query(pattern=PERSON_NAME, description="Of whom
 
 _LONGEST_BATCH = 250_000
 """Characters: reading them takes some seconds at most."""
-_MOST_CELLS = 1 << 22
-"""Of conditions that are not a simple "and", all together: they are in memory at the same time."""
+_MOST_HELD = 1 << 22
+"""Cells and characters of conditions: all of a request are in memory, and kept, at the same time. "Not this" of many
+values is short to ask, and long in canonical form."""
 
 
 def ask_questions(name: Name, asked: QuestionsAsked, here: Here, by: By, key: Key = None) -> Answers:
@@ -111,13 +112,14 @@ def _parsed(asked: Sequence[Question], domain: Domain, name: str) -> list[Linear
             remedy="send them in several requests",
         )
     parsed: list[LinearQuery] = []
-    cells = 0
+    held = 0
     for number, question in enumerate(asked, start=1):
-        parsed.append(_one_parsed(number, question, domain, name))
-        cells += parsed[-1].values().size if isinstance(parsed[-1], Explicit) else 0
-        if number > 1 and cells > _MOST_CELLS:
+        parsed.append(query := _one_parsed(number, question, domain, name))
+        held += query.values().size if isinstance(query, Explicit) else len(query.text)
+        if number > 1 and held > _MOST_HELD:
             raise TooMuchError(
-                f"the conditions that join attributes with 'or' or 'not' have more than {_MOST_CELLS:,} cells together",
+                f"the first {number:,} questions are larger than {_MOST_HELD:,} cells of conditions that join "
+                "attributes with 'or' or 'not', and characters of the others in canonical form",
                 remedy="send them in several requests",
             )
     return parsed
