@@ -24,6 +24,7 @@ from hedgerow.errors import (
     TooMuchError,
 )
 from hedgerow.queries.query import LinearQuery
+from hedgerow.service import group
 from hedgerow.service.desks import MOST_CONFIDENCE, Desks
 from hedgerow.service.problems import problem_of
 from hedgerow.service.routes_hypothesis import _drawn
@@ -258,3 +259,18 @@ def test_an_earlier_release_that_cannot_be_read_is_told(tmp_path: Path, content:
         assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
         assert "old.release" in answer.json()["detail"]
         assert str(tmp_path) not in answer.text
+
+
+def test_what_is_remembered_for_ever_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each question about a million cells took 15 MB until the data set was closed, and after each start again."""
+    monkeypatch.setattr(group, "MOST_REMEMBERED", 20)
+    with at_desk(tmp_path) as people:
+        first = people.ask("a = 1 or b = 2", "a = 1 or b = 1", "a = 0 or c = 2")
+        assert [each.source in ("hypothesis", "data") for each in first] == [True, True, False]
+        assert first[2].source == "hypothesis only"
+        assert "too many conditions" in first[2].covers
+        assert people.ask("a = 1 or b = 2")[0].source == "cache"
+        assert people.ask("b = 3")[0].source in ("hypothesis", "data")
+        remembered = people.desk.look_at(lambda session: session.remembered)
+        people.keeper.forget()
+        assert people.desk.look_at(lambda session: session.remembered) == remembered == 16

@@ -25,7 +25,7 @@ from hedgerow.privacy.watch import Watch
 from hedgerow.queries.canonical import canonical, query_key
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.predicate import parse_predicate
-from hedgerow.queries.query import Conjunction, LinearQuery
+from hedgerow.queries.query import Conjunction, Explicit, LinearQuery
 from hedgerow.queries.workload import Workload
 from hedgerow.release.answer import Answer, check_confidence
 
@@ -114,6 +114,7 @@ class OnlineSession:
         self._hypothesis = Hypothesis(model)
         self._parsed: dict[str, tuple[Hashable, LinearQuery]] = {}
         self._spent = curator.ledger.spent
+        self._remembered = sum(_cells(known.query) for known in history.known.values())
         self.notes: dict[str, Any] = {}
 
     # What is known of the session
@@ -164,6 +165,11 @@ class OnlineSession:
     def updates_made(self) -> int:
         """How many corrections were made: as long as there are no more, the hypothesis is the same."""
         return len(self._history.measurements)
+
+    @property
+    def remembered(self) -> int:
+        """Cells of all explicit queries that it remembers: they take memory for as long as it lives."""
+        return self._remembered
 
     def summary(self) -> dict[str, Any]:
         """The session as plain values that JSON can hold; all public."""
@@ -218,6 +224,7 @@ class OnlineSession:
         # On the grid of the tests, so that the answer given is the answer tested.
         found = self._test(asked, _on_grid(self._hypothesis.value(asked)))
         self._history.known[key] = found
+        self._remembered += _cells(found.query)
         origin: Source = "hypothesis" if found.threshold is not None else "data"
         return self._tell(self._basis.answer(found, confidence), origin, self._spent - before)
 
@@ -514,6 +521,10 @@ def _fires(watch: Watch, query: LinearQuery, value: float, threshold: float, *, 
 def _on_grid(value: float) -> float:
     """Without the last bits, which depend on what was asked before, and on whether the session was restored."""
     return round(value / GRID) * GRID
+
+
+def _cells(query: LinearQuery) -> int:
+    return query.values().size if isinstance(query, Explicit) else 0
 
 
 def _is_public(query: LinearQuery) -> bool:

@@ -21,7 +21,7 @@ from hedgerow.algorithms.online_answer import OnlineAnswer
 from hedgerow.algorithms.online_session import OnlineSession
 from hedgerow.errors import HedgerowError, MarginalTooLargeError, NotAllowedError, QuestionTooLargeError
 from hedgerow.queries.canonical import canonical
-from hedgerow.queries.query import LinearQuery
+from hedgerow.queries.query import Explicit, LinearQuery
 from hedgerow.service.entries import GivenAnswer, Grant
 from hedgerow.service.keeper import Keeper
 
@@ -30,8 +30,12 @@ MOST_TOGETHER = 256
 MOST_OF_ONE = 32
 """Questions of one request in a group while others wait."""
 
+MOST_REMEMBERED = 1 << 27
+"""Cells of the conditions of a data set that are no simple "and": a gigabyte, for as long as the data set lives."""
+
 _CLOSED = "the custodian closed the data set"
 _USED_UP = "your share of the budget is used up"
+_FULL = "too many conditions that join attributes with 'or' or 'not' were asked of this data set already"
 
 
 @final
@@ -159,7 +163,7 @@ class _Group:
             looks = not self._keeper.is_closed and self._session.looks(request.questions[at])
         except QuestionTooLargeError:
             return False
-        return looks and self._pays(request.person)
+        return looks and self._may_remember(request.questions[at]) and self._pays(request.person)
 
     def _take_hold(self, person: int) -> None:
         session, marked = self._session, self._keeper.mark
@@ -196,9 +200,16 @@ class _Group:
             return session.peek(question, confidence, because=_CLOSED)
         if not session.looks(question):
             return session.ask(question, confidence)
+        if not self._may_remember(question):
+            return session.peek(question, confidence, because=_FULL)
         if not self._pays(request.person):
             return session.peek(question, confidence, because=_USED_UP)
         return session.ask(question, confidence) if self._held else None
+
+    def _may_remember(self, question: LinearQuery) -> bool:
+        """Whether there is room for one more; decided by what was asked alone."""
+        cells = question.values().size if isinstance(question, Explicit) else 0
+        return cells == 0 or self._session.remembered + cells <= MOST_REMEMBERED
 
     # Limits of people
 
