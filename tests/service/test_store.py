@@ -75,6 +75,7 @@ def test_tokens_come_back_with_their_person(store: Store, scope: tuple[str, ...]
     with pytest.raises(NotThereError):
         store.add_token(replace(token, id="x", person=ada.id + 7), b"", b"", by=ada.id)
     assert [entry.action for entry in store.audit()] == ["add token", "add person"]
+    assert store.audit()[0].details == {"person": "ada", "datasets": None if scope is None else list(scope)}
 
 
 def test_a_token_is_revoked_once_and_for_all(store: Store) -> None:
@@ -338,7 +339,8 @@ def test_grants_count_what_is_asked_and_spent(store: Store) -> None:
     assert store.grant(data_set.id, ada.id) == Grant(ada.id, None, None, 1, 0.0)
     with pytest.raises(NotThereError):
         store.set_grant(data_set.id, bea.id + 9, 1, None, by=ada.id)
-    assert [entry.details["queries"] for entry in store.audit(limit=2)] == [None, 5]
+    told = [{"person": "bea", "queries": None, "budget": 1.0}, {"person": "bea", "queries": 5, "budget": 0.5}]
+    assert [entry.details for entry in store.audit(limit=2)] == told
 
 
 def keyed(store: Store, person: int, data_set: int, key: str, digest: bytes) -> int:

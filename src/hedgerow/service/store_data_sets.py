@@ -8,7 +8,7 @@ from sqlalchemy import RowMapping, Select, insert, select, update
 
 from hedgerow.errors import ConflictError, NotThereError
 from hedgerow.service.entries import DataSet, Grant, Registration
-from hedgerow.service.schema import DATA_SETS, GRANTS, REQUESTS, SESSIONS
+from hedgerow.service.schema import DATA_SETS, GRANTS, PEOPLE, REQUESTS, SESSIONS
 from hedgerow.service.store_part import Part, audited, now
 
 _DATA_SETS = select(DATA_SETS, SESSIONS.c.status, SESSIONS.c.version).join(SESSIONS)
@@ -106,7 +106,8 @@ class DataSets(Part):
         with self._database.writing() as connection:
             written = connection.execute(statement.returning(GRANTS), row).mappings().one()
             name = connection.scalar(select(DATA_SETS.c.name).where(DATA_SETS.c.id == data_set))
-            audited(connection, by, "grant", str(name), {"person": person, **limits})
+            whom = connection.scalar(select(PEOPLE.c.name).where(PEOPLE.c.id == person))
+            audited(connection, by, "grant", str(name), {"person": whom, **limits})
         return _grant(written)
 
     def request(self, *, data_set: int, person: int, key: str, digest: bytes) -> int:

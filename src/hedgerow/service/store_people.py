@@ -85,7 +85,8 @@ class People(Part):
         row |= {"data_sets": scope, "salt": salt, "digest": digest}
         with self._database.writing() as connection:
             connection.execute(insert(TOKENS), row)
-            audited(connection, by, "add token", token.id, {"person": token.person, "datasets": scope})
+            person = connection.scalar(select(PEOPLE.c.name).where(PEOPLE.c.id == token.person))
+            audited(connection, by, "add token", token.id, {"person": person, "datasets": scope})
 
     def tokens(self) -> list[Token]:
         """All of them, oldest first, also those that are no good any more."""
