@@ -73,8 +73,9 @@ def through_json(step: Step) -> Step:
     return replace(step, **plain, findings=found, events=events)
 
 
-NEW = "not (a = 0 and b = 0)"
-"""Asked by no stream."""
+def unasked(domain: Domain) -> str:
+    """A question of no stream."""
+    return f"not ({domain.names[0]} = 0 and {domain.names[1]} = 0)"
 
 
 def check_put_together_after_every_question(
@@ -102,7 +103,8 @@ def check_put_together_after_every_question(
     assert others == steps
     final = [together(each, source.domain).session(source) for each in (steps, others)]
     assert final[0].summary() == final[1].summary() == in_one_piece.summary()
-    assert final[0].looks(NEW) == final[1].looks(NEW) == in_one_piece.looks(NEW)
+    new = unasked(source.domain)
+    assert final[0].looks(new) == final[1].looks(new) == in_one_piece.looks(new)
     assert whole(final[0]) == whole(final[1]) == whole(kept) == whole(in_one_piece)
 
 

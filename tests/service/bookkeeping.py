@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import select
 
+from hedgerow.service.keeper import LOST
 from hedgerow.service.schema import REQUESTS
 from hedgerow.service.store import Store
 from tests.service.stack import charges, ledger
@@ -34,9 +35,11 @@ def check_charges(store: Store, data_set: int, limit: float) -> None:
     asked = Counter(each.person for each in answers)
     grants = {each.person: each for each in store.grants(data_set)}
     assert {person: each.asked for person, each in grants.items() if each.asked} == dict(asked)
+    names = {each.id: each.name for each in store.people()}
     for person, each in grants.items():
         paid = sum(answer.charged for answer in answers if answer.person == person)
-        assert abs(paid - each.spent) <= 1e-9 * paid
+        lost = sum(entry.event.charge for entry in events if (entry.event.label, entry.person) == (LOST, names[person]))
+        assert abs(paid + lost - each.spent) <= 1e-9 * (paid + lost)
 
 
 def check_answers(store: Store, data_set: int, seen: Iterable[tuple[str, Told]]) -> None:
