@@ -12,6 +12,7 @@ import duckdb
 import pytest
 
 from hedgerow.algorithms.online_answer import OnlineAnswer
+from hedgerow.algorithms.online_hypothesis import Hypothesis as OnlineHypothesis
 from hedgerow.algorithms.online_session import OnlineSession
 from hedgerow.errors import (
     ConfigError,
@@ -277,3 +278,23 @@ def test_what_is_remembered_for_ever_is_bounded(tmp_path: Path, monkeypatch: pyt
         remembered = people.desk.look_at(lambda session: session.remembered)
         people.keeper.forget()
         assert people.desk.look_at(lambda session: session.remembered) == remembered == 16
+
+
+def test_a_hypothesis_without_room_for_an_answer_loses_no_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It fails before the look, although something is held."""
+    value = OnlineHypothesis.value
+
+    def full(self: OnlineHypothesis, query: LinearQuery) -> float:
+        if query.scope == ("c",):
+            raise MarginalTooLargeError(attributes=("c",), cells=1, required_bytes=1, available_bytes=0)
+        return value(self, query)
+
+    monkeypatch.setattr(OnlineHypothesis, "value", full)
+    with at_desk(tmp_path) as people:
+        for _ in range(3):
+            with pytest.raises(MarginalTooLargeError):
+                people.ask("c = 1")
+        assert people.labels() == ["watch"]
+        assert people.hold() is None
+        assert people.ask("b = 1")[0].source in ("hypothesis", "data")
+        assert "lost" not in people.labels()

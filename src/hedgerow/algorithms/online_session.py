@@ -167,6 +167,11 @@ class OnlineSession:
         return len(self._history.measurements)
 
     @property
+    def tested(self) -> int:
+        """How many queries were tested against the data."""
+        return self._history.tests
+
+    @property
     def remembered(self) -> int:
         """Cells of all explicit queries that it remembers: they take memory for as long as it lives."""
         return self._remembered

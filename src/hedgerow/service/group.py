@@ -177,12 +177,13 @@ class _Group:
         """One question; whether the next one may follow."""
         if request in self._failures:
             return True
+        tested = self._session.tested
         try:
             self._check_number(request.person)
             found = self._asked(request.questions[at], request)
         except (NotAllowedError, QuestionTooLargeError, MarginalTooLargeError) as failure:
-            if self._held and isinstance(failure, MarginalTooLargeError):
-                raise  # it may have arisen in the middle of a correction
+            if self._session.tested != tested:
+                raise  # in the middle of a test or of a correction
             self._failures[request] = failure
             return True
         if found is None:
