@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from fastapi import FastAPI
 
 from hedgerow.privacy.noise import SeededNoise
+from hedgerow.service import tokens
 from hedgerow.service.app import create_app
 from hedgerow.service.desks import Desks
 from hedgerow.service.entries import Person, Role
@@ -76,8 +78,21 @@ def write_table(folder: Path) -> None:
 
 
 @contextmanager
+def quick_tokens() -> Iterator[None]:
+    """Digests of secrets take no time; what they take otherwise is tested in test_tokens.py."""
+    with patch.object(tokens, "_WIDTH", 2):
+        yield
+
+
+@contextmanager
 def api(folder: Path, **settings: Any) -> Iterator[Api]:
     """Start it in a folder; with one data set, 'survey'."""
+    with quick_tokens(), _api(folder, settings) as here:
+        yield here
+
+
+@contextmanager
+def _api(folder: Path, settings: dict[str, Any]) -> Iterator[Api]:
     data = folder / "data"
     data.mkdir()
     write_table(data)
