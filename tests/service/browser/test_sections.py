@@ -144,7 +144,7 @@ def test_a_custodian_adds_a_person_makes_a_token_and_revokes_it(server: Server, 
     page.get_by_label("Name", exact=True).fill("emmy")
     page.get_by_role("button", name="Add person").click()
     expect(page.get_by_role("table", name="People")).to_contain_text("emmy")
-    page.get_by_label("Person", exact=True).select_option("emmy")
+    expect(page.get_by_label("Person", exact=True)).to_have_value("emmy")  # a token is what she needs next
     page.get_by_label("all data sets").uncheck()
     page.get_by_label("A survey", exact=True).check()
     page.get_by_role("button", name="Make token").click()
@@ -176,6 +176,43 @@ def test_the_ledger_shows_every_event_and_their_sum(server: Server, open_page: C
         expect(rows.nth(i)).to_contain_text(event["mechanism"])
         expect(rows.nth(i)).to_contain_text(event["target"])
     assert f"{told['spent']:.4g}" in page.locator(".section .facts").inner_text()
+
+
+def test_a_token_is_for_an_analyst_unless_a_custodian_is_chosen(server: Server, open_page: Callable[..., Page]) -> None:
+    server.token_of("grace")
+    server.token_of("zuse", role="custodian")
+    page = open_page(server.token)
+    go(page, server, "#/people")
+    assert "(analyst)" in page.get_by_label("Person", exact=True).locator("option:checked").inner_text()
+
+
+def test_the_audit_says_that_a_token_opens_all_data_sets(server: Server, open_page: Callable[..., Page]) -> None:
+    server.token_of("carl")
+    page = open_page(server.token)
+    go(page, server, "#/audit")
+    expect(page.locator("tbody tr", has_text="add token").first).to_contain_text("data sets: all")
+
+
+def test_what_a_custodian_and_an_analyst_are_told_of_a_budget(server: Server, open_page: Callable[..., Page]) -> None:
+    told = server.call("GET", "datasets/survey")
+    page = open_page(server.token)
+    facts = page.locator(".facts").inner_text()
+    assert f"{told['spent']:.4g} of {told['limit']:.4g} epsilon" in facts
+    assert f"{told['threshold']:.0f} records" in facts
+    expect(page.locator(".sql-form")).to_contain_text(f"{100 * told['price'] / told['limit']:.1f}% of the budget")
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "text"),
+    [(0, 8, "0%"), (0.001, 8, "under 0.1%"), (0.08, 8, "1%"), (0.4, 8, "5%"), (4, 8, "50%"), (7.9999, 8, "99.9%"),
+     (8, 8, "100%"), (1, 0, "0%")],
+)  # fmt: skip
+def test_shares_are_rounded_but_never_to_nothing_or_to_all(
+    open_page: Callable[..., Page], part: float, whole: float, text: str
+) -> None:
+    page = open_page()
+    ours = "async ([part, whole]) => (await import('./format.js')).share(part, whole)"
+    assert page.evaluate(ours, [part, whole]) == text
 
 
 def test_a_custodian_registers_sets_limits_and_closes(

@@ -3,7 +3,7 @@
 import { at, get, save } from "./api.js";
 import { sectionHead } from "./dataset.js";
 import { choice, fill, h, table } from "./dom.js";
-import { amount, count, csv, moment, percent, sentence } from "./format.js";
+import { amount, count, csv, moment, percent, sentence, share } from "./format.js";
 import { commonScale, intervalDrawing, intervalText } from "./interval.js";
 import { attempt } from "./problems.js";
 import { everyPage, pages } from "./paging.js";
@@ -53,7 +53,7 @@ export function latest(answer, summary) {
 
 /** @param {import("./api.js").Answer} answer @param {import("./api.js").Summary} summary */
 function charged(answer, summary) {
-  return answer.charged > 0 ? `${amount(answer.charged)} ${summary.unit} charged` : "free of charge";
+  return answer.charged > 0 ? `${share(answer.charged, summary.limit)} of the budget charged` : "free of charge";
 }
 
 /**

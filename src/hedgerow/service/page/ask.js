@@ -1,16 +1,18 @@
 /** Asking: the builder, the question beside it, the latest answer, and the recent ones. */
 
 import { at, get } from "./api.js";
-import { answerTable, latest, spoken } from "./answers.js";
+import { answerTable, latest, legend, spoken } from "./answers.js";
 import { builder } from "./builder.js";
 import { sectionHead } from "./dataset.js";
 import { announce, fill, h } from "./dom.js";
 import { draftOf } from "./draft.js";
-import { amount } from "./format.js";
+import { amount, share } from "./format.js";
 import { refused } from "./problems.js";
 import { questionForm, questionText } from "./question.js";
 
 const RECENT = 20;
+const HOW = "The server answers from its hypothesis, a public picture of the data that it tests against the data, with noise. "
+  + "Only where the picture is off, the data answer and the budget is charged; the picture learns from that.";
 
 /** @param {HTMLElement} place @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet */
 export async function askSection(place, app, dataSet) {
@@ -38,11 +40,11 @@ export async function askSection(place, app, dataSet) {
   });
   fill(price, priceOf(dataSet.detail));
   if (draft.last) fill(result, latest(draft.last, dataSet.detail));
-  fill(place, sectionHead("How many records meet these conditions?"),
+  fill(place, sectionHead("How many records meet these conditions?", HOW),
     h("div", { class: "two" },
       h("div", {}, text.aside, h("div", {}, builder(dataSet.detail.attributes, draft.conditions, text.write))),
       h("div", { class: "beside" }, form, said, result)),
-    h("h3", {}, "Your recent answers"), past);
+    h("h3", {}, "Your recent answers"), legend(), past);
   await showRecent();
 }
 
@@ -53,8 +55,8 @@ async function renew({ name, changed }) {
 }
 
 /** What a look at the data may cost; nothing where there are no more. @param {import("./api.js").Summary} summary */
-function priceOf({ closed, price, unit }) {
-  return closed || price === null ? "" : `An answer from the data costs ${amount(price)} ${unit}. All others are free.`;
+function priceOf({ closed, price, limit, unit }) {
+  return closed || price === null ? "" : `An answer from the data costs ${share(price, limit)} of the budget (${amount(price)} ${unit}) and one correction. All others are free.`;
 }
 
 /**

@@ -6,6 +6,9 @@ import { pages } from "./paging.js";
 
 const COLUMNS = [{ title: "When", class: "when" }, { title: "Person" }, { title: "Action" }, { title: "Subject" }, { title: "Details", class: "wide" }];
 
+/** @type {Record<string, [string, string]>} What details are called, and what it means that nothing is given. */
+const WORDS = { datasets: ["data sets", "all"], queries: ["questions", "no limit"], budget: ["budget", "no limit"], expires: ["good until", "for ever"] };
+
 /** @param {HTMLElement} place */
 export async function auditView(place) {
   const list = h("div", {});
@@ -17,7 +20,7 @@ export async function auditView(place) {
 function cells({ at, person, action, subject, details }) {
   const told = details && Object.keys(details).length > 0;
   return [h("time", { datetime: at }, moment(at)), person ?? h("span", { class: "quiet" }, "the server"), action, subject,
-    told ? Object.entries(details).map(([name, value]) => `${name}: ${plain(value)}`).join(" \u00b7 ") : ""];
+    told ? Object.entries(details).map(([name, value]) => `${WORDS[name]?.[0] ?? name}: ${value === null ? WORDS[name]?.[1] ?? "none" : plain(value)}`).join(" \u00b7 ") : ""];
 }
 
 /** A value of the details in few signs. @param {any} value @returns {string} */

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { h, fill } from "./dom.js";
-import { amount, count } from "./format.js";
+import { count, spentOf } from "./format.js";
 import { bar, status } from "./gauge.js";
 
 /** @param {HTMLElement} place @param {import("./main.js").App} app */
@@ -15,7 +15,7 @@ export async function dataSetsView(place, app) {
 
 /** @param {import("./api.js").Summary} summary */
 function entry(summary) {
-  const spent = `${amount(summary.spent)} of ${amount(summary.limit)} ${summary.unit} spent`;
+  const spent = spentOf(summary.spent, summary.limit, summary.unit, "spent");
   return h("li", {}, h("a", { href: `#/d/${encodeURIComponent(summary.name)}/ask` },
     h("span", { class: "set-title" }, summary.title || summary.name), status(summary),
     h("span", { class: "quiet" }, h("code", {}, summary.name), summary.total !== null && ` \u00b7 about ${count(summary.total)} records`),

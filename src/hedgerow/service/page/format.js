@@ -13,7 +13,7 @@ export function count(value) {
 
 /** An amount of epsilon or rho. @param {number} value */
 export function amount(value) {
-  return value !== 0 && Math.abs(value) < 1e-4 ? value.toExponential(2) : AMOUNT.format(value);
+  return value !== 0 && Math.abs(value) < 1e-7 ? value.toExponential(2) : AMOUNT.format(value);
 }
 
 /** A whole number with a noun, as "1 question", "2 questions". @param {number} n @param {string} noun */
@@ -24,6 +24,18 @@ export function many(n, noun) {
 /** A confidence as "95%". @param {number} value */
 export function percent(value) {
   return `${AMOUNT.format(100 * value)}%`;
+}
+
+/** A part of a whole, such as the budget, as "4.9%" or "12%". @param {number} part @param {number} whole */
+export function share(part, whole) {
+  const value = whole > 0 ? (100 * part) / whole : 0;
+  if (value > 0 && value < 0.1) return "under 0.1%";
+  return `${(value < 10 || (value > 99 && value < 100) ? TENTHS : WHOLE).format(value > 99 && value < 100 ? Math.floor(10 * value) / 10 : value)}%`;
+}
+
+/** What is spent of a limit: the share first, for people. @param {number} part @param {number} limit @param {string} unit @param {string} verb */
+export function spentOf(part, limit, unit, verb) {
+  return `${share(part, limit)} ${verb}: ${amount(part)} of ${amount(limit)} ${unit}`;
 }
 
 /** A moment in the reader's own time zone. @param {string | null | undefined} iso */

@@ -1,12 +1,15 @@
 /** What has been spent, what is left, and what it means when nothing is. */
 
 import { draw, fill, h } from "./dom.js";
-import { amount, count, many, sentence } from "./format.js";
+import { amount, count, many, sentence, share, spentOf } from "./format.js";
 import { notice } from "./problems.js";
 
 const ALONE = "Answers now come from the hypothesis alone: the picture of the data that the server has built so far. They are "
   + "free of charge and as private as before, but nothing checks them against the data, so they come without an interval.";
 const KEPT = "Questions that were asked before keep their answers and their intervals.";
+
+/** A threshold above this share of the records says little. */
+const COARSE = 0.2;
 
 /** A bar from nothing to the limit. @param {number} part @param {number} limit @param {string} text */
 export function bar(part, limit, text) {
@@ -33,13 +36,20 @@ export function status(summary) {
 export function gauge(place, summary) {
   const { mine, updates } = summary;
   fill(place,
-    measure("Privacy budget", summary.spent, summary.limit, `${amount(summary.spent)} of ${amount(summary.limit)} ${summary.unit} spent`),
+    measure("Privacy budget", summary.spent, summary.limit, spentOf(summary.spent, summary.limit, summary.unit, "spent")),
     fact("Corrections left", `${count(summary.updates_left)} of ${count(updates)}`, "how often the hypothesis can still learn"),
-    mine.budget !== null && measure("Your share of it", mine.spent, mine.budget, `${amount(mine.spent)} of ${amount(mine.budget)} ${summary.unit} used`),
+    mine.budget !== null && measure("Your share of it", mine.spent, mine.budget, spentOf(mine.spent, mine.budget, summary.unit, "used")),
     mine.queries !== null && measure("Your questions", mine.asked, mine.queries, `${count(mine.asked)} of ${many(mine.queries, "question")} asked`),
     summary.total !== null && (summary.neighbours === "replace"
       ? fact("Records", count(summary.total), "a public number")
-      : fact("Records", `about ${count(summary.total)}`, "a noisy number")));
+      : fact("Records", `about ${count(summary.total)}`, "a noisy number")),
+    summary.total !== null && summary.threshold !== null && fineness(summary.threshold, summary.total));
+}
+
+/** From where on the data answer in place of the hypothesis. @param {number} threshold Records. @param {number} total */
+function fineness(threshold, total) {
+  const far = `${share(threshold, total)} of all: where the hypothesis seems further off, by a noisy test, the data answer`;
+  return fact("Threshold", many(Math.round(threshold), "record"), threshold > COARSE * total ? `${far}. That is coarse: the budget is small for so few records` : far);
 }
 
 /** @param {string} title @param {number} part @param {number} limit @param {string} text */

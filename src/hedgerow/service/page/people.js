@@ -20,32 +20,33 @@ export async function peopleView(place) {
   }
 
   const [known, sets] = await refresh();
-  const maker = (/** @type {any[]} */ all) => fill(makers, tokenForm(all, sets, refresh));
+  const maker = (/** @type {any[]} */ all, chosen = "") => fill(makers, tokenForm(all, sets, refresh, chosen));
   maker(known);
   fill(place, h("h1", { tabindex: "-1" }, "People & tokens"),
-    h("p", { class: "lead" }, "Custodians may do everything. Analysts ask the data sets that their tokens open."),
-    h("h2", {}, "People"), people, personForm(async () => maker((await refresh())[0])),
+    h("p", { class: "lead" }, "Custodians may do everything. Analysts ask the data sets that their tokens open. Add a person, then make a token and hand it over."),
+    h("h2", {}, "People"), people, personForm(async (name) => maker((await refresh())[0], name)),
     h("h2", {}, "Tokens"), makers, tokens);
 }
 
-/** @param {() => Promise<void>} done */
+/** @param {(name: string) => Promise<void>} done */
 function personForm(done) {
   const name = h("input", { autocomplete: "off", required: true });
   const role = choice([["analyst", "analyst"], ["custodian", "custodian"]], "analyst");
   const [said, button] = [h("div", {}), h("button", { class: "button" }, "Add person")];
   const form = h("form", { class: "row-form", novalidate: true }, field("Name", name), field("Role", role), button);
   onSubmit(form, button, said, async () => {
-    await post("people", { name: name.value.trim(), role: role.value });
-    announce(`${name.value.trim()} was added.`);
+    const added = name.value.trim();
+    await post("people", { name: added, role: role.value });
+    announce(`${added} was added.`);
     name.value = "";
-    await done();
+    await done(added);
   });
   return h("div", {}, form, said);
 }
 
-/** @param {any[]} people @param {import("./api.js").Summary[]} sets @param {() => Promise<any>} refresh */
-function tokenForm(people, sets, refresh) {
-  const person = choice(people.map((each) => [each.name, `${each.name} (${each.role})`]), people[people.length - 1]?.name ?? "");
+/** @param {any[]} people @param {import("./api.js").Summary[]} sets @param {() => Promise<any>} refresh @param {string} chosen Whose token it will be. */
+function tokenForm(people, sets, refresh, chosen) {
+  const person = choice(people.map((each) => [each.name, `${each.name} (${each.role})`]), chosen || (people.find((each) => each.role === "analyst") ?? people[0])?.name);
   const every = h("input", { type: "checkbox", checked: true });
   const boxes = sets.map((set) => h("input", { type: "checkbox", value: set.name, disabled: true }));
   every.addEventListener("change", () => boxes.forEach((box) => { box.disabled = every.checked; }));

@@ -49,7 +49,7 @@ function namePart() {
 /** The domain, as JSON. */
 function domainPart() {
   const area = h("textarea", { class: "code", rows: 9, spellcheck: "false", placeholder: '{"sex": ["Female", "Male"], "age": {"min": 0, "max": 120}}' });
-  const file = h("input", { type: "file", accept: ".json,application/json", "aria-label": "Load the domain from a file" });
+  const file = h("input", { type: "file", accept: ".json,application/json" });
   file.addEventListener("change", async () => { if (file.files.length) area.value = await file.files[0].text(); });
   const read = () => {
     try {
@@ -61,7 +61,7 @@ function domainPart() {
   };
   return {
     element: h("fieldset", {}, h("legend", {}, "Domain"),
-      field("What records could hold, as JSON", area, "It must be public knowledge. A list of values, or min and max, for each column; a draft in this form is written by: hedgerow domain table.csv -o domain.json"), file),
+      field("What records could hold, as JSON", area, "It must be public knowledge. A list of values, or min and max, for each column; a draft in this form is written by: hedgerow domain table.csv -o domain.json"), field("Load the domain from a file", file, "JSON.")),
     mistake: () => (!area.value.trim() ? "Give the domain."
       : read() ? "" : "The domain is not JSON of the form {\"column\": ...}. YAML is not read here: write it as JSON, as hedgerow domain table.csv -o domain.json does."),
     value: read,
@@ -83,7 +83,7 @@ function budgetPart() {
   show();
   return {
     element: h("fieldset", {}, h("legend", {}, "Budget"), h("div", { class: "row-form" }, field("Counted in", kind), Object.values(fields), field("Protects", neighbours)),
-      h("p", { class: "hint" }, "It cannot be raised later. Smaller is more private and less accurate. Where the record alone is protected, the number of records is public.")),
+      h("p", { class: "hint" }, "All that will ever be spent on this table; it cannot be raised later. Smaller is more private and less accurate; with a small delta, such as 1e-9, the same epsilon buys finer answers. Where the record alone is protected, the number of records is public.")),
     mistake: () => (parts().every((name) => Number(inputs[name].value) > 0) ? "" : `The budget needs ${parts().join(" and ")} above 0.`),
     value: () => ({ ...Object.fromEntries(parts().map((name) => [name, Number(inputs[name].value)])), neighbours: neighbours.value }),
   };
