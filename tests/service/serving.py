@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
 
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.service.app import create_app
@@ -22,6 +23,7 @@ from hedgerow.service.entries import Person
 from hedgerow.service.settings import Settings
 from hedgerow.service.store import Store
 from hedgerow.service.tokens import new_token
+from tests.service.api import quick_tokens
 
 
 @dataclass(frozen=True)
@@ -73,26 +75,33 @@ def serving(folder: Path, *, seed: int = 0) -> Iterator[Server]:
     store = Store.open(folder / "store.db")
     desks = Desks(store, folder / "tables", noise=lambda _: SeededNoise(seed), tick=0.001)
     app = create_app(desks, store, Settings(folder / "tables", requests_per_minute=None))
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", ws="none"))
+    try:
+        with quick_tokens(), in_a_thread(app) as port:
+            token = token_of(store, store.add_person("ada", "custodian", by=None))
+            yield Server(f"http://127.0.0.1:{port}/", token, folder / "tables")
+    finally:
+        desks.close()
+        store.close()
+
+
+@contextmanager
+def in_a_thread(app: FastAPI) -> Iterator[int]:
+    """Serve an application; gives its port."""
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, ws="none", lifespan="on"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
         while not server.started:
             assert thread.is_alive()
-            time.sleep(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield Server(
-            f"http://127.0.0.1:{port}/", _token(store, store.add_person("ada", "custodian", by=None)), folder / "tables"
-        )
+            time.sleep(0.005)
+        yield server.servers[0].sockets[0].getsockname()[1]
     finally:
         server.should_exit = True
         thread.join(timeout=20)
-        desks.close()
-        store.close()
         assert not thread.is_alive()
 
 
-def _token(store: Store, person: Person) -> str:
+def token_of(store: Store, person: Person) -> str:
     made = new_token(person.id)
     store.add_token(made.token, made.salt, made.digest, by=None)
     return made.text

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 
 from tests.service.api import Api, api
+from tests.service.serving import in_a_thread
 
 
 class Served:
@@ -46,15 +46,8 @@ def answer_of(connection: socket.socket) -> tuple[int, dict[str, str], bytes]:
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
-    with api(tmp_path, largest_body=10_000) as here, socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(here.app, log_config=None, lifespan="on"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield Served(here, listening.getsockname()[1])
-        finally:
-            server.should_exit = True
-            thread.join(20)
+    with api(tmp_path, largest_body=10_000) as here, in_a_thread(here.app) as port:
+        yield Served(here, port)
 
 
 def head(method: str, path: str, token: str = "", *more: str) -> bytes:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import http.client
 import itertools
 import json
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import uvicorn
 
 from hedgerow.algorithms.online_journal import ANYTHING
 from hedgerow.algorithms.online_session import OnlineAnswer
@@ -30,7 +27,8 @@ from hedgerow.service.desks import Desks
 from hedgerow.service.settings import Settings
 from hedgerow.service.store import Store
 from hedgerow.service.tables import read_private
-from hedgerow.service.tokens import new_token
+from tests.service.api import quick_tokens
+from tests.service.serving import in_a_thread, token_of
 from tests.service.stack import DOMAIN, REPLACE, ledger, registration, skewed, whole, write_table
 
 TREES = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(24))
@@ -84,21 +82,12 @@ def served(folder: Path, noise: SeededNoise) -> Iterator[Served]:
     store = Store.open(folder / "store.db")
     if not store.people():
         store.add_person("ada", "custodian", by=None)
-    made = new_token(store.person("ada").id)
-    store.add_token(made.token, made.salt, made.digest, by=None)
     desks = Desks(store, folder, noise=lambda _: noise, tick=0.0)
     app = create_app(desks, store, Settings(folder, requests_per_minute=None))
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", ws="none"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
     try:
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.005)
-        yield Served(store, desks, server.servers[0].sockets[0].getsockname()[1], made.text)
+        with quick_tokens(), in_a_thread(app) as port:
+            yield Served(store, desks, port, token_of(store, store.person("ada")))
     finally:
-        server.should_exit = True
-        thread.join(20.0)
         desks.close()
         store.close()
 
@@ -121,7 +110,8 @@ def check_replay(folder: Path, budget: Budget, config: OnlinePMW, domain: Domain
     table = read_private(new.source, domain, folder)
     session = config.start(table, budget, noise=SeededNoise(7))
     price = session.price
-    noise, found = SeededNoise(7), []  # one source for all servers
+    noise = SeededNoise(7)  # one for all servers
+    found: list[str] = []
     cuts = (0, len(texts) // 3, len(texts) - 4, len(texts))
     for first, last in itertools.pairwise(cuts):
         with served(folder, noise) as server:
