@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hedgerow.algorithms.online_answer import OnlineAnswer
 from hedgerow.algorithms.online_journal import ANYTHING
-from hedgerow.algorithms.online_session import OnlineAnswer
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.attribute import IntegerRange
 from hedgerow.data.table import Table
