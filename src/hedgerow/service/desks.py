@@ -19,8 +19,9 @@ from hedgerow.release import Release
 from hedgerow.release.answer import check_confidence
 from hedgerow.service.desk import Desk
 from hedgerow.service.entries import DataSet, GivenAnswer, Person, Registration
-from hedgerow.service.keeper import Keeper, Reached, nowhere
+from hedgerow.service.keeper import Keeper
 from hedgerow.service.registering import table_to_register
+from hedgerow.service.store_part import Reached, nowhere
 from hedgerow.service.tables import PrivateTable, domain_of, earlier_release, read_private
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, final
@@ -12,8 +12,6 @@ from hedgerow.privacy.ledger import Event
 
 Role = Literal["custodian", "analyst"]
 Status = Literal["opening", "open", "closed"]
-
-ROLES: tuple[Role, ...] = ("custodian", "analyst")
 
 
 @final
@@ -70,7 +68,8 @@ class Registration:
     Attributes:
         name: How it is asked for.
         title: For people.
-        source: Where the table is and how it is read: ``place``, ``columns``, ``count_column``, ``coded``, ``where``.
+        source: Where the table is and how it is read: ``place``, ``columns``, ``count_column``, ``coded``, ``where``;
+            and ``warm``, an earlier release to start from.
         domain: As in a domain file.
         budget: As ``Budget.to_dict`` gives it.
         config: As ``OnlinePMW.parameters`` gives it.
@@ -244,6 +243,3 @@ class AuditEntry:
     action: str
     subject: str
     details: Mapping[str, Any]
-
-
-AnswerList = Sequence[GivenAnswer]

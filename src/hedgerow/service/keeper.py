@@ -24,6 +24,7 @@ from hedgerow.privacy.budget import budget_from_dict
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger import Event
 from hedgerow.service.entries import DataSet, GivenAnswer, Hold
+from hedgerow.service.store_part import Reached, nowhere
 from hedgerow.service.tables import PrivateTable, no_records
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
     from hedgerow.service.store import Store
 
-Reached = Callable[[str], None]
-
 LOST = "lost"
 """Label of the event that a forfeited hold becomes."""
 INTERRUPTED = "interrupted"
@@ -41,10 +40,6 @@ INTERRUPTED = "interrupted"
 
 _TRIES = 4
 """How often a commit is tried while the store is busy."""
-
-
-def nowhere(_step: str) -> None:
-    """Called at the named steps of the order; a harness that kills the process at one of them gives its own."""
 
 
 @final

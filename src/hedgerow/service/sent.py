@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from hedgerow.service.desks import MOST_CONFIDENCE
+from hedgerow.service.entries import Role
 
 DATA_SET_NAME = r"^[a-z0-9_-]{1,40}$"
 PERSON_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}$"
@@ -18,7 +19,6 @@ LONGEST_QUESTION = 10_000
 DataSetName = Annotated[str, Field(pattern=DATA_SET_NAME, examples=["adult"])]
 PersonName = Annotated[str, Field(pattern=PERSON_NAME, examples=["ada"])]
 Line = Annotated[str, Field(max_length=200)]
-RoleName = Literal["custodian", "analyst"]
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Amount = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 
@@ -159,7 +159,7 @@ class PersonAsked(Asked):
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "ada", "role": "analyst"}]})
 
     name: PersonName
-    role: RoleName
+    role: Role
 
 
 class TokenAsked(Asked):

@@ -13,7 +13,7 @@ from hedgerow.service.postgresql_database import PostgreSQLDatabase
 from hedgerow.service.sqlite_database import SQLiteDatabase
 from hedgerow.service.store_data_sets import DataSets
 from hedgerow.service.store_lists import Lists
-from hedgerow.service.store_part import Reached
+from hedgerow.service.store_part import Reached, nowhere
 from hedgerow.service.store_people import People
 from hedgerow.service.store_sessions import Sessions, Settled
 
@@ -41,7 +41,7 @@ class Store(People, DataSets, Sessions, Lists):
     """
 
     @classmethod
-    def open(cls, address: str | os.PathLike[str], *, wait: float = 5.0, reached: Reached = lambda _step: None) -> Self:
+    def open(cls, address: str | os.PathLike[str], *, wait: float = 5.0, reached: Reached = nowhere) -> Self:
         """Open a store; its tables are made, or carried forward from an earlier version.
 
         Args:

@@ -12,7 +12,11 @@ from hedgerow.service.database import Database
 from hedgerow.service.schema import AUDIT
 
 Reached = Callable[[str], None]
-"""Told at named steps inside transactions, before they are committed."""
+"""Told at named steps of the order in which a session goes on, also inside transactions, before they are committed."""
+
+
+def nowhere(_step: str) -> None:
+    """What is called at these steps; a harness that kills the process at one of them gives its own."""
 
 
 class Part:

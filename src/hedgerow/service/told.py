@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from hedgerow.service.sent import RoleName
+from hedgerow.service.entries import Role, Status
 
 
 class Told(BaseModel):
@@ -46,7 +46,7 @@ class Me(Told):
     """Whose the token is."""
 
     person: str
-    role: RoleName
+    role: Role
     datasets: list[str] | None = Field(description="Names of the data sets that the token is good for; null for all.")
     expires: datetime | None
     version: str
@@ -66,7 +66,7 @@ class Summary(Told):
 
     name: str
     title: str
-    status: Literal["opening", "open", "closed"]
+    status: Status
     spent: float = Field(description="Of the privacy budget.")
     limit: float
     unit: str = Field(description="Of the budget: epsilon or rho.")
@@ -250,7 +250,7 @@ class PersonTold(Told):
     """Somebody who may have tokens."""
 
     name: str
-    role: RoleName
+    role: Role
     created: datetime
 
 
