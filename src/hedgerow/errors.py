@@ -338,7 +338,16 @@ class RateError(ServiceError):
 
 
 class StoreError(ServiceError):
-    """The store cannot be read or written; nothing that was given is lost, and nothing was given now."""
+    """The store cannot be read or written; nothing that was given is lost, and nothing was given now.
+
+    Attributes:
+        place: The address of the store, if it is known; part of the message.
+    """
+
+    def __init__(self, message: str, *, remedy: str = "", place: str = "") -> None:
+        """Begin the message with the place."""
+        self.place = place
+        super().__init__(f"{place}: {message}" if place else message, remedy=remedy)
 
 
 class StoreBusyError(StoreError):

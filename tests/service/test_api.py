@@ -355,16 +355,21 @@ def test_what_is_done_is_written_down(fresh: Api) -> None:
     assert ("carol", "register") in by
 
 
-def test_a_store_that_does_not_answer_is_told(fresh: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_does_not_answer_is_told_and_logged(
+    fresh: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where the store is concerns whoever runs the server, and nobody who has no token."""
     from hedgerow.errors import StoreError
 
     def gone(*_: object) -> None:
-        raise StoreError("the store cannot be read", remedy="try again later")
+        raise StoreError("the store cannot be read", remedy="try again later", place="postgresql://inner/answers")
 
     assert fresh.call("GET", "/v1/health").json()["status"] == "ok"
     monkeypatch.setattr(type(fresh.store), "ping", gone)
     answer = fresh.call("GET", "/v1/health")
     assert (answer.status_code, answer.json()["code"]) == (503, "store")
+    assert answer.json()["detail"] == "the store cannot be read"
+    assert "postgresql://inner/answers: the store cannot be read" in caplog.text
 
 
 def test_many_ask_at_once(here: Api, ada: str) -> None:

@@ -111,7 +111,9 @@ class PostgreSQLDatabase(Database):
             if getattr(error.orig, "sqlstate", None) != _LOCKED:
                 raise
             raise_alone(
-                StoreBusyError(f"{self.place}: another process is at this for too long", remedy="try again in a moment")
+                StoreBusyError(
+                    "another process is at this for too long", remedy="try again in a moment", place=self.place
+                )
             )
 
 

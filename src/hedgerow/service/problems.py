@@ -136,16 +136,25 @@ def problem(
 
 
 def problem_of(error: errors.HedgerowError) -> JSONResponse:
-    """The response that an error of Hedgerow becomes."""
+    """The response that an error of Hedgerow becomes.
+
+    Example:
+        >>> problem_of(errors.RateError("more than 1 request a minute", seconds=2.5)).headers["Retry-After"]
+        '3'
+    """
     kind = kind_of(error)
     if kind is None:
         log_failure(error)
         return problem(INTERNAL)
+    if kind is STORE:  # whoever runs the server must hear of it; these messages are ours and hold no value
+        _LOG.error("%s", error.message)
     return problem(kind, _detail(error), remedy=error.remedy, headers=_headers(error, kind))
 
 
 def _detail(error: errors.HedgerowError) -> str:
-    """What is wrong; not how much memory is free, in which the size of private tables shows."""
+    """What is wrong; not how much memory is free, in which the size of private tables shows, nor where the store is."""
+    if isinstance(error, errors.StoreError) and error.place:
+        return error.message.removeprefix(f"{error.place}: ")
     if isinstance(error, errors.QuestionTooLargeError):  # says nothing of that
         return error.message
     if isinstance(error, errors.ModelTooLargeError | errors.MarginalTooLargeError):
@@ -217,7 +226,7 @@ def add_handlers(app: FastAPI) -> None:
 
 def _field(error: Mapping[str, Any]) -> dict[str, str]:
     where = ".".join(str(part) for part in error.get("loc", ()))
-    return {"where": shortened(where), "reason": shortened(str(error.get("msg", "")))}
+    return {"where": shortened(where), "reason": shortened(str(error.get("msg", "")).removeprefix("Value error, "))}
 
 
 def _methods(app: FastAPI, request: Request) -> list[str]:

@@ -94,7 +94,10 @@ def _named(hidden: str, target: Path) -> None:
 
 
 def _taken_already(name: str) -> ConflictError:
-    return ConflictError(f"there is a file {name!r} already", remedy="choose another name")
+    return ConflictError(
+        f"there is a file {name!r} already",
+        remedy="send it under another name; or, to register what is there, give its name as the place of the table",
+    )
 
 
 OPERATIONS = (

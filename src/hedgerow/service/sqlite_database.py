@@ -90,7 +90,7 @@ class SQLiteDatabase(Database):
                     return
             if time.monotonic() >= end:
                 raise StoreBusyError(
-                    f"{self.place}: another process is at this for too long", remedy="try again in a moment"
+                    "another process is at this for too long", remedy="try again in a moment", place=self.place
                 )
             time.sleep(pause)
             pause = min(2 * pause, 0.02)
@@ -114,7 +114,7 @@ class SQLiteDatabase(Database):
     def _turn(self) -> Iterator[None]:
         """Threads queue here: SQLite itself would let them sleep and try again."""
         if not self._writer.acquire(timeout=self.wait):
-            raise StoreBusyError(f"{self.place}: too many writes are waiting", remedy="try again in a moment")
+            raise StoreBusyError("too many writes are waiting", remedy="try again in a moment", place=self.place)
         try:
             yield
         finally:

@@ -21,7 +21,11 @@ _READ_ONLY: Failure = (
     "the store may not be written",
     "let the server's user write to the database, and to its folder if it is a file",
 )
-_DAMAGED: Failure = (StoreError, "the store is damaged", "restore the database from a copy; check its disk")
+_DAMAGED: Failure = (
+    StoreError,
+    "the store is damaged",
+    "check its disk. An older copy of the store does not know what was spent since: read it, but do not ask from it",
+)
 
 _SQLITE: dict[int, Failure] = {
     sqlite3.SQLITE_BUSY: _BUSY,
@@ -118,7 +122,7 @@ def translated(error: SQLAlchemyError, place: str) -> HedgerowError:
     if isinstance(error, StatementError) and isinstance(error.orig, HedgerowError):
         return error.orig
     kind, message, remedy = _failure(error)
-    return kind(f"{place}: {message}", remedy=remedy)
+    return kind(message, remedy=remedy, place=place)
 
 
 def _failure(error: SQLAlchemyError) -> Failure:

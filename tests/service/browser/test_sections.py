@@ -205,7 +205,7 @@ def test_what_a_custodian_and_an_analyst_are_told_of_a_budget(server: Server, op
 @pytest.mark.parametrize(
     ("part", "whole", "text"),
     [(0, 8, "0%"), (0.001, 8, "under 0.1%"), (0.08, 8, "1%"), (0.4, 8, "5%"), (4, 8, "50%"), (7.9999, 8, "99.9%"),
-     (8, 8, "100%"), (1, 0, "0%")],
+     (8, 8, "100%"), (8 - 1e-12, 8, "100%"), (1, 0, "0%")],
 )  # fmt: skip
 def test_shares_are_rounded_but_never_to_nothing_or_to_all(
     open_page: Callable[..., Page], part: float, whole: float, text: str

@@ -29,6 +29,7 @@ export function percent(value) {
 /** A part of a whole, such as the budget, as "4.9%" or "12%". @param {number} part @param {number} whole */
 export function share(part, whole) {
   const value = whole > 0 ? (100 * part) / whole : 0;
+  if (Math.abs(value - 100) < 1e-6) return "100%"; // sums of charges are rounded
   if (value > 0 && value < 0.1) return "under 0.1%";
   return `${(value < 10 || (value > 99 && value < 100) ? TENTHS : WHOLE).format(value > 99 && value < 100 ? Math.floor(10 * value) / 10 : value)}%`;
 }
