@@ -54,7 +54,7 @@ class _Open:
 
 @final
 class Desks:
-    """The data sets of a store, each at a desk of its own, which is opened when it is first needed.
+    r"""The data sets of a store, each at a desk of its own, which is opened when it is first needed.
 
     Args:
         store: Where everything is kept.
@@ -63,6 +63,28 @@ class Desks:
         tick: See `Desk`.
         wait: How many seconds one waits for other processes.
         reached: Called at named steps; for harnesses that kill the process there.
+
+    Example:
+        >>> import tempfile
+        >>> from hedgerow.algorithms.pmw_online import OnlinePMW
+        >>> from hedgerow.privacy.budget import PureDP
+        >>> from hedgerow.queries.predicate import parse_predicate
+        >>> from hedgerow.service.store import Store
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> file = Path(folder.name, "people.csv")
+        >>> _ = file.write_text("a\n" + "0\n" * 1_000 + "1\n" * 4_000)
+        >>> described = {"domain": {"a": {"min": 0, "max": 1}}, "budget": PureDP(1.0).to_dict()}
+        >>> new = Registration("people", "", {"place": file.name}, **described, config=OnlinePMW().parameters())
+        >>> store = Store.open(Path(folder.name, "store.db"))
+        >>> desks, ada = Desks(store, Path(folder.name)), store.add_person("ada", "custodian", by=None)
+        >>> people = desks.register(new, by=ada)
+        >>> (answer,) = desks.ask(people, [parse_predicate("a = 1", desks.domain(people))], person=ada)
+        >>> answer.where, answer.low <= answer.value <= answer.high
+        ('a = 1', True)
+        >>> desks.summary(people, ada)["spent"] <= 1.0
+        True
+        >>> desks.close(), store.close(), folder.cleanup()
+        (None, None, None)
     """
 
     def __init__(

@@ -45,6 +45,11 @@ class Token:
         expires: Until when it is good; None for ever.
         revoked: Since when it is not; None while it is.
         note: What it is for.
+
+    Example:
+        >>> token = Token("0123456789abcdef", 1, ("adult",), datetime(2030, 1, 1))
+        >>> token.reaches("adult"), token.reaches("patients")
+        (True, False)
     """
 
     id: str
