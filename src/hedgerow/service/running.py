@@ -69,7 +69,13 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def url_of(listening: socket.socket) -> str:
-    """The address of the web page; where all addresses are listened on, that of this machine."""
+    """The address of the web page; where all addresses are listened on, that of this machine.
+
+    Example:
+        >>> with listen("0.0.0.0", 0) as taken:
+        ...     url_of(taken).startswith("http://localhost:")
+        True
+    """
     host, port = listening.getsockname()[:2]
     found = ipaddress.ip_address(host.partition("%")[0])
     if found.is_unspecified:
@@ -97,6 +103,10 @@ def with_password(store: str, file: Path | None) -> str:
 
     Raises:
         ConfigError: The address is of a file, or holds a password already; or the password cannot be read.
+
+    Example:
+        >>> with_password("hedgerow.db", None)
+        'hedgerow.db'
     """
     if file is None:
         return store
@@ -131,7 +141,18 @@ def without_password(store: str) -> str:
 
 
 def first_token(store: Store) -> str | None:
-    """A token for the first custodian of an empty store; None if somebody is there."""
+    """A token for the first custodian of an empty store; None if somebody is there.
+
+    Example:
+        >>> import tempfile
+        >>> from hedgerow.service.store import Store
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = Store.open(f"{folder}/store.db")
+        ...     made = first_token(store), first_token(store)
+        ...     store.close()
+        >>> made[0].startswith("hgr_"), made[1]
+        (True, None)
+    """
     if store.people():
         return None
     try:
