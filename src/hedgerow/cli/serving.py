@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.cli.console import Output
-from hedgerow.errors import ConfigError, MissingExtraError
+from hedgerow.errors import ConfigError, MissingExtraError, NotThereError
 
 if TYPE_CHECKING:
     from hedgerow.service.desks import Desks
@@ -143,11 +143,14 @@ def print_new_token(asked: Serving, name: str) -> None:
         name: Of the custodian.
 
     Raises:
-        NotThereError: There is none of this name.
+        NotThereError: There is no custodian of this name, or no store.
         StoreError: The store cannot be opened.
     """
     from hedgerow.service.running import another_token
 
+    file = Path(asked.store.removeprefix("sqlite:///"))
+    if "://" not in str(asked.store).removeprefix("sqlite:///") and not file.exists():
+        raise NotThereError(f"{file}: there is no store", remedy="give the --store that the server is started with")
     with closing(asked.open_store()) as store:
         token = another_token(store, name)
     asked.output.result({"tokens": {name: token}})

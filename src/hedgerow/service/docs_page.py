@@ -19,6 +19,7 @@ h2 { margin-top: 2.5rem; border-top: 1px solid #8888; padding-top: 1rem; font-si
 code, pre { font-family: ui-monospace, monospace; font-size: 0.9em; }
 pre { overflow-x: auto; padding: 0.75rem; border: 1px solid #8888; border-radius: 0.4rem; }
 table { border-collapse: collapse; width: 100%; }
+nav ul { list-style: none; padding: 0; }
 th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.75rem 0.25rem 0; }
 """
 
@@ -57,8 +58,18 @@ def page(schema: Mapping[str, Any]) -> str:
         '<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="/v1/docs.css"></head><body>'
         f"<h1>{escape(info['title'])}</h1>{_paragraphs(info['description'])}"
         '<p><a href="/v1/openapi.json">OpenAPI description</a></p>'
-        f"{''.join(parts)}</body></html>"
+        f"{_contents(schema['paths'])}{''.join(parts)}</body></html>"
     )
+
+
+def _contents(paths: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
+    lines = [
+        f'<li><a href="#{escape(each["operationId"])}"><code>{method.upper()} {escape(path)}</code></a> '
+        f"{escape(each.get('description', each.get('summary', '')).partition(chr(10))[0])}</li>"
+        for path, item in paths.items()
+        for method, each in item.items()
+    ]
+    return f"<nav><ul>{''.join(lines)}</ul></nav>" if lines else ""
 
 
 def _operation(method: str, path: str, operation: Mapping[str, Any], models: Mapping[str, Any]) -> str:

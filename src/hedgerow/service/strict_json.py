@@ -39,7 +39,8 @@ def parse_json(body: bytes) -> Any:
         raise InvalidRequestError("the body is not UTF-8") from None
     except json.JSONDecodeError as error:
         raise InvalidRequestError(
-            f"the body is no JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+            f"the body is no JSON: {error.msg} at line {error.lineno}, column {error.colno}",
+            remedy="mend it there; names and texts stand in double quotes",
         ) from None
     except RecursionError:
         raise _too_deep() from None
