@@ -21,26 +21,10 @@ from hedgerow.errors import (
 from hedgerow.service.cursors import Cursors, Place
 from hedgerow.service.desks import Desks
 from hedgerow.service.strict_json import DEEPEST, parse_json
-from tests.service.api import Api, api, registration
+from tests.service.api import Api, registration
 
 QUERIES = "/v1/datasets/survey/queries"
 JSON = {"Content-Type": "application/json"}
-
-
-@pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    with api(tmp_path_factory.mktemp("api")) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def ada(here: Api) -> str:
-    return here.token("ada")
-
-
-@pytest.fixture(scope="module")
-def carol(here: Api) -> str:
-    return here.token("carol", "custodian")
 
 
 @pytest.fixture

@@ -31,12 +31,6 @@ def strict(tmp_path: Path, _stopped_clock: None) -> Iterator[Api]:
         yield here
 
 
-@pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    with api(tmp_path_factory.mktemp("api")) as started:
-        yield started
-
-
 def test_a_token_that_is_used_too_often_is_told_when_to_come_back(strict: Api) -> None:
     ada, bob = strict.token("ada"), strict.token("bob")
     found = [strict.call("GET", "/v1/me", ada).status_code for _ in range(6)]

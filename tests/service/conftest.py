@@ -1,0 +1,25 @@
+"""A server that the tests of a module share, and who asks it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.service.api import Api, api
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    with api(tmp_path_factory.mktemp("api")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def ada(here: Api) -> str:
+    return here.token("ada")
+
+
+@pytest.fixture(scope="module")
+def carol(here: Api) -> str:
+    return here.token("carol", "custodian")
