@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import hedgerow
-from hedgerow.algorithms import online_session
+from hedgerow.algorithms import online_questions
 from hedgerow.algorithms.online_parameters import best_rules, theorem_rules
 from hedgerow.algorithms.online_rules import Variant
 from hedgerow.algorithms.online_session import OnlineSession
@@ -332,12 +332,12 @@ def test_many_at_once_are_answered_as_one_by_one(count: int) -> None:
 
 
 def test_few_texts_are_remembered_and_forgotten_ones_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(online_session, "_MOST_PARSED", 2)
+    monkeypatch.setattr(online_questions, "_MOST_PARSED", 2)
     session = start("4c", PureDP(1.0, REPLACE), skewed(10_000))
     texts = [query.text for query in QUERIES]
     first = [session.ask(text).value for text in texts]
     assert [session.ask(text).value for text in texts] == first
-    assert len(session._parsed) <= 2
+    assert len(session._questions._parsed) <= 2
 
 
 def test_a_bad_query_among_many_is_refused_before_any_is_answered() -> None:

@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING, Any, final
 from hedgerow.algorithms.algorithm import make_release
 from hedgerow.algorithms.online_answer import Basis, Known, OnlineAnswer, Source
 from hedgerow.algorithms.online_hypothesis import Hypothesis
+from hedgerow.algorithms.online_questions import Questions
 from hedgerow.algorithms.online_rules import Rules
-from hedgerow.errors import QueryError
 from hedgerow.models.choice import Hypothesis as Form
 from hedgerow.privacy.scores import GRID
 from hedgerow.privacy.watch import Watch
-from hedgerow.queries.canonical import canonical, query_key
 from hedgerow.queries.measurement import Measurement
-from hedgerow.queries.predicate import parse_predicate
 from hedgerow.queries.query import Conjunction, Explicit, LinearQuery
 from hedgerow.queries.workload import Workload
 from hedgerow.release.answer import Answer, check_confidence
@@ -42,8 +40,6 @@ if TYPE_CHECKING:
 
 WATCH = "watch"
 """Label of the session's epochs in the ledger."""
-_MOST_PARSED = 1 << 16
-"""Texts of conditions that are remembered."""
 
 
 @final
@@ -112,7 +108,7 @@ class OnlineSession:
         self._history = history
         self._watch = watch
         self._hypothesis = Hypothesis(model)
-        self._parsed: dict[str, tuple[Hashable, LinearQuery]] = {}
+        self._questions = Questions(curator.domain, basis.config.bounds)
         self._spent = curator.ledger.spent
         self._remembered = sum(_cells(known.query) for known in history.known.values())
         self.notes: dict[str, Any] = {}
@@ -217,7 +213,7 @@ class OnlineSession:
             ConfigError: The confidence is not between 0 and 1.
         """
         check_confidence(confidence)
-        key, asked = self._read(query)
+        key, asked = self._questions.read(query)
         told = self._tell_known(key, asked, confidence)
         if told is not None:
             return told
@@ -246,7 +242,7 @@ class OnlineSession:
                 ask again for those before it costs nothing.
             ConfigError: See `ask`.
         """
-        listed = [self._read(query) for query in queries]
+        listed = [self._questions.read(query) for query in queries]
         self._check_rooms(listed)
         answers: list[OnlineAnswer] = []
         for _, query in listed:
@@ -269,36 +265,6 @@ class OnlineSession:
             if not (history.closed or key in history.known or _is_public(query)):
                 self._hypothesis.check_room(query, history.measurements, self.config.largest_tree)
 
-    def _read(self, query: str | LinearQuery) -> tuple[Hashable, LinearQuery]:
-        """The canonical form of a query, and its key."""
-        if isinstance(query, str):
-            found = self._parsed.get(query)
-            if found is None:
-                found = self._read(parse_predicate(query, self.domain))
-                if len(self._parsed) >= _MOST_PARSED:  # nobody should fill the memory by asking
-                    self._parsed.clear()
-                self._parsed[query] = found
-            return found
-        self._check(query)
-        reduced = canonical(query)
-        return query_key(reduced), reduced
-
-    def _check(self, query: LinearQuery) -> None:
-        if not isinstance(query, LinearQuery) or (query.domain is not self._domain and query.domain != self._domain):
-            named = getattr(query, "text", f"a {type(query).__name__}")
-            raise QueryError(
-                f"{named} is not one linear query over the domain of the session",
-                remedy="ask for a condition; for all cells of a marginal ask for each of them",
-            )
-        low, high = self._basis.config.bounds
-        least, largest = query.bounds
-        if least < low or largest > high:
-            raise QueryError(
-                f"the values of {query.text!r} lie in {query.bounds}, beyond the bounds {low:g} and {high:g} of this "
-                "session",
-                remedy=f"scale the query, or start the session with OnlinePMW(bounds={query.bounds})",
-            )
-
     def peek(self, query: str | LinearQuery, confidence: float = 0.95, *, because: str = "") -> OnlineAnswer:
         """Answer a query from what is known already: no look at the data, and never a charge.
 
@@ -315,7 +281,7 @@ class OnlineSession:
             ConfigError: See `ask`.
         """
         check_confidence(confidence)
-        key, asked = self._read(query)
+        key, asked = self._questions.read(query)
         told = self._tell_known(key, asked, confidence)
         return self._tell_alone(self._hypothesis.value(asked), because) if told is None else told
 
@@ -331,7 +297,7 @@ class OnlineSession:
             QueryError: See `ask`.
             QuestionTooLargeError: See `ask`.
         """
-        key, asked = self._read(query)
+        key, asked = self._questions.read(query)
         if self._history.closed or key in self._history.known or _is_public(asked):
             return False
         self._hypothesis.check_room(asked, self._history.measurements, self.config.largest_tree)
