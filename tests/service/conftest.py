@@ -1,8 +1,9 @@
-"""A server that the tests of a module share, and who asks it."""
+"""A server that the tests of a module share, and who asks it; stores of both kinds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -23,3 +24,11 @@ def ada(here: Api) -> str:
 @pytest.fixture(scope="module")
 def carol(here: Api) -> str:
     return here.token("carol", "custodian")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Of a store that is not there yet."""
+    if request.param == "postgresql":
+        return str(request.getfixturevalue("new_postgresql_database"))
+    return f"sqlite:///{tmp_path}/store.db"

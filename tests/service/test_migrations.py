@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -18,13 +17,6 @@ from hedgerow.service.migrate import LOCATION
 from hedgerow.service.schema import METADATA, VERSION_TABLE
 from hedgerow.service.store import Store
 from tests.service.store_cases import everything, opened
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "postgresql":
-        return str(request.getfixturevalue("new_postgresql_database"))
-    return f"sqlite:///{tmp_path}/store.db"
 
 
 @pytest.fixture

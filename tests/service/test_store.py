@@ -25,13 +25,6 @@ LOST = Step(events=(replace(EVENT, label="lost"),))
 KINDS = ("sqlite", "postgresql")
 
 
-@pytest.fixture(params=KINDS)
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "postgresql":
-        return str(request.getfixturevalue("new_postgresql_database"))
-    return f"sqlite:///{tmp_path}/store.db"
-
-
 @pytest.fixture
 def store(address: str) -> Iterator[Store]:
     made = Store.open(address)
