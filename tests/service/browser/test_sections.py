@@ -179,7 +179,7 @@ def test_the_ledger_shows_every_event_and_their_sum(server: Server, open_page: C
 
 
 def test_a_token_is_for_an_analyst_unless_a_custodian_is_chosen(server: Server, open_page: Callable[..., Page]) -> None:
-    server.token_of("grace")
+    server.token_of("hypatia")
     server.token_of("zuse", role="custodian")
     page = open_page(server.token)
     go(page, server, "#/people")

@@ -7,6 +7,7 @@ import { sectionHead } from "./dataset.js";
 import { announce, fill, h } from "./dom.js";
 import { draftOf } from "./draft.js";
 import { amount, share } from "./format.js";
+import { usedUp } from "./gauge.js";
 import { refused } from "./problems.js";
 import { questionForm, questionText } from "./question.js";
 
@@ -55,8 +56,9 @@ async function renew({ name, changed }) {
 }
 
 /** What a look at the data may cost; nothing where there are no more. @param {import("./api.js").Summary} summary */
-function priceOf({ closed, price, limit, unit }) {
-  return closed || price === null ? "" : `An answer from the data costs ${share(price, limit)} of the budget (${amount(price)} ${unit}) and one correction. All others are free.`;
+function priceOf(summary) {
+  const { price, limit, unit } = summary;
+  return price === null || usedUp(summary) ? "" : `An answer from the data costs ${share(price, limit)} of the budget (${amount(price)} ${unit}) and one correction. All others are free.`;
 }
 
 /**

@@ -48,7 +48,7 @@ export function gauge(place, summary) {
 
 /** From where on the data answer in place of the hypothesis. @param {number} threshold Records. @param {number} total */
 function fineness(threshold, total) {
-  const far = `${share(threshold, total)} of all: where the hypothesis seems further off, by a noisy test, the data answer`;
+  const far = `${share(threshold, total)} of all. Where the hypothesis seems further off, the data answer`;
   return fact("Threshold", many(Math.round(threshold), "record"), threshold > COARSE * total ? `${far}. That is coarse: the budget is small for so few records` : far);
 }
 
@@ -81,7 +81,7 @@ export function usedUp(summary) {
       "If you need answers that are checked, ask your custodian: a further budget means registering the table anew."]);
   }
   if (mine.budget !== null && summary.price !== null && mine.budget - mine.spent < summary.price) {
-    return notice("caution", "Your share of the budget is used up", [
+    return notice("caution", mine.spent > 0 ? "Your share of the budget is used up" : "Your share of the budget is too small for an answer from the data", [
       `An answer from the data costs ${amount(summary.price)} ${summary.unit}; ${amount(Math.max(0, mine.budget - mine.spent))} of your ${amount(mine.budget)} is left.`,
       ALONE, KEPT, "Ask your custodian if you need a larger share."]);
   }

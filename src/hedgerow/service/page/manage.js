@@ -43,7 +43,8 @@ function limitForm(name, detail, people, done) {
   const budget = h("input", { type: "number", min: 0, step: "any", inputmode: "decimal", placeholder: "no limit" });
   const [said, button] = [h("div", {}), h("button", { class: "button" }, "Set limits")];
   const form = h("form", { class: "row-form", novalidate: true }, field("Analyst", person), field("Questions at most", queries),
-    field(`Budget share at most (${detail.unit})`, budget), button);
+    field(`Budget share at most (${detail.unit})`, budget,
+      detail.price === null ? "" : `An answer from the data costs ${amount(detail.price)} ${detail.unit}; the whole budget is ${amount(detail.limit)}.`), button);
   onSubmit(form, button, said, async () => {
     await put(`${at(name)}/grants/${encodeURIComponent(person.value)}`, { queries: given(queries), budget: given(budget) });
     await done();
