@@ -19,10 +19,11 @@ export async function manageSection(place, app, dataSet) {
   show(grants);
   fill(place, sectionHead("Manage"),
     h("h3", {}, "Limits"), h("p", { class: "lead" }, "How many questions an analyst may ask, and how much of the budget they may cost. "
-      + "When a share is used up, the hypothesis alone answers."),
+      + "When a share is used up, the hypothesis alone answers."
+      + (detail.price === null ? "" : ` An answer from the data costs ${amount(detail.price)} ${detail.unit}; the whole budget is ${amount(detail.limit)} ${detail.unit}.`)),
     list, limitForm(name, detail, people, async () => show((await get(`${at(name)}/grants`)).grants)),
     detail.source && [h("h3", {}, "Where the table is"), h("dl", { class: "pairs" }, Object.entries({ ...detail.source, registered: moment(detail.created) })
-      .filter(([, value]) => value !== null && value !== undefined && value !== "")
+      .filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false)
       .map(([key, value]) => h("div", {}, h("dt", {}, key.replaceAll("_", " ")), h("dd", {}, typeof value === "string" ? value : JSON.stringify(value)))))],
     closing(dataSet));
 }
@@ -43,8 +44,7 @@ function limitForm(name, detail, people, done) {
   const budget = h("input", { type: "number", min: 0, step: "any", inputmode: "decimal", placeholder: "no limit" });
   const [said, button] = [h("div", {}), h("button", { class: "button" }, "Set limits")];
   const form = h("form", { class: "row-form", novalidate: true }, field("Analyst", person), field("Questions at most", queries),
-    field(`Budget share at most (${detail.unit})`, budget,
-      detail.price === null ? "" : `An answer from the data costs ${amount(detail.price)} ${detail.unit}; the whole budget is ${amount(detail.limit)}.`), button);
+    field(`Budget share at most (${detail.unit})`, budget), button);
   onSubmit(form, button, said, async () => {
     await put(`${at(name)}/grants/${encodeURIComponent(person.value)}`, { queries: given(queries), budget: given(budget) });
     await done();
