@@ -9,11 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from hedgerow.algorithms.online_journal import Mark
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, DataError, HedgerowError, QueryError, ServiceError, TableError
-from hedgerow.privacy.budget import budget_from_dict
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.queries.query import Floats, LinearQuery
 from hedgerow.release import Release
 from hedgerow.release.answer import check_confidence
@@ -22,6 +19,7 @@ from hedgerow.service.entries import DataSet, GivenAnswer, Person, Registration
 from hedgerow.service.keeper import Keeper
 from hedgerow.service.registering import table_to_register
 from hedgerow.service.store_part import Reached, nowhere
+from hedgerow.service.summaries import ledger_of, summary_of
 from hedgerow.service.tables import PrivateTable, domain_of, earlier_release, read_private
 
 if TYPE_CHECKING:
@@ -34,10 +32,6 @@ MOST_CELLS = 100_000
 """Of a table of the hypothesis that is handed out."""
 MOST_CONFIDENCE = 0.999999999
 """Of intervals: the risk that is left is divided over up to a million epochs, and must not vanish in rounding."""
-_EVERYTHING = Mark(events=2**62, findings=2**62)
-"""A mark after which there is nothing but the state."""
-_EVENTS = Mark(findings=2**62)
-"""A mark after which there are all events and the state."""
 
 
 @final
@@ -179,47 +173,11 @@ class Desks:
             data_set: The data set.
             person: Whose limits are told.
         """
-        progress, grant = self._store.progress(data_set.id, _EVERYTHING), self._store.grant(data_set.id, person.id)
-        state = {} if progress.step is None or progress.step.state is None else progress.step.state
-        told, budget = dict(state.get("summary", {})), budget_from_dict(data_set.registration.budget)
-        closed = "the custodian closed the data set" if progress.status == "closed" else told.get("closed", "")
-        return {
-            "name": data_set.name,
-            "title": data_set.registration.title,
-            "status": progress.status,
-            "spent": told["spent"] if "spent" in told else self.ledger(data_set)["spent"],
-            "limit": budget.limit,
-            "unit": budget.unit,
-            "updates": told.get("updates", 0),
-            "updates_left": told.get("updates_left", 0),
-            "price": told.get("price"),
-            "threshold": told.get("threshold"),
-            "total": told.get("total"),
-            "asked": told.get("tested", 0),
-            "closed": closed,
-            "private": told.get("private", True),
-            "statement": budget.statement(),
-            "mine": {
-                "queries": grant.queries,
-                "asked": grant.asked,
-                "budget": grant.budget,
-                "spent": grant.spent,
-            },
-        }
+        return summary_of(self._store, data_set, person)
 
     def ledger(self, data_set: DataSet) -> dict[str, Any]:
         """What was spent of a data set's budget, exactly: plain public values."""
-        progress = self._store.progress(data_set.id, _EVENTS)
-        budget = budget_from_dict(data_set.registration.budget)
-        ledger = Ledger(budget.limit, budget.unit, () if progress.step is None else progress.step.events)
-        return {
-            "limit": ledger.limit,
-            "spent": ledger.spent,
-            "remaining": ledger.remaining,
-            "unit": ledger.unit,
-            "statement": budget.statement(),
-            "held": 0.0 if progress.hold is None else progress.hold.charge,
-        }
+        return ledger_of(self._store, data_set)
 
     def marginal(self, data_set: DataSet, attributes: Sequence[str], *, person: Person) -> Floats:
         """A table of the hypothesis, in counts, shape ``domain.shape_of(attributes)``; free.

@@ -1,0 +1,65 @@
+"""What may be told of a data set, from the store alone: plain public values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hedgerow.algorithms.online_journal import Mark
+from hedgerow.privacy.budget import budget_from_dict
+from hedgerow.privacy.ledger import Ledger
+from hedgerow.service.entries import DataSet, Person
+
+if TYPE_CHECKING:
+    from hedgerow.service.store import Store
+
+_EVERYTHING = Mark(events=2**62, findings=2**62)
+"""A mark after which there is nothing but the state."""
+_EVENTS = Mark(findings=2**62)
+"""A mark after which there are all events and the state."""
+
+
+def summary_of(store: Store, data_set: DataSet, person: Person) -> dict[str, Any]:
+    """A data set in short, and the limits of a person.
+
+    Args:
+        store: Where it is kept.
+        data_set: The data set.
+        person: Whose limits are told.
+    """
+    progress, grant = store.progress(data_set.id, _EVERYTHING), store.grant(data_set.id, person.id)
+    state = {} if progress.step is None or progress.step.state is None else progress.step.state
+    told, budget = dict(state.get("summary", {})), budget_from_dict(data_set.registration.budget)
+    closed = "the custodian closed the data set" if progress.status == "closed" else told.get("closed", "")
+    return {
+        "name": data_set.name,
+        "title": data_set.registration.title,
+        "status": progress.status,
+        "spent": told["spent"] if "spent" in told else ledger_of(store, data_set)["spent"],
+        "limit": budget.limit,
+        "unit": budget.unit,
+        "updates": told.get("updates", 0),
+        "updates_left": told.get("updates_left", 0),
+        "price": told.get("price"),
+        "threshold": told.get("threshold"),
+        "total": told.get("total"),
+        "asked": told.get("tested", 0),
+        "closed": closed,
+        "private": told.get("private", True),
+        "statement": budget.statement(),
+        "mine": {name: getattr(grant, name) for name in ("queries", "asked", "budget", "spent")},
+    }
+
+
+def ledger_of(store: Store, data_set: DataSet) -> dict[str, Any]:
+    """What was spent of a data set's budget, exactly."""
+    progress = store.progress(data_set.id, _EVENTS)
+    budget = budget_from_dict(data_set.registration.budget)
+    ledger = Ledger(budget.limit, budget.unit, () if progress.step is None else progress.step.events)
+    return {
+        "limit": ledger.limit,
+        "spent": ledger.spent,
+        "remaining": ledger.remaining,
+        "unit": ledger.unit,
+        "statement": budget.statement(),
+        "held": 0.0 if progress.hold is None else progress.hold.charge,
+    }
