@@ -16,7 +16,10 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
+from hedgerow.algorithms.pmw_online import OnlinePMW
+from hedgerow.privacy.budget import ApproxDP
 from hedgerow.service import app, problems, routes_hypothesis
+from hedgerow.service.tables import domain_of
 from tests.service.api import RECORDS, Api, api, registration
 
 QUERIES = "/v1/datasets/survey/queries"
@@ -67,6 +70,24 @@ def test_large_attributes_are_not_listed(fresh: Api) -> None:
     attributes = {each["name"]: each for each in made.json()["attributes"]}
     assert (attributes["age"]["values"], attributes["age"]["size"]) == (None, 5001)
     assert (attributes["job"]["kind"], attributes["job"]["low"]) == ("binned", None)
+
+
+def test_a_plan_is_the_library_s_and_keeps_nothing(here: Api, carol: str) -> None:
+    domain = {"sex": ["F", "M"], "age": {"min": 0, "max": 9}, "job": ["clerk", "cook"]}
+    budget = {"epsilon": 2.0, "delta": 1e-9}
+    asked = {"domain": domain, "columns": ["age", "sex"], "budget": budget, "records": 40_000}
+    names = [each["name"] for each in here.call("GET", "/v1/datasets", carol).json()["datasets"]]
+    told = here.call("POST", "/v1/plan", carol, json={**asked, "options": {"updates": 9}}).json()["lines"]
+    plan = OnlinePMW(updates=9).plan(domain_of(domain, asked), ApproxDP(**budget), 40_000.0)
+    assert [(line["word"], line["sentence"]) for line in told] == plan.lines(40_000)[1:]
+    assert [line["word"] for line in told][:3] == [
+        "variant",
+        "queries",
+        "updates",
+    ]  # how much memory is free is not told
+    assert [each["name"] for each in here.call("GET", "/v1/datasets", carol).json()["datasets"]] == names
+    wrong = here.call("POST", "/v1/plan", carol, json={**asked, "columns": ["wage"]})
+    assert (wrong.status_code, wrong.json()["code"]) == (422, "invalid")
 
 
 def test_the_three_languages_say_the_same(here: Api, ada: str) -> None:

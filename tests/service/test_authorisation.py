@@ -49,6 +49,11 @@ MATRIX: dict[tuple[str, str], Try] = {
     ("GET", "/v1/me"): Try("token", "/v1/me"),
     ("GET", "/v1/datasets"): Try("token", "/v1/datasets"),
     ("POST", "/v1/datasets"): Try("custodian", "/v1/datasets", lambda _: {"json": registration(_fresh("new"))}),
+    ("POST", "/v1/plan"): Try(
+        "custodian",
+        "/v1/plan",
+        lambda _: {"json": {"domain": {"a": [0, 1]}, "budget": {"epsilon": 1.0}, "records": 9_000}},
+    ),
     ("GET", "/v1/datasets/{name}"): Try("token", "/v1/datasets/{data_set}"),
     ("POST", "/v1/datasets/{name}/close"): Try("custodian", "/v1/datasets/{data_set}/close"),
     ("POST", "/v1/datasets/{name}/queries"): Try(

@@ -8,6 +8,9 @@ from typing import Any, Protocol, final
 
 from hedgerow.quantities import human_bytes
 
+MEMORY = "memory"
+"""The word of the line that says how much there is; no other line depends on the machine."""
+
 
 class Outlined(Protocol):
     """A plan: what a run would need, spend and promise, from public quantities alone."""
@@ -81,7 +84,7 @@ def memory_line(required_bytes: int, available_bytes: int, what: str) -> tuple[s
         ('memory', '2.0 MiB for 131,072 cells; fits into 1,024 MiB')
     """
     fits = "fits" if required_bytes <= available_bytes else "DOES NOT FIT"
-    return "memory", f"{human_bytes(required_bytes)} for {what}; {fits} into {available_bytes / 2**20:,.0f} MiB"
+    return MEMORY, f"{human_bytes(required_bytes)} for {what}; {fits} into {available_bytes / 2**20:,.0f} MiB"
 
 
 def charges_line(limit: float, unit: str, shares: Mapping[str, float]) -> tuple[str, str]:

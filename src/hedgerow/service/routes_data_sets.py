@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Path
 
+from hedgerow.algorithms.outline import MEMORY
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.attribute import Attribute, Binned, IntegerRange
 from hedgerow.errors import DataError, ReleaseError
@@ -15,9 +16,10 @@ from hedgerow.service import problems
 from hedgerow.service.entries import DataSet, Registration
 from hedgerow.service.gate import By, Here, Service
 from hedgerow.service.operations import ForCustodians, ForTokens, Operation
-from hedgerow.service.sent import DATA_SET_NAME, BudgetAsked, RegistrationAsked
+from hedgerow.service.sent import DATA_SET_NAME, BudgetAsked, Options, PlanAsked, RegistrationAsked
+from hedgerow.service.tables import domain_of
 from hedgerow.service.tokens import Caller
-from hedgerow.service.told import AttributeTold, Detail, Summary, SummaryList
+from hedgerow.service.told import AttributeTold, Detail, Plan, PlanLine, Summary, SummaryList
 
 Name = Annotated[
     str, Path(pattern=DATA_SET_NAME, description="Of the data set.", openapi_examples={"adult": {"value": "adult"}})
@@ -30,6 +32,17 @@ def list_data_sets(here: Here, by: By) -> SummaryList:
     """The data sets that the token is good for."""
     found = [data_set for data_set in here.store.data_sets() if by.token.reaches(data_set.name)]
     return SummaryList(datasets=[Summary(**here.desks.summary(data_set, by.person)) for data_set in found])
+
+
+def plan_data_set(asked: PlanAsked) -> Plan:
+    """What asking a data set would be like.
+
+    How exact its answers would be, from public numbers alone: no table is read, and nothing is spent.
+    """
+    domain, budget = domain_of(asked.domain, {"columns": asked.columns}), _budget(asked.budget)
+    plan = _config(asked.options).plan(domain, budget, float(asked.records))
+    lines = [line for line in plan.lines(asked.records) if line[0] != MEMORY]  # how much is free is nobody's business
+    return Plan(lines=[PlanLine(word=word, sentence=sentence) for word, sentence in lines])
 
 
 def register_data_set(asked: RegistrationAsked, here: Here, by: By) -> Detail:
@@ -67,15 +80,18 @@ def registration(asked: RegistrationAsked) -> Registration:
     Raises:
         ConfigError: The budget or the options do not fit together.
     """
-    options = asked.options.model_dump(exclude_none=True)
     return Registration(
         name=asked.name,
         title=asked.title,
         source=asked.source.model_dump(exclude_none=True),
         domain=asked.domain,
         budget=_budget(asked.budget).to_dict(),
-        config=OnlinePMW(**options).parameters(),
+        config=_config(asked.options).parameters(),
     )
+
+
+def _config(asked: Options) -> OnlinePMW:
+    return OnlinePMW(**asked.model_dump(exclude_none=True))
 
 
 def _budget(asked: BudgetAsked) -> Budget:
@@ -128,6 +144,7 @@ OPERATIONS = (
         201,
         problems=(problems.CONFLICT, problems.TABLE),
     ),
+    Operation("POST", "/v1/plan", plan_data_set, ForCustodians, Plan),
     Operation("GET", "/v1/datasets/{name}", get_data_set, ForTokens, Detail),
     Operation("POST", "/v1/datasets/{name}/close", close_data_set, ForCustodians, Detail),
 )

@@ -106,6 +106,28 @@ class RegistrationAsked(Asked):
     options: Options = Options()
 
 
+class PlanAsked(Asked):
+    """A data set that may be registered, without its table."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "domain": {"age": {"min": 17, "max": 90}, "sex": ["Female", "Male"]},
+                    "budget": {"epsilon": 1.0, "neighbours": "add-remove"},
+                    "records": 50000,
+                }
+            ]
+        }
+    )
+
+    domain: dict[str, Any] = Field(description="As in domain files.", min_length=1)
+    columns: Annotated[list[Line], Field(min_length=1, max_length=5000)] | None = None
+    budget: BudgetAsked
+    options: Options = Options()
+    records: int = Field(ge=1, lt=2**31, description="A public guess of the number of records.")
+
+
 Text = Annotated[str, Field(max_length=LONGEST_QUESTION)]
 
 

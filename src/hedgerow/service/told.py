@@ -104,6 +104,19 @@ class Detail(Summary):
     source: dict[str, Any] | None = Field(description="Where the table is; for custodians.")
 
 
+class PlanLine(Told):
+    """One thing to know beforehand."""
+
+    word: str = Field(examples=["answers"])
+    sentence: str = Field(examples=["with 95% confidence within 2,300 records (4.6%) where a test stays quiet, ..."])
+
+
+class Plan(Told):
+    """What asking a data set would be like."""
+
+    lines: list[PlanLine]
+
+
 class SummaryList(Told):
     """Data sets that the token is good for."""
 

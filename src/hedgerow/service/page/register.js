@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { choice, field, fill, h } from "./dom.js";
-import { alarm, onSubmit } from "./problems.js";
+import { alarm, attempt, onSubmit } from "./problems.js";
 import { sourcePart } from "./source.js";
 
 const NAME = /^[a-z0-9_-]{1,40}$/;
@@ -16,9 +16,10 @@ const OPTIONS = [["queries", "Questions to be ready for"], ["updates", "Correcti
 /** @param {HTMLElement} place @param {import("./main.js").App} app */
 export async function registerView(place, app) {
   const parts = { source: sourcePart(), domain: domainPart(), budget: budgetPart(), options: optionsPart() };
+  const preview = previewPart(parts);
   const name = namePart();
   const [said, button] = [h("div", {}), h("button", { class: "button primary" }, "Register")];
-  const form = h("form", { class: "register", novalidate: true }, name.element, Object.values(parts).map((part) => part.element), said, button);
+  const form = h("form", { class: "register", novalidate: true }, name.element, Object.values(parts).map((part) => part.element), preview, said, button);
   onSubmit(form, button, said, async () => {
     const wrong = [name, parts.source, parts.domain, parts.budget].map((part) => part.mistake()).filter(Boolean);
     if (wrong.length) {
@@ -32,6 +33,27 @@ export async function registerView(place, app) {
   });
   fill(place, h("h1", { tabindex: "-1" }, "Register a data set"),
     h("p", { class: "lead" }, "Name the table, what its records could hold, and how much privacy may be spent on it in all. The number of records is measured at once, with noise."), form);
+}
+
+/**
+ * How exact the answers would be, before anything is spent.
+ * @param {Record<string, any>} parts Of the form.
+ */
+function previewPart({ domain, budget, options, source }) {
+  const records = h("input", { type: "number", min: 1, step: 1, inputmode: "numeric", placeholder: "50000" });
+  const [said, button] = [h("div", { "aria-live": "polite" }), h("button", { type: "button", class: "button" }, "Preview")];
+  button.addEventListener("click", () => attempt(button, said, async () => {
+    const wrong = [domain.mistake(), budget.mistake(), Number(records.value) >= 1 ? "" : "Give about how many records there are: a public guess."].filter(Boolean);
+    if (wrong.length) {
+      fill(said, alarm("This cannot be previewed yet", wrong));
+      return;
+    }
+    const columns = source.columns();
+    const { lines } = await post("plan", { domain: domain.value(), budget: budget.value(), options: options.value(), records: Number(records.value), ...(columns && { columns }) });
+    fill(said, h("dl", { class: "plan" }, lines.flatMap((/** @type {{word: string, sentence: string}} */ line) => [h("dt", {}, line.word), h("dd", {}, line.sentence)])));
+  }));
+  return h("fieldset", {}, h("legend", {}, "Look before you spend"),
+    h("div", { class: "row-form" }, field("Records, about", records, "A public guess. Nothing is read and nothing is spent.")), h("div", {}, button), said);
 }
 
 /** What the data set is called, in addresses and by people. */

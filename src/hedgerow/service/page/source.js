@@ -9,6 +9,7 @@ export function sourcePart() {
   return {
     element: h("fieldset", {}, h("legend", {}, "Table"), ...where.elements, how.element),
     mistake: where.mistake,
+    columns: how.columns,
     value: async () => ({ place: await where.value(), ...how.value() }),
   };
 }
@@ -49,15 +50,17 @@ function readingPart() {
   const columns = h("input", { autocomplete: "off", placeholder: "all" });
   const counts = h("input", { autocomplete: "off", placeholder: "none" });
   const where = h("input", { autocomplete: "off", placeholder: "all rows" });
+  const warm = h("input", { autocomplete: "off", spellcheck: "false", placeholder: "none" });
   const coded = h("input", { type: "checkbox" });
+  const listed = () => columns.value.split(",").map((/** @type {string} */ text) => text.trim()).filter(Boolean);
   return {
+    columns: () => (listed().length ? listed() : undefined),
     element: h("details", {}, h("summary", {}, "How it is read"), h("div", { class: "row-form" },
       field("Columns", columns, "With commas between them."), field("Column of counts", counts, "How many records a row stands for."),
-      field("Rows", where, "A condition on public columns.")), tick(coded, "The cells hold codes, not values")),
+      field("Rows", where, "A condition on public columns."), field("Earlier release", warm, "A .release file of the same table in the data folder, to start from; what it spent is charged.")), tick(coded, "The cells hold codes, not values")),
     value: () => {
-      const listed = columns.value.split(",").map((/** @type {string} */ text) => text.trim()).filter(Boolean);
-      const [count, rows] = [counts.value.trim(), where.value.trim()];
-      return { ...(listed.length && { columns: listed }), ...(count && { count_column: count }), ...(coded.checked && { coded: true }), ...(rows && { where: rows }) };
+      const [count, rows, release] = [counts.value.trim(), where.value.trim(), warm.value.trim()];
+      return { ...(listed().length && { columns: listed() }), ...(release && { warm: release }), ...(count && { count_column: count }), ...(coded.checked && { coded: true }), ...(rows && { where: rows }) };
     },
   };
 }
