@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 from hedgerow.errors import ConfigError
 
@@ -67,6 +68,7 @@ def delta_of(rho: float, epsilon: float) -> float:
     return math.exp(log_delta(rho, epsilon))
 
 
+@lru_cache(maxsize=256)
 def epsilon_of(rho: float, delta: float) -> float:
     """Smallest known epsilon with which rho-zCDP is (epsilon, delta)-DP, rounded up.
 
@@ -86,6 +88,7 @@ def epsilon_of(rho: float, delta: float) -> float:
     return _boundary(lambda epsilon: log_delta(rho, epsilon) <= target, fails=0.0, holds=enough)
 
 
+@lru_cache(maxsize=256)
 def rho_of(epsilon: float, delta: float) -> float:
     """Largest rho that the conversion turns into (epsilon, delta)-DP, rounded down.
 
