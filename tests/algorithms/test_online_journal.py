@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.algorithms import online_journal
-from hedgerow.algorithms.online_journal import ANYTHING, Finding, Mark, Step, Transcript
+from hedgerow.algorithms.online_journal import START, Finding, Mark, Step, Transcript
 from hedgerow.algorithms.online_rules import Variant
 from hedgerow.algorithms.online_session import OnlineSession
 from hedgerow.attribute import IntegerRange
@@ -52,7 +52,7 @@ def begun(variant: Variant, budget: Budget, source: Any, noise: SeededNoise) -> 
 
 def whole(session: OnlineSession) -> Step:
     """Everything about a session as one step."""
-    return session.step_since(ANYTHING, first=True)
+    return session.step_since(START, first=True)
 
 
 def together(steps: Sequence[Step], domain: Domain = DOMAIN) -> Transcript:
@@ -84,8 +84,8 @@ def check_put_together_after_every_question(
     """One session in one piece; one that is written down step by step; one that is put together anew each time."""
     shared = SeededNoise(seed)
     in_one_piece, kept, carried = start(SeededNoise(seed)), start(SeededNoise(seed)), start(shared)
-    steps = [kept.step_since(ANYTHING, first=True)]
-    follower, others = Transcript(source.domain), [carried.step_since(ANYTHING, first=True)]
+    steps = [kept.step_since(START, first=True)]
+    follower, others = Transcript(source.domain), [carried.step_since(START, first=True)]
     follower.add(steps[0])
     for query in stream:
         expected = repr(in_one_piece.ask(query))

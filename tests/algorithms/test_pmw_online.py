@@ -88,6 +88,19 @@ def test_the_end_is_told_with_the_last_correction(
 
 
 @pytest.mark.parametrize(("variant", "budget"), BUDGETS)
+def test_all_corrections_together_cost_their_price(
+    variant: Variant, budget: Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few_updates(monkeypatch, variant)
+    session = start(variant, budget, skewed(10_000), answers=[True] * 100)
+    before = session.spent
+    for query in QUERIES[: session.rules.updates]:
+        session.ask(query)
+    assert session.updates_made == session.rules.updates > 1
+    assert session.updates_made * session.price == pytest.approx(session.spent - before, rel=1e-12)
+
+
+@pytest.mark.parametrize(("variant", "budget"), BUDGETS)
 def test_after_the_last_update_the_table_is_never_touched(
     variant: Variant, budget: Budget, monkeypatch: pytest.MonkeyPatch
 ) -> None:

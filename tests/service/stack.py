@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.algorithms.online_journal import ANYTHING, Step, Transcript
+from hedgerow.algorithms.online_journal import START, Step, Transcript
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.attribute import IntegerRange
 from hedgerow.domain import Domain
@@ -207,7 +207,7 @@ def transcript(store: Store, data_set: int, domain: Domain = DOMAIN) -> Transcri
 
 def whole(store: Store, data_set: int, source: Any) -> Step:
     """The session as the store has it, as one step; SECRET, but for a test."""
-    return transcript(store, data_set, source.domain).session(source).step_since(ANYTHING, first=True)
+    return transcript(store, data_set, source.domain).session(source).step_since(START, first=True)
 
 
 def plain(answer: GivenAnswer) -> dict[str, Any]:

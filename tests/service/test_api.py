@@ -17,8 +17,10 @@ import pyarrow.parquet
 import pytest
 
 from hedgerow.algorithms.pmw_online import OnlinePMW
+from hedgerow.errors import TableError
 from hedgerow.privacy.budget import ApproxDP
 from hedgerow.service import app, problems, routes_hypothesis
+from hedgerow.service.desk import Desk
 from hedgerow.service.tables import domain_of
 from tests.service.api import RECORDS, Api, api, registration
 
@@ -130,6 +132,20 @@ def test_a_key_sent_again_is_answered_as_before_and_charged_once(fresh: Api) -> 
     assert second["answers"] == first["answers"]
     assert second["dataset"] == first["dataset"]
     assert len(fresh.call("GET", "/v1/datasets/survey/answers", carol).json()["answers"]) == 2
+
+
+def test_what_was_given_under_a_key_is_given_again_without_the_table(
+    fresh: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    eve = fresh.token("eve")
+    first = ask(fresh, eve, "age < 3", "age < 5", key="k").json()["answers"]
+
+    def gone(*_: Any, **__: Any) -> None:
+        raise TableError("the private table cannot be read now")
+
+    monkeypatch.setattr(Desk, "ask", gone)
+    assert ask(fresh, eve, "age < 3", "age < 5", key="k").json()["answers"] == first
+    assert ask(fresh, eve, "age < 3", key="another").json()["code"] == "table"
 
 
 def test_a_batch_that_was_interrupted_goes_on(fresh: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -135,7 +136,11 @@ def in_the_background(original: Any) -> Any:
     """The answers leave while they are being committed."""
 
     def keep(self: Keeper, session: Any, answers: Sequence[GivenAnswer]) -> Sequence[GivenAnswer]:
-        threading.Thread(target=original, args=(self, session, answers)).start()
+        def commit() -> None:
+            with suppress(Exception):  # the test that noticed has closed the store meanwhile
+                original(self, session, answers)
+
+        threading.Thread(target=commit).start()
         return answers
 
     return keep

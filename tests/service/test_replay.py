@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from hedgerow.algorithms.online_answer import OnlineAnswer
-from hedgerow.algorithms.online_journal import ANYTHING
+from hedgerow.algorithms.online_journal import START
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.attribute import IntegerRange
 from hedgerow.data.table import Table
@@ -128,7 +128,7 @@ def check_replay(folder: Path, budget: Budget, config: OnlinePMW, domain: Domain
                 found.append(answer.source)
             assert tuple(each.event for each in ledger(server.store, number)) == session.release().events
             kept = whole(server.store, number, table)
-            assert kept == session.step_since(ANYTHING, first=True)
+            assert kept == session.step_since(START, first=True)
     return found
 
 

@@ -25,6 +25,8 @@ from hedgerow.algorithms.online_session import WATCH, History, OnlineSession
 from hedgerow.algorithms.online_state import (
     basis_from_dict,
     basis_to_dict,
+    counters_to_dict,
+    history_from_dict,
     hypothesis_from_dict,
     hypothesis_to_dict,
     known_as_measurement,
@@ -102,7 +104,7 @@ class Step:
     model: bytes | None = None
 
 
-ANYTHING = Mark()
+START = Mark()
 """Before the first step."""
 
 
@@ -142,10 +144,7 @@ def step_of(
 
 def _state_to_dict(secure: bool, history: History, watch: Watch | None) -> dict[str, Any]:
     return {
-        "tests": history.tests,
-        "epochs": history.epochs,
-        "closed": history.closed,
-        "sources": dict(history.sources),
+        **counters_to_dict(history),
         "secure": secure,
         "watch": None if watch is None else watch.state().to_dict(),
     }
@@ -194,7 +193,7 @@ class Transcript:
         >>> session = online.start(table, hedgerow.PureDP(1.0), noise=hedgerow.SeededNoise(1))
         >>> answer = session.ask("a = 1")
         >>> transcript = Transcript(domain)
-        >>> transcript.add(session.step_since(ANYTHING, first=True))
+        >>> transcript.add(session.step_since(START, first=True))
         >>> again = transcript.session(table, noise=hedgerow.SeededNoise(2))
         >>> again.ask("a = 1").value == answer.value, again.spent == session.spent
         (True, True)
@@ -209,7 +208,7 @@ class Transcript:
         self._known: dict[Hashable, Known] = {}
         self._measurements: list[Measurement] = []
         self._model = b""
-        self._mark = ANYTHING
+        self._mark = START
 
     @property
     def begun(self) -> bool:
@@ -295,14 +294,7 @@ class Transcript:
         try:
             model = hypothesis_from_dict(*_unpacked(self._model), self._domain, basis.total)
             watch = self._state["watch"] and WatchState.from_dict(self._state["watch"])
-            history = History(
-                tests=int(self._state["tests"]),
-                epochs=int(self._state["epochs"]),
-                known=self._known,
-                measurements=self._measurements,
-                closed=str(self._state["closed"]),
-                sources=dict(self._state["sources"]),
-            )
+            history = history_from_dict(self._state, self._known, self._measurements)
         except _FAULTS as error:
             raise SessionError("the steps of this session do not fit together") from error
         running = curator.resume_watch(watch, label=WATCH) if watch else None

@@ -7,7 +7,7 @@ written with mode 0600. Everything else in it is a function of the session's ans
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,10 +105,7 @@ def _public(
         "measurements": len(history.measurements),
         "known": len(known),
         "measured": measured,
-        "tests": history.tests,
-        "epochs": history.epochs,
-        "closed": history.closed,
-        "sources": history.sources,
+        **counters_to_dict(history),
     }
     return content, {**arrays, **measured_arrays}
 
@@ -277,13 +274,44 @@ def _history_of(content: Mapping[str, Any], measured: Sequence[Measurement]) -> 
     if len(measured) != count + int(content["known"]):
         raise ValueError("the number of answers is another one")
     known = [known_from_measurement(each) for each in measured[count:]]
+    return history_from_dict(content, {query_key(each.query): each for each in known}, list(measured[:count]))
+
+
+def counters_to_dict(history: History) -> dict[str, Any]:
+    """What a history counts, and whether the session is closed, as values that JSON can hold.
+
+    Example:
+        >>> counters_to_dict(History.fresh())
+        {'tests': 0, 'epochs': 0, 'closed': '', 'sources': {}}
+    """
+    return {
+        "tests": history.tests,
+        "epochs": history.epochs,
+        "closed": history.closed,
+        "sources": dict(history.sources),
+    }
+
+
+def history_from_dict(
+    counters: Mapping[str, Any], known: dict[Hashable, Known], measurements: list[Measurement]
+) -> History:
+    """Read what `counters_to_dict` wrote, and put it together with what was found out.
+
+    Args:
+        counters: The counters.
+        known: What was found out, by the key of the query; shared with the history.
+        measurements: The noisy answers among it, in order; shared with the history.
+
+    Raises:
+        AttributeError, KeyError, TypeError, ValueError: It was something else.
+    """
     return History(
-        tests=int(content["tests"]),
-        epochs=int(content["epochs"]),
-        known={query_key(each.query): each for each in known},
-        measurements=list(measured[:count]),
-        closed=str(content["closed"]),
-        sources={str(name): int(number) for name, number in content["sources"].items()},
+        tests=int(counters["tests"]),
+        epochs=int(counters["epochs"]),
+        known=known,
+        measurements=measurements,
+        closed=str(counters["closed"]),
+        sources={str(name): int(number) for name, number in counters["sources"].items()},
     )
 
 

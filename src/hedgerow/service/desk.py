@@ -13,6 +13,7 @@ from typing import TypeVar, cast, final
 
 from hedgerow.algorithms.online_session import OnlineSession
 from hedgerow.errors import OutdatedError, StoreBusyError
+from hedgerow.queries.canonical import canonical
 from hedgerow.queries.query import LinearQuery
 from hedgerow.service.entries import GivenAnswer
 from hedgerow.service.group import Request, answer_group
@@ -71,7 +72,7 @@ class Desk:
             DataError, TableError: The private table cannot be read, or does not fit its domain.
             StoreError: The store cannot be read or written; no answer was given.
         """
-        waiting = Request(questions, person, request, confidence)
+        waiting = Request([canonical(each) for each in questions], person, request, confidence)
         self._put(waiting)
         return waiting.done.result()
 

@@ -20,7 +20,6 @@ from typing import final
 from hedgerow.algorithms.online_answer import OnlineAnswer
 from hedgerow.algorithms.online_session import OnlineSession
 from hedgerow.errors import HedgerowError, MarginalTooLargeError, NotAllowedError, QuestionTooLargeError
-from hedgerow.queries.canonical import canonical
 from hedgerow.queries.query import Explicit, LinearQuery
 from hedgerow.service.entries import GivenAnswer, Grant
 from hedgerow.service.keeper import Keeper
@@ -44,7 +43,7 @@ class Request:
     """Questions that somebody waits for.
 
     Attributes:
-        questions: Over the domain of the data set.
+        questions: Over the domain of the data set, in canonical form.
         person: Number of who asks.
         number: Of the request with an idempotency key, or None.
         confidence: Of each interval.
@@ -241,7 +240,7 @@ def _given(request: Request, at: int, found: OnlineAnswer, charged: float) -> Gi
         person=request.person,
         request=request.number,
         position=at,
-        where=canonical(request.questions[at]).text,
+        where=request.questions[at].text,
         value=found.value,
         low=found.low,
         high=found.high,

@@ -17,7 +17,7 @@ from typing import Any, final
 
 from sqlalchemy import Connection, Row, bindparam, delete, insert
 
-from hedgerow.algorithms.online_journal import Mark, Step
+from hedgerow.algorithms.online_journal import START, Mark, Step
 from hedgerow.errors import ConflictError, NotThereError
 from hedgerow.service.database import Database
 from hedgerow.service.entries import GivenAnswer, Hold, Progress
@@ -84,7 +84,7 @@ class Sessions(Part):
         Raises:
             NotThereError: There is no such data set.
         """
-        mark = since or Mark()
+        mark = since or START
         with self._database.reading() as connection:
             row = connection.execute(SESSION, {"of": data_set}).first()
             if row is None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Table, bindparam, case, insert, literal, select, update
 
-from hedgerow.algorithms.online_journal import Finding, Mark, Step
+from hedgerow.algorithms.online_journal import START, Finding, Mark, Step
 from hedgerow.errors import OutdatedError
 from hedgerow.privacy.ledger import Event
 from hedgerow.service.schema import EVENTS, FINDINGS, HOLDS, MODELS, OPENINGS, SESSIONS
@@ -108,7 +108,7 @@ def step_since(connection: Connection, session: Row[Any], mark: Mark) -> Step:
         mark: What is known.
     """
     known = {"of": session.data_set}
-    all_of_it = mark == Mark()
+    all_of_it = mark == START
     events = _rows(connection, _EVENTS, known, mark.events, session.events)
     findings = [
         Finding(row.body["entry"], row.measured, row.body["value"], bytes(row.vector))
