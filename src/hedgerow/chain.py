@@ -1,0 +1,71 @@
+"""Hash chains: a list of entries in which none can be changed, left out or moved without its head changing.
+
+Each entry is hashed together with the link before it, so the last link, the *head*, stands for all entries and their
+order. A head is no signature: whoever rewrites all entries can compute a new one. It is evidence for those who noted an
+earlier head somewhere else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+def start_of(kind: str, fixed: Mapping[str, Any]) -> str:
+    """The link before the first entry.
+
+    Args:
+        kind: What the entries are, as ``"ledger"``.
+        fixed: What holds for all entries; values that JSON can hold.
+
+    Returns:
+        64 hexadecimal digits.
+
+    Example:
+        >>> start_of("ledger", {"limit": 1.0, "unit": "rho"})[:16]
+        '0dca3d6c594b6797'
+    """
+    return link(f"hedgerow {kind}", fixed)
+
+
+def link(previous: str, entry: Mapping[str, Any]) -> str:
+    """The link of an entry: SHA-256 of the link before it, a line feed, and the entry as canonical JSON.
+
+    Canonical JSON has sorted keys, no spaces, ASCII characters alone, and the shortest form of each float that is read
+    back to the same bits.
+
+    Args:
+        previous: The link before it.
+        entry: Values that JSON can hold.
+
+    Returns:
+        64 hexadecimal digits.
+
+    Raises:
+        ValueError: A number is infinite or not a number.
+    """
+    text = json.dumps(entry, allow_nan=False, separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(f"{previous}\n{text}".encode()).hexdigest()
+
+
+def head_of(start: str, entries: Iterable[Mapping[str, Any]]) -> str:
+    """The head of a chain: the link of its last entry, or its start where there is none.
+
+    Args:
+        start: As `start_of` gives it.
+        entries: In their order.
+
+    Returns:
+        64 hexadecimal digits.
+
+    Example:
+        >>> start = start_of("ledger", {"limit": 1.0, "unit": "rho"})
+        >>> head_of(start, [{"a": 1}, {"b": 2}]) == link(link(start, {"a": 1}), {"b": 2})
+        True
+    """
+    head = start
+    for entry in entries:
+        head = link(head, entry)
+    return head
