@@ -135,6 +135,10 @@ class BudgetExceededError(BudgetError):
         )
 
 
+class UnpaidNoiseError(BudgetError):
+    """Noise was asked for that no event of the ledger was charged for; nothing was drawn."""
+
+
 class WatchClosedError(BudgetError):
     """A sparse vector was asked for more than it was charged for; nothing was read."""
 

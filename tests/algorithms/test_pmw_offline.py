@@ -368,6 +368,7 @@ def test_a_domain_that_is_too_large_is_refused_unread() -> None:
     class Unreadable:
         def __init__(self) -> None:
             self.domain = domain
+            self.filtered = False
 
         def total(self) -> int:
             return 1000

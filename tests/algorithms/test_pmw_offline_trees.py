@@ -78,6 +78,7 @@ def test_ranges_of_very_many_values_are_held_in_classes() -> None:
             self.domain = domain
 
         cheap_cells = 0
+        filtered = False
 
         def total(self) -> int:
             return records

@@ -130,6 +130,7 @@ class ModelCounts:
         self.model = model
         self.domain = model.domain
         self.cheap_cells = model.cheap_cells
+        self.filtered = False
 
     def total(self) -> int:
         return round(self.model.total)

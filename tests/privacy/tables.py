@@ -23,6 +23,7 @@ class DenseCounts:
 
     def __init__(self, domain: Domain, histogram: ArrayLike) -> None:
         self._domain = domain
+        self.filtered = False
         self.histogram = np.asarray(histogram, dtype=np.float64).reshape(domain.shape)
         self.reads = 0
 
@@ -48,14 +49,15 @@ class DenseCounts:
 
 
 def neighbours_of(source: DenseCounts, relation: Neighbours) -> Iterator[DenseCounts]:
-    """Every neighbour of a table, each direction of add-remove included."""
+    """Every neighbour of a table, each direction of add-remove included, and after a filter each kind."""
     flat = source.histogram.reshape(-1)
     cells = np.eye(flat.size)
     for x in range(flat.size):
-        if relation is Neighbours.ADD_REMOVE:
+        if relation is not Neighbours.REPLACE:
             yield DenseCounts(source.domain, flat + cells[x])
             if flat[x] > 0:
                 yield DenseCounts(source.domain, flat - cells[x])
+        if relation is Neighbours.ADD_REMOVE:
             continue
         for y in range(flat.size):
             if flat[x] > 0 and y != x:

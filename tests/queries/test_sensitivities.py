@@ -1,6 +1,7 @@
 """Sensitivities of every family, by brute force over all neighbouring tables (theory.md section 9, exact test 2).
 
-Universes of at most 6 cells, tables of at most 5 records, both relations.
+Universes of at most 6 cells, tables of at most 5 records, every relation. After a filter, the neighbours are whole
+tables of 5 records before it, each of which passes or not, whatever else it holds.
 """
 
 from __future__ import annotations
@@ -51,8 +52,21 @@ def tables(domain: Domain) -> dict[tuple[int, ...], Floats]:
     return found
 
 
+def before_a_filter(domain: Domain) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """What passes a filter of two whole tables of 5 records that differ in one; None is a record that does not pass."""
+    for records in tables(domain):
+        whole: tuple[int | None, ...] = (*records, *[None] * (5 - len(records)))
+        for i in range(5):
+            for other in (None, *range(domain.size)):
+                replaced = (*whole[:i], other, *whole[i + 1 :])
+                yield records, tuple(sorted(cell for cell in replaced if cell is not None))
+
+
 def neighbouring(domain: Domain, neighbours: Neighbours) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """All pairs of neighbouring tables, each pair once or twice."""
+    if neighbours is Neighbours.REPLACE_FILTERED:
+        yield from before_a_filter(domain)
+        return
     for records in tables(domain):
         for i in range(len(records)):
             rest = records[:i] + records[i + 1 :]
@@ -125,6 +139,10 @@ def test_scores_reach_their_sensitivity(neighbours: Neighbours) -> None:
         (-3, 2, Neighbours.REPLACE, 5),
         (4, 5, Neighbours.ADD_REMOVE, 5),
         (4, 5, Neighbours.REPLACE, 1),
+        (0, 1, Neighbours.REPLACE_FILTERED, 1),
+        (-1, 1, Neighbours.REPLACE_FILTERED, 2),
+        (-3, 2, Neighbours.REPLACE_FILTERED, 5),
+        (4, 5, Neighbours.REPLACE_FILTERED, 5),
     ],
 )
 def test_one_query(low: float, high: float, neighbours: Neighbours, expected: float) -> None:

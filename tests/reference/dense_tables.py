@@ -18,6 +18,7 @@ class DenseTables:
     domain: Domain
     cells: Floats
     cheap_cells: int = 2**16
+    filtered: bool = False
 
     @classmethod
     def of_records(cls, domain: Domain, records: Iterable[Sequence[int]]) -> DenseTables:

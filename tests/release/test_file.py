@@ -16,6 +16,7 @@ from hedgerow.errors import DamagedReleaseError, ModelTooLargeError, ReleaseVers
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.model import Potentials
 from hedgerow.privacy.budget import ApproxDP, PureDP
+from hedgerow.privacy.noise import SECURE_SOURCE
 from hedgerow.queries.measurement import Measurement, NoiseKind
 from hedgerow.queries.query import Conjunction, Explicit, Parity
 from hedgerow.queries.workload import Workload
@@ -90,7 +91,7 @@ def test_every_kind_of_measurement_comes_back(tmp_path: Path) -> None:
         measurements=measured,
         error=None,
         total=10.0,
-        provenance=Provenance.record("by hand", {}, secure=True),
+        provenance=Provenance.record("by hand", {}, noise=SECURE_SOURCE),
     )
     release.save(tmp_path / "r.release")
     loaded = Release.load(tmp_path / "r.release")

@@ -16,6 +16,7 @@ from hedgerow.models import sampling
 from hedgerow.models.markov import Markov
 from hedgerow.privacy.additive_noise import LaplaceNoise
 from hedgerow.privacy.budget import PureDP
+from hedgerow.privacy.noise import SECURE_SOURCE
 from hedgerow.privacy.workload_error import WorkloadError
 from hedgerow.release import Provenance, Release
 from hedgerow.release.words import error_sentence, summary_of
@@ -152,7 +153,7 @@ def test_marginal_tables_have_labels_and_counts() -> None:
 def test_the_guarantee_is_voided_by_a_seed() -> None:
     release = make_release(PureDP(1.0), 0)
     assert release.guarantee().startswith("NOT PRIVATE: seeded")
-    assert Provenance.record("x", {}, secure=True).stamp == ""
+    assert Provenance.record("x", {}, noise=SECURE_SOURCE).stamp == ""
 
 
 def test_shares_of_the_records_tell_close_bounds_apart() -> None:

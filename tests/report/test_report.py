@@ -16,6 +16,7 @@ from hedgerow.models.empirical import Empirical
 from hedgerow.models.histogram import Histogram
 from hedgerow.privacy.budget import ApproxDP, PureDP
 from hedgerow.privacy.evaluation import exact_errors
+from hedgerow.privacy.noise import SECURE_SOURCE
 from hedgerow.queries.measurement import Measurement, NoiseKind
 from hedgerow.queries.query import Marginal
 from hedgerow.queries.workload import Workload
@@ -108,7 +109,7 @@ def test_a_seeded_release_is_stamped(text: str) -> None:
 def secure(release: Release) -> Release:
     import dataclasses
 
-    return dataclasses.replace(release, provenance=Provenance.record("MWEM", {}, secure=True))
+    return dataclasses.replace(release, provenance=Provenance.record("MWEM", {}, noise=SECURE_SOURCE))
 
 
 def test_a_private_release_is_not_stamped(release: Release) -> None:
@@ -145,7 +146,7 @@ def test_hostile_and_long_names_are_escaped_and_shortened(tmp_path: Path) -> Non
         measurements=(Measurement(marginal, np.ones(marginal.size), NoiseKind.LAPLACE, 3.0),),
         error=None,
         total=1000.0,
-        provenance=Provenance.record("<i>", {"<k>": "<v>"}, secure=True),
+        provenance=Provenance.record("<i>", {"<k>": "<v>"}, noise=SECURE_SOURCE),
     )
     write_report(release, tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -204,5 +204,5 @@ def make_release(
         measurements=tuple(measurements),
         error=error,
         total=model.total,
-        provenance=Provenance.record(name, parameters, secure=curator.secure),
+        provenance=Provenance.record(name, parameters, noise=curator.noise_source),
     )

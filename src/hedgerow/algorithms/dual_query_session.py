@@ -32,7 +32,6 @@ from hedgerow.models.empirical import Empirical
 from hedgerow.privacy.budget import ApproxDP, Budget, Regime
 from hedgerow.privacy.lattice import LARGEST_MASS
 from hedgerow.privacy.subsampling import Subsampled
-from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.randomness import generator
 
@@ -115,7 +114,7 @@ def outside_error(config: DualQuery, budget: Budget, game: Game, charge: float) 
 def _outside_share(budget: Budget) -> float:
     if isinstance(budget, Subsampled):
         return 0.5
-    return 0.1 if budget.neighbours is Neighbours.ADD_REMOVE else 0.0
+    return 0.0 if budget.neighbours.public_total else 0.1
 
 
 def population(budget: Budget, total: float) -> float:

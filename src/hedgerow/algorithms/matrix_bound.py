@@ -110,7 +110,7 @@ def svd_bound(
         >>> round(svd_bound(Workload.marginals(domain, 2), ZCDP(0.5)).rmse, 3)
         3.045
     """
-    centred = budget.neighbours is Neighbours.REPLACE
+    centred = budget.neighbours.public_total
     variance = noise_variance(budget, calibration)
     squared = nuclear_norm(workload, centred=centred, weighted=weighted) ** 2
     return SvdBound(
@@ -122,8 +122,11 @@ def svd_bound(
 
 
 def _sensitivity_factor(workload: Workload, neighbours: Neighbours) -> float:
-    """How Delta^2 compares with the mean square of a column of the strategy, at least."""
-    if neighbours is Neighbours.ADD_REMOVE:
+    """How Delta^2 compares with the mean square of a column of the strategy, at least.
+
+    After a filter a record can also enter or leave, so that the bound for "add-remove" holds.
+    """
+    if not neighbours.public_total:
         return 1.0
     scope = workload.domain.clique(name for part in workload.scopes for name in part)
     cells = math.prod(workload.domain.shape_of(scope))

@@ -24,7 +24,6 @@ from hedgerow.models.memory import usable_bytes
 from hedgerow.models.refit import Refit, Sweeps
 from hedgerow.privacy.budget import Budget
 from hedgerow.queries.parity import Parities
-from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
@@ -199,7 +198,7 @@ def make_plan(config: MWEM, workload: Workload, budget: Budget, total: float) ->
 
 def _bound(config: MWEM, budget: Budget, task: Task, charges: Charges, rounds: int) -> Bound:
     """What theorem 2.3 promises with the noisy number of records, whose chance of failure is part of the whole."""
-    beta_total = _BETA_TOTAL if budget.neighbours is Neighbours.ADD_REMOVE else 0.0
+    beta_total = 0.0 if budget.neighbours.public_total else _BETA_TOTAL
     bound = bound_of(
         task,
         budget.regime,

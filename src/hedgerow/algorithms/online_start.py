@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,8 +23,8 @@ from hedgerow.models.histogram import Histogram
 from hedgerow.models.junction_tree import JunctionTree
 from hedgerow.models.markov import Markov
 from hedgerow.privacy.budget import Budget, Regime
-from hedgerow.privacy.charging import ABOVE, pure_rho
 from hedgerow.privacy.ledger import Event, LedgerView
+from hedgerow.privacy.mechanisms import cost_of
 from hedgerow.quantities import human
 from hedgerow.queries.query import Floats
 from hedgerow.release.model_format import StoredModel
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from hedgerow.privacy.curator import Curator
     from hedgerow.release import Release
 
-EARLIER = "earlier release"
-"""Label of the event that stands for all that a release spent."""
+EARLIER = "earlier: "
+"""Before the labels of events that an earlier release was charged for."""
 
 
 def begin(config: OnlinePMW, curator: Curator, warm: Release | None) -> OnlineSession:
@@ -94,10 +95,10 @@ def _trees_of(release: Release) -> Markov:
 
 
 def earlier_events(release: Release, budget: Budget, domain: Domain) -> tuple[Event, ...]:
-    """What a release of the same table spent, as one event of a new ledger.
+    """What a release of the same table spent, as events of a new ledger.
 
-    epsilon-differential privacy is (epsilon tanh(epsilon / 2))-zCDP, so a pure release can be charged to either kind of
-    ledger; a zCDP release has no pure epsilon.
+    Each mechanism is charged anew, in the unit of the new budget: noise that was drawn under a pure budget costs a rho
+    too, but Gaussian noise, and what else was charged in rho, has no pure epsilon.
 
     Args:
         release: The earlier release.
@@ -109,18 +110,20 @@ def earlier_events(release: Release, budget: Budget, domain: Domain) -> tuple[Ev
         BudgetError: See ``Event``.
     """
     check_same(release, budget, domain)
-    spent = math.fsum(event.charge for event in release.events) * ABOVE
-    if spent == 0.0:
-        return ()
     if release.budget.regime is Regime.ZCDP and budget.regime is Regime.PURE:
         raise ConfigError(
             "what a zCDP release spent cannot be charged to a pure budget",
             remedy="give the session a ZCDP or ApproxDP budget, or start from a pure release",
         )
-    if release.budget.regime is not budget.regime:
-        spent = pure_rho(spent) * ABOVE
-    target = f"{release.provenance.algorithm}, {len(release.events)} events"
-    return (Event(EARLIER, EARLIER, target, 0.0, 0.0, spent, budget.unit, budget.neighbours.value),)
+    paid = (event for event in release.events if event.charge > 0.0)
+    return tuple(replace(event, label=EARLIER + event.label, **_charge_in(event, budget)) for event in paid)
+
+
+def _charge_in(event: Event, budget: Budget) -> dict[str, Any]:
+    """Unit and charge of an event in the ledger of another budget."""
+    if event.unit == budget.unit:
+        return {}
+    return {"unit": budget.unit, "charge": cost_of(event.of_mechanism, budget.unit)}
 
 
 def check_same(release: Release, budget: Budget, domain: Domain) -> None:

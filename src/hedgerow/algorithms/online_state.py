@@ -172,7 +172,8 @@ def _session_of(container: Container, source: Any, noise: NoiseSource | None) ->
             remedy="go on with the table, the columns and the domain file that it was started with",
         )
     basis = basis_from_dict(content)
-    curator = Curator(source, basis.budget, noise=noise, events=Ledger.from_dict(content["ledger"]).events)
+    ledger = Ledger.from_dict(content["ledger"], version=container.version)
+    curator = Curator(source, basis.budget, noise=noise, events=ledger.events)
     model = hypothesis_from_dict(content["model"], arrays, source.domain, basis.total)
     measured = measurements_from_list(content["measured"], arrays, source.domain)
     watch = None if content["watch"] is None else WatchState.from_dict(content["watch"])

@@ -170,7 +170,7 @@ class _Chooser:
 
     @property
     def _noisy_total(self) -> bool:
-        return self.budget.neighbours is Neighbours.ADD_REMOVE
+        return not self.budget.neighbours.public_total
 
     def _log_odds(self, rounds: int) -> float:
         return math.log(2.0 * rounds * self.scale.queries / self._beta)

@@ -261,10 +261,12 @@ class OnlinePMW:
             ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
         """
         from hedgerow.algorithms.online_start import earlier_events
+        from hedgerow.privacy.budget import budget_of_filtered
         from hedgerow.privacy.curator import Curator
 
         check_table(source)
         self.variant_for(budget)
+        budget = budget_of_filtered(budget) if source.filtered else budget
         events = () if warm is None else earlier_events(warm, budget, source.domain)
         return self.start_with(Curator(source, budget, noise=noise, events=events), warm=warm)
 

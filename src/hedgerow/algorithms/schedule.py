@@ -51,8 +51,8 @@ class Charges:
 
     @classmethod
     def split(cls, limit: float, neighbours: Neighbours, *, total: float, initial: float, error: float) -> Charges:
-        """Shares of the limit; the number of records is free under "replace"."""
-        share = total if neighbours is Neighbours.ADD_REMOVE else 0.0
+        """Shares of the limit; the number of records is free where it is public."""
+        share = 0.0 if neighbours.public_total else total
         return cls(share * limit, initial * limit, (1.0 - share - initial - error) * limit, error * limit)
 
 
@@ -167,7 +167,7 @@ def noise_of_total(budget: Budget, charge: float) -> AdditiveNoise | None:
         >>> noise_of_total(PureDP(1.0, "replace"), 0.02) is None, round(noise_of_total(PureDP(1.0), 0.02).scale, 6)
         (True, 50.0)
     """
-    if budget.neighbours is Neighbours.REPLACE:
+    if budget.neighbours.public_total:
         return None
     return additive_noise(budget.regime, charge, l1=1.0, l2=1.0, step=1.0, kind=None)
 

@@ -144,7 +144,7 @@ def ask(
         typer.Option(
             "--neighbours",
             help="What one person can change: add or remove a record (the number of records is private), or "
-            "replace one (it is public).",
+            "replace one (it is public; after a filter, only that of the whole table is).",
             show_default=Neighbours.ADD_REMOVE.value,
             rich_help_panel=BUDGET,
         ),
@@ -231,6 +231,7 @@ def ask(
     asked = [*(conditions or ()), *(_listed(queries) if queries is not None else ())]
     reading = Reading.of_options(session, domain, columns=columns, count_column=count_column, coded=coded, where=where)
     workload = _checked_conditions(asked, reading.domain)
+    neighbours = neighbours.filtered if neighbours is not None and reading.where is not None else neighbours
     options = {"queries": queries_planned, "updates": updates, "threshold": threshold}
     wishes = _Wishes(
         budget=_budget(epsilon, delta, rho, neighbours, begun=session.exists()),

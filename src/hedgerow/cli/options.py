@@ -74,7 +74,7 @@ NeighboursOption = Annotated[
     typer.Option(
         "--neighbours",
         help="What one person can change: add or remove a record (the number of records is private), or "
-        "replace one (it is public).",
+        "replace one (it is public; after a filter, only that of the whole table is).",
         rich_help_panel=BUDGET,
     ),
 ]

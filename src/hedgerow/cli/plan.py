@@ -74,7 +74,7 @@ def plan(
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
     if (data is None) == (total is None):
         raise typer.BadParameter("give either --total, a public guess of the number of records, or the table DATA")
-    budget = budget_of(epsilon, delta, rho, neighbours)
+    budget = budget_of(epsilon, delta, rho, neighbours if where is None else neighbours.filtered)
     algorithm = algorithm_of(mechanism, rounds, alpha)
     names = split_names(columns)
     asked = workload_of(domain, names, workload)

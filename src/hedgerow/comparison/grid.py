@@ -19,7 +19,7 @@ from hedgerow.comparison.journal import Key, keeping
 from hedgerow.comparison.outcome import Outcome, Setting, amount_text, common_kind, measure_of
 from hedgerow.comparison.result import Comparison
 from hedgerow.errors import ConfigError, HedgerowError, QueryError
-from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, budget_of_filtered
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.queries.workload import Workload
 
@@ -110,7 +110,8 @@ def compare(
     named = _named(algorithms)
     if isinstance(budgets, Budget):
         raise ConfigError("one budget is no list of budgets", remedy=f"give [{budgets!r}]")
-    grid = Grid(source, workload, budgets=tuple(budgets), algorithms=named, repeats=repeats, seed=seed)
+    given = (budget_of_filtered(each) if source.filtered else each for each in budgets)
+    grid = Grid(source, workload, budgets=tuple(given), algorithms=named, repeats=repeats, seed=seed)
     with keeping(path, grid.setting, resume=resume) as journal:
         for step in grid.steps(journal.known):
             if progress is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
 import numpy as np
@@ -97,7 +97,7 @@ class Encoding:
 
     def closed(self) -> Self:
         """The same without its table: what was read of it, which can be sent away and added to others."""
-        self._reader = Reader(self._reader.file, self._reader.names, _nothing)
+        self._reader = replace(self._reader, batches=_nothing)
         return self
 
     def add(self, other: Encoding) -> None:
@@ -110,14 +110,17 @@ class Encoding:
     def check(self) -> None:
         """Look at the whole pass.
 
+        That no row passes a filter is no error: whether one does may depend on a single record.
+
         Raises:
-            DataError: There was no row, a cell fits no code, or a count is wrong.
+            DataError: There was no row in a table without a filter, a cell fits no code, or a count is wrong.
         """
-        if not self.rows:
+        filtered = self._reader.filtered
+        if not self.rows and not filtered:
             raise UnreadableTableError("the table has no rows", file=self._reader.file, remedy="check how it was made")
         self.faults.raise_any(self._coding.attributes)
         if self.weights is not None:
-            self.weights.finish()
+            self.weights.finish(may_be_empty=filtered)
 
 
 def _nothing(_names: Sequence[str], _repetitive: Collection[str]) -> Batches:

@@ -140,7 +140,10 @@ def scan_table(
     )  # fmt: skip
     coding = Coding(wanted, count_column, coded, show_values)
     return ScannedTable(
-        wanted, lambda asked, progress: counted(chunks(reader, coding), asked, progress, reader.n_rows), reader.file
+        wanted,
+        lambda asked, progress: counted(chunks(reader, coding), asked, progress, reader.n_rows),
+        reader.file,
+        filtered=reader.filtered,
     )
 
 

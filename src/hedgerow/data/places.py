@@ -137,4 +137,4 @@ def _joined(pattern: str, where: str | None) -> Reader:
     texts = all(reader.texts for reader in readers)
     counts = [reader.n_rows for reader in readers if reader.n_rows is not None]
     n_rows = sum(counts) if len(counts) == len(readers) else None
-    return Reader(pattern, readers[0].names, batches, texts=texts, n_rows=n_rows)
+    return Reader(pattern, readers[0].names, batches, texts=texts, n_rows=n_rows, filtered=where is not None)

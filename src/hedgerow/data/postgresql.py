@@ -48,7 +48,7 @@ def open_postgresql(address: str, table: str, where: str | None, shown: str) -> 
         cursor.execute(f"SELECT * FROM {relation} LIMIT 0")
         names = tuple(cursor.fetch_record_batch().schema.names)
     condition = "" if where is None else f" WHERE {row_filter(where, shown, names, dialect='postgres')}"
-    return Reader(shown, names, batches)
+    return Reader(shown, names, batches, filtered=where is not None)
 
 
 def require_driver() -> None:

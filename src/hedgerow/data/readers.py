@@ -47,6 +47,7 @@ class Reader:
             dictionaries.
         texts: Whether all of its cells are texts, as those of CSV files.
         n_rows: How many rows it has (private), where that is known without reading them: to show how far a pass is.
+        filtered: Whether rows are left out by what they hold.
     """
 
     file: str
@@ -54,6 +55,7 @@ class Reader:
     batches: Callable[[Sequence[str], Collection[str]], Batches]
     texts: bool = False
     n_rows: int | None = None
+    filtered: bool = False
 
 
 def open_table(source: object) -> Reader:

@@ -37,9 +37,11 @@ class ScannedTable:
         domain: Of the records.
         passes: Counts what is wanted in one pass over all records, and tells how far it is.
         name: What messages call the table.
+        filtered: Whether rows are left out by what they hold.
 
     Attributes:
         domain: Of the records.
+        filtered: Whether rows are left out by what they hold.
 
     Example:
         >>> from hedgerow.attribute import IntegerRange
@@ -55,9 +57,12 @@ class ScannedTable:
     cheap_cells = CHEAP_CELLS
     """Largest table, in cells, that is counted at little cost."""
 
-    def __init__(self, domain: Domain, passes: Callable[[Wanted, Progress], Counts], name: str) -> None:
+    def __init__(
+        self, domain: Domain, passes: Callable[[Wanted, Progress], Counts], name: str, *, filtered: bool = False
+    ) -> None:
         """Read nothing yet."""
         self.domain = domain
+        self.filtered = filtered
         self._pass = passes
         self._name = name
         self._wanted = Wanted(domain)

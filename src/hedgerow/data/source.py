@@ -17,6 +17,10 @@ class CountSource(Tables, Protocol):
 
     The tables of ``marginals`` and the sums of ``conjunctions`` are exact whole numbers, as float64.
 
+    Attributes:
+        filtered: Whether rows were left out by what they hold. Then how many records there are is private, even where
+            neighbours replace records.
+
     Example:
         >>> import numpy as np
         >>> from hedgerow.data.table import Table
@@ -25,6 +29,8 @@ class CountSource(Tables, Protocol):
         >>> isinstance(Table(Domain([IntegerRange("a", 0, 1)]), [np.array([0, 1, 1])]), CountSource)
         True
     """
+
+    filtered: bool
 
     def total(self) -> int:
         """Number of records (the sum of the weights, where there are weights)."""

@@ -101,13 +101,13 @@ def scan_spark(
     chosen = chosen.toDF(*[f"column_{i}" for i in range(len(read))])  # Spark stumbles over dots in names
 
     def count(asked: Wanted, progress: Progress) -> Counts:
-        found = _collected(chosen, Counting(file, coding, asked), progress)
+        found = _collected(chosen, Counting(file, coding, asked, where is not None), progress)
         if found.refused is not None:
             raise found.refused
         found.encoding.check()
         return found.counts
 
-    return ScannedTable(wanted, count, file)
+    return ScannedTable(wanted, count, file, filtered=where is not None)
 
 
 def _filtered(frame: DataFrame, condition: str) -> DataFrame:
@@ -132,17 +132,20 @@ class Counting:
         file: What messages call the table.
         coding: How it is read.
         wanted: What is counted.
+        filtered: Whether rows were left out by what they hold.
     """
 
     file: str
     coding: Coding
     wanted: Wanted
+    filtered: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One row: the counts of the partition."""
         names = (*self.coding.domain.names, *filter(None, [self.coding.count_column]))
         named = (pa.RecordBatch.from_arrays(batch.columns, names=list(names)) for batch in batches)
-        encoding = Encoding(Reader(self.file, names, lambda _, __: named), self.coding)
+        reader = Reader(self.file, names, lambda _, __: named, filtered=self.filtered)
+        encoding = Encoding(reader, self.coding)
         counts, refused = Counts(self.wanted), None
         try:
             counts = counted(joined(iter(encoding), self.coding), self.wanted)
@@ -188,7 +191,8 @@ def _collected(chosen: DataFrame, counting: Counting, progress: Progress) -> Par
             partial = partial.repartition(math.isqrt(partitions)).mapInArrow(_add, _SCHEMA)
         rows = partial.repartition(1).mapInArrow(_add, _SCHEMA).collect()
     if not rows:
-        empty = Encoding(Reader(counting.file, (), lambda _, __: iter(())), counting.coding)
+        reader = Reader(counting.file, (), lambda _, __: iter(()), filtered=counting.filtered)
+        empty = Encoding(reader, counting.coding)
         return Partial(empty.closed(), Counts(counting.wanted))
     return _unpacked(bytes(rows[0][0]))
 

@@ -60,7 +60,7 @@ def filtered(reader: Reader, where: str) -> Reader:
                 with failures.told():
                     yield from _selected(connection, names, f"rows_of_the_table WHERE {condition}")
 
-    return Reader(reader.file, reader.names, batches)
+    return Reader(reader.file, reader.names, batches, filtered=True)
 
 
 def _check_cases(reader: Reader) -> None:
@@ -139,7 +139,7 @@ def _opened(file: str, relation: str, where: str | None, opening: Callable[[], d
         with _connected(file, opening) as connection:
             yield from _selected(connection, wanted, relation + condition)
 
-    return Reader(file, names, batches, n_rows=n_rows if where is None else None)
+    return Reader(file, names, batches, n_rows=n_rows if where is None else None, filtered=where is not None)
 
 
 def _selected(connection: duckdb.DuckDBPyConnection, names: Sequence[str], relation: str) -> Batches:

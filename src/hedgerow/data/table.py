@@ -35,6 +35,7 @@ class Table:
 
     Attributes:
         domain: The domain of the records.
+        filtered: Whether rows were left out by what they hold.
 
     Example:
         >>> from hedgerow.attribute import IntegerRange
@@ -49,13 +50,21 @@ class Table:
     cheap_cells = CHEAP_CELLS
     """Largest table, in cells, that is counted at little cost."""
 
-    def __init__(self, domain: Domain, columns: Sequence[ArrayLike], weights: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        columns: Sequence[ArrayLike],
+        weights: ArrayLike | None = None,
+        *,
+        filtered: bool = False,
+    ) -> None:
         """Check codes and weights.
 
         Args:
             domain: The domain of the records.
             columns: One array of codes per attribute, all of the same length n.
             weights: How often each row counts, shape (n,), whole and not negative; None for once each.
+            filtered: Whether rows were left out by what they hold, so that their number is private under "replace" too.
 
         Raises:
             ConfigError: Number or lengths of the columns, a code, or a weight is wrong.
@@ -63,6 +72,7 @@ class Table:
         if len(columns) != len(domain):
             raise ConfigError(f"{len(columns)} columns of codes for {len(domain)} attributes")
         self.domain = domain
+        self.filtered = filtered
         self._columns = tuple(map(_checked, domain, columns))
         self._weights = None if weights is None else _checked_weights(weights)
         lengths = {len(column) for column in self._columns} | (
@@ -92,9 +102,10 @@ class Table:
             positions: Numbers of records, from 0 to ``total() - 1``, increasing and each once.
         """
         if self._weights is None:
-            return Table(self.domain, [column[positions] for column in self._columns])
+            return Table(self.domain, [column[positions] for column in self._columns], filtered=self.filtered)
         rows = np.searchsorted(np.cumsum(self._weights), positions, side="right")
-        return Table(self.domain, self._columns, np.bincount(rows, minlength=len(self._weights)))
+        counts = np.bincount(rows, minlength=len(self._weights))
+        return Table(self.domain, self._columns, counts, filtered=self.filtered)
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
         """Exact tables (private), one per clique, of shape ``domain.shape_of(clique)``, in counts.
@@ -208,8 +219,14 @@ def gathered(reader: Reader, coding: Coding) -> Table:
         for part, column in zip(parts, codes, strict=True):
             part.append(column)
         counts += [] if weights is None else [weights]
-    whole = [np.concatenate(parts.pop(0)) for _ in range(len(parts))]  # one column is held twice at a time
-    return Table(coding.domain, whole, np.concatenate(counts) if counts else None)
+    whole = [_joined(parts.pop(0)) for _ in range(len(parts))]  # one column is held twice at a time
+    weights = np.concatenate(counts) if counts else None
+    return Table(coding.domain, whole, weights, filtered=reader.filtered)
+
+
+def _joined(parts: Sequence[Codes]) -> Codes:
+    """One column; empty where no row passed a filter."""
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint8)
 
 
 def declared_in(path: Any) -> Domain:

@@ -69,8 +69,11 @@ class Weights:
         """Whether a count, or their sum, was wrong so far."""
         return bool(self._n_rows) or self._total > LARGEST_TOTAL
 
-    def finish(self) -> None:
+    def finish(self, *, may_be_empty: bool = False) -> None:
         """Look at the counts of all batches.
+
+        Args:
+            may_be_empty: Whether their sum may be 0.
 
         Raises:
             CountColumnError: One is empty, not whole or negative, or their sum is 0 or beyond 2**53.
@@ -85,7 +88,7 @@ class Weights:
                     n_rows=self._n_rows[fault],
                     remedy="give whole numbers of at least 0, or name another column of counts",
                 )
-        if not 0 < self._total <= LARGEST_TOTAL:
+        if not (0 if may_be_empty else 1) <= self._total <= LARGEST_TOTAL:
             raise CountColumnError(
                 "the counts sum to 0" if self._total == 0 else "the sum of the counts is beyond 2**53",
                 file=self._file,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, final
@@ -41,6 +41,8 @@ class Regime(StrEnum):
 _RELATION = {
     Neighbours.ADD_REMOVE: "one person's record is added or left out",
     Neighbours.REPLACE: "one person's record is replaced by any other (the number of records is public)",
+    Neighbours.REPLACE_FILTERED: "one person's record in the whole table is replaced by any other, before the filter "
+    "chooses rows (the number of records in the whole table is public, how many pass the filter is not)",
 }
 
 
@@ -53,9 +55,8 @@ def _relation(value: Neighbours | str) -> Neighbours:
     try:
         return Neighbours(value)
     except ValueError:
-        raise ConfigError(
-            f"there is no neighbouring relation {value!r}", remedy="give 'add-remove' or 'replace'"
-        ) from None
+        known = ", ".join(repr(each.value) for each in Neighbours)
+        raise ConfigError(f"there is no neighbouring relation {value!r}", remedy=f"give one of {known}") from None
 
 
 @final
@@ -252,6 +253,29 @@ class ApproxDP:
 
 
 Budget = PureDP | ZCDP | ApproxDP | Subsampled
+
+
+def budget_of_filtered(budget: Budget) -> Budget:
+    """The same budget where a filter chose the rows that are counted, between tables before the filter.
+
+    Args:
+        budget: As its owner gave it; under "replace" the number of rows that pass becomes private.
+
+    Raises:
+        ConfigError: The budget is for a sample, which needs a public number of records.
+
+    Example:
+        >>> budget_of_filtered(PureDP(1.0, "replace")).neighbours.value
+        'replace-then-filter'
+        >>> budget_of_filtered(PureDP(1.0)) == PureDP(1.0)
+        True
+    """
+    if isinstance(budget, Subsampled):
+        raise ConfigError(
+            "a sample needs a public number of records, and how many pass a filter is private",
+            remedy="sample the whole table, or leave the sample out",
+        )
+    return replace(budget, neighbours=budget.neighbours.filtered)
 
 
 def budget_from_dict(mapping: Mapping[str, Any]) -> Budget:

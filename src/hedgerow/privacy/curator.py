@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Never, TypeVar, final
 
 import numpy as np
@@ -20,12 +21,14 @@ from numpy.typing import NDArray
 from hedgerow.data.source import CountSource, PreparedSource, RecordSource
 from hedgerow.domain import Domain
 from hedgerow.errors import BudgetError, ConfigError, QueryError
-from hedgerow.privacy.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise, additive_noise
-from hedgerow.privacy.budget import Budget, Regime
+from hedgerow.privacy.additive_noise import GaussianNoise, LaplaceNoise, additive_noise
+from hedgerow.privacy.budget import Budget, Regime, budget_of_filtered
 from hedgerow.privacy.databases import database_scores, database_sensitivity, public_databases
-from hedgerow.privacy.lattice import LARGEST_MASS, check_mass, exact_answers, exact_units, step_of
-from hedgerow.privacy.ledger import Event, Ledger, LedgerView
+from hedgerow.privacy.lattice import LARGEST_MASS, check_exact, check_mass, exact_answers, exact_units, step_of
+from hedgerow.privacy.ledger import PUBLIC, Event, Ledger, LedgerView
+from hedgerow.privacy.mechanisms import Mechanism
 from hedgerow.privacy.noise import NoiseSource, OpenDPNoise
+from hedgerow.privacy.paid import PaidNoise
 from hedgerow.privacy.scores import (
     GRID,
     EqualUnits,
@@ -35,7 +38,7 @@ from hedgerow.privacy.scores import (
     public_answers,
     public_offsets,
 )
-from hedgerow.privacy.selection import IndependentDraws, Law, PermuteAndFlip, Selection, selection_by
+from hedgerow.privacy.selection import IndependentDraws, Law, selection_by
 from hedgerow.privacy.sparse_vector import SparseVector
 from hedgerow.privacy.subsampling import Subsampled, secret_positions
 from hedgerow.privacy.watch import Watch, WatchState
@@ -47,8 +50,6 @@ from hedgerow.queries.workload import Workload
 
 T = TypeVar("T")
 
-Mechanism = AdditiveNoise | Selection | IndependentDraws | SparseVector
-
 
 @final
 class Curator:
@@ -56,8 +57,9 @@ class Curator:
 
     Args:
         source: The private counts.
-        budget: What may be spent, and between which tables.
-        noise: Where noise comes from; OpenDP's secure samplers by default.
+        budget: What may be spent, and between which tables. Where a filter chose the records, and neighbours replace
+            one, how many records passed is private, and the curator's own budget says so.
+        noise: Where noise comes from; OpenDP's secure samplers by default. No other makes a release private.
         events: What was spent on this table already, out of the same budget: the ledger of an interrupted session.
 
     Raises:
@@ -82,16 +84,22 @@ class Curator:
         self, source: CountSource, budget: Budget, *, noise: NoiseSource | None = None, events: Sequence[Event] = ()
     ) -> None:
         """Open the books; nothing is read but the size of the table, to check that answers will be exact."""
+        budget = budget_of_filtered(budget) if source.filtered else budget
         if any(event.neighbours != budget.neighbours.value for event in events):
-            raise BudgetError(f"an event was not charged between tables that are neighbours by {budget.neighbours}")
+            raise BudgetError(
+                f"an event was not charged between tables that are neighbours by {budget.neighbours}",
+                remedy="begin anew, under this relation; what was spent under another one stays spent",
+            )
         check_mass(source.total())
-        self.__noise: NoiseSource = OpenDPNoise() if noise is None else noise
+        ledger = Ledger(budget.limit, budget.unit, events)
+        paid = PaidNoise(OpenDPNoise() if noise is None else noise, ledger)
         if isinstance(budget, Subsampled):
-            source = _secret_sample(source, budget, self.__noise, events)
+            source = _secret_sample(source, budget, paid, events)
+        self.__noise = paid
         self.__source = source
         self.__exact: list[tuple[Workload, Floats]] = []
         self.__units: list[tuple[Workload, EqualUnits]] = []
-        self.__ledger = Ledger(budget.limit, budget.unit, events)
+        self.__ledger = ledger
         self.__watching = False
         self.__budget = budget
 
@@ -122,14 +130,19 @@ class Curator:
 
     @property
     def secure(self) -> bool:
-        """Whether the noise source protects."""
+        """Whether the noise protects: it comes from OpenDP's samplers, fed by the operating system."""
         return self.__noise.secure
 
+    @property
+    def noise_source(self) -> str:
+        """Full name of the class that draws the noise, for provenance."""
+        return self.__noise.name
+
     def total(self, charge: float) -> float:
-        """Number of records: exact and free under "replace", where it is public; noisy under "add-remove".
+        """Number of records: exact and free where it is public, under "replace" without a filter; else noisy.
 
         Args:
-            charge: What the noisy total may cost; not used under "replace".
+            charge: What the noisy total may cost; not used where it is public.
 
         Returns:
             At least 1 (theory.md section 0); below 2^31, as no table passes that.
@@ -137,13 +150,14 @@ class Curator:
         Raises:
             BudgetExceededError: The budget does not cover it.
         """
-        if self.neighbours is Neighbours.REPLACE:
+        if self.neighbours.public_total:
             unit, relation = self.__budget.unit, self.neighbours.value
-            self.__ledger.charge(Event("total", "public", "number of records", 0.0, 0.0, 0.0, unit, relation))
+            self.__ledger.charge(Event("total", PUBLIC, "number of records", 0.0, 0.0, 0.0, unit, relation))
             return float(max(1, self.__source.total()))
         noise = self._noise(1.0, 1.0, 1.0, charge, None)
-        self.__ledger.charge(self._event("total", "number of records", noise))
-        noisy = self._perturb(np.array([self.__source.total()], dtype=np.int64), noise)
+        event = self._event("total", "number of records", noise)
+        self.__noise.pay(event)
+        noisy = self._perturb(np.array([self.__source.total()], dtype=np.int64), event, noise.step)
         return min(max(1.0, float(noisy[0])), LARGEST_MASS - 1.0)
 
     def noise_for(
@@ -189,7 +203,7 @@ class Curator:
         noise = self.noise_for(target, charge, kind)
         event = self._event(label, target.text, noise, target.size)
         exact = self._charged(lambda: exact_units(target, self.__source), event)
-        return Measurement(target, self._perturb(exact, noise), noise.kind, noise.scale)
+        return Measurement(target, self._perturb(exact, event, noise.step), noise.kind, noise.scale)
 
     def select(
         self,
@@ -229,7 +243,7 @@ class Curator:
             ConfigError: The charge is not positive or the law does not fit the budget.
         """
         self._check_whole()
-        self._check_domain(workload.domain)
+        self._check_workload(workload)
         places = _places(workload, eligible)
         units = self._equal_units(workload)
         public, offset = public_answers(workload, answers), public_offsets(workload, offsets)
@@ -238,7 +252,7 @@ class Curator:
         scores = grid_errors(workload, self._charged(lambda: self._exact_answers(workload), event), public)
         scores -= offset
         scores *= units.multipliers
-        return int(places[self._choose(scores.take(places), mechanism)])
+        return int(places[self.__noise.choice(scores.take(places), event)])
 
     def draw(
         self, workload: Workload, answers: Floats, scale: float, size: int, *, label: str = "draw"
@@ -264,14 +278,15 @@ class Curator:
             QueryError: A candidate is a whole marginal, or an array does not fit the workload.
             ConfigError: The scale cannot be drawn, or no draw is asked for.
         """
-        self._check_domain(workload.domain)
+        self._check_workload(workload)
         units = EqualWidths.of(workload, self.neighbours)
         public = public_answers(workload, answers)
         mechanism = IndependentDraws(scale, float(units.sensitivities.max()), size)
         target = f"{size:,} of {workload.n_queries:,} queries and their complements"
-        exact = self._charged(lambda: self._exact_answers(workload), self._event(label, target, mechanism, size))
+        event = self._event(label, target, mechanism, size)
+        exact = self._charged(lambda: self._exact_answers(workload), event)
         scores = units.multipliers * grid_differences(exact, public)
-        return self.__noise.draw(np.concatenate([scores, -scores]), scale, size)
+        return self.__noise.draws(np.concatenate([scores, -scores]), event)
 
     def watch(self, mechanism: SparseVector, *, label: str = "watch") -> Watch:
         """Start a sparse vector: a noisy threshold that values can be tested against.
@@ -287,11 +302,10 @@ class Curator:
             BudgetExceededError: The budget does not cover it; nothing was drawn.
         """
         self._check_whole()
-        self.__ledger.charge(self._watch_event(mechanism, label))
+        event = self._watch_event(mechanism, label)
+        self.__noise.pay(event)
         self.__watching = True
-        return self._watch(
-            WatchState(mechanism, self.__noise.secret(mechanism.threshold_scale / GRID), mechanism.fires)
-        )
+        return self._watch(WatchState(mechanism, self.__noise.threshold(event), mechanism.fires), event)
 
     def resume_watch(self, state: WatchState, *, label: str = "watch") -> Watch:
         """Go on with the newest watch of an interrupted session; the ledger must hold it.
@@ -309,17 +323,17 @@ class Curator:
         if self.__watching:
             raise BudgetError("the newest watch of this curator runs already", remedy="go on with that one")
         watches = [event for event in self.__ledger.events if event.mechanism == state.mechanism.name]
-        if not watches or watches[-1] != self._watch_event(state.mechanism, label):
+        if not watches or not _same_watch(watches[-1], self._watch_event(state.mechanism, label)):
             raise BudgetError("the ledger does not hold this watch", remedy="restore it together with its ledger")
         self.__watching = True
-        return self._watch(state)
+        return self._watch(state, watches[-1])
 
-    def _watch(self, state: WatchState) -> Watch:
+    def _watch(self, state: WatchState, event: Event) -> Watch:
         def exact(query: LinearQuery) -> int:
             self._check_domain(query.domain)
             return int(exact_units(query, self.__source)[0])
 
-        return Watch(state, self.neighbours, exact, self.__noise.exceeds)
+        return Watch(state, self.neighbours, exact, lambda margin: self.__noise.exceeds(margin, event))
 
     def _watch_event(self, mechanism: SparseVector, label: str) -> Event:
         fires = f"{mechanism.fires} time{'s' if mechanism.fires != 1 else ''}"
@@ -349,13 +363,13 @@ class Curator:
             ConfigError: The charge is not positive.
         """
         self._check_whole()
-        self._check_domain(workload.domain)
+        self._check_workload(workload)
         public = public_databases(workload, answers)
         sensitivity = database_sensitivity(workload, self.neighbours)
         mechanism = selection_by("exponential", self.regime, charge, sensitivity, len(public))
         event = self._event(label, f"best of {len(public):,} databases", mechanism)
         exact = self._charged(lambda: self._exact_answers(workload), event)
-        return self._choose(database_scores(exact, public), mechanism)
+        return self.__noise.choice(database_scores(exact, public), event)
 
     def workload_error(
         self, workload: Workload, answers: Floats, charge: float, *, label: str = "error"
@@ -378,23 +392,23 @@ class Curator:
             BudgetExceededError: The budget does not cover it; nothing was drawn.
         """
         self._check_whole()
-        self._check_domain(workload.domain)
+        self._check_workload(workload)
         units = EqualUnits.of(workload, self.neighbours, weighted=False)
         public = public_answers(workload, answers)
         noise = self._noise(1.0 + GRID, 1.0 + GRID, GRID, charge / 2.0, None)
         candidates = f"{workload.n_candidates:,} candidate{'s' if workload.n_candidates != 1 else ''}"
-        events = (self._event(label, f"{name} error of {candidates}", noise) for name in ("mean", "largest"))
+        events = [self._event(label, f"{name} error of {candidates}", noise) for name in ("mean", "largest")]
         answers_there = self._charged(lambda: self._exact_answers(workload), *events)
         errors = units.multipliers * grid_errors(workload, answers_there, public)
         exact = np.floor(np.array([_mean(errors), errors.max()]) / GRID).astype(np.int64)
-        mean, maximum = self._perturb(exact, noise).tolist()
+        mean, maximum = (float(self._perturb(exact[i : i + 1], event, noise.step)[0]) for i, event in enumerate(events))
         return WorkloadError(mean, maximum, noise, noise, workload.n_candidates, _common(units.multipliers))
 
     def _charged(self, exact: Callable[[], T], *events: Event) -> T:
         """Charge, and only then read; but make a pass that may fail first, if the budget covers what it is for."""
         if isinstance(self.__source, PreparedSource) and self.__ledger.covers(*(event.charge for event in events)):
             exact()  # the source keeps what it counted
-        self.__ledger.charge(*events)
+        self.__noise.pay(*events)
         return exact()
 
     def _exact_answers(self, workload: Workload) -> Floats:
@@ -415,14 +429,6 @@ class Curator:
         self.__units.append((workload, made))
         return made
 
-    def _choose(self, scores: Floats, mechanism: Selection | IndependentDraws) -> int:
-        """One choice by the sampler that the mechanism was charged for."""
-        if isinstance(mechanism, IndependentDraws):
-            return int(self.__noise.draw(scores, mechanism.scale, mechanism.draws)[0])
-        flip = isinstance(mechanism, PermuteAndFlip)
-        draw = self.__noise.permute_and_flip if flip else self.__noise.choose
-        return draw(scores, mechanism.scale)
-
     def _noise(
         self, l1: float, l2: float, step: float, charge: float, kind: NoiseKind | None
     ) -> LaplaceNoise | GaussianNoise:
@@ -440,12 +446,12 @@ class Curator:
             unit=self.__budget.unit,
             neighbours=self.neighbours.value,
             values=values,
+            threshold_scale=mechanism.threshold_scale if isinstance(mechanism, SparseVector) else 0.0,
         )
 
-    def _perturb(self, units: NDArray[np.int64], noise: LaplaceNoise | GaussianNoise) -> Floats:
-        """Noisy values in counts from exact lattice units."""
-        draw = self.__noise.laplace if noise.kind is NoiseKind.LAPLACE else self.__noise.gaussian
-        return draw(units, noise.units).astype(np.float64) * noise.step
+    def _perturb(self, units: NDArray[np.int64], event: Event, step: float) -> Floats:
+        """Noisy values in counts from exact lattice units, by the noise that was charged."""
+        return self.__noise.added_to(units, event, step).astype(np.float64) * step
 
     def _check_whole(self) -> None:
         if isinstance(self.__budget, Subsampled):
@@ -458,6 +464,10 @@ class Curator:
         if domain != self.domain:
             raise QueryError("the query and the private table are over different domains")
 
+    def _check_workload(self, workload: Workload) -> None:
+        self._check_domain(workload.domain)
+        check_exact(workload)
+
     def __repr__(self) -> str:
         """Public facts only."""
         ledger = self.__ledger
@@ -468,7 +478,13 @@ class Curator:
         raise TypeError("a curator cannot be copied or pickled: it holds exact answers and a budget to be spent once")
 
 
-def _secret_sample(source: CountSource, budget: Subsampled, noise: NoiseSource, events: Sequence[Event]) -> CountSource:
+def _same_watch(held: Event, wanted: Event) -> bool:
+    """Whether an event is that of a watch; the scale of the threshold may have been read from words (`old_events`)."""
+    close = math.isclose(held.threshold_scale, wanted.threshold_scale, rel_tol=1e-4)
+    return close and replace(held, threshold_scale=wanted.threshold_scale) == wanted
+
+
+def _secret_sample(source: CountSource, budget: Subsampled, noise: PaidNoise, events: Sequence[Event]) -> CountSource:
     """The one sample that a curator works on; the source of noise chooses it.
 
     Raises:

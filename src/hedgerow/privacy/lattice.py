@@ -7,12 +7,13 @@ arithmetic, where a floating-point sum could differ between neighbouring tables 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.data.source import PreparedSource
 from hedgerow.errors import DataError, QueryError
-from hedgerow.queries.explicit import ExplicitMatrix
 from hedgerow.queries.query import (
     LATTICE_BITS,
     AnswersParities,
@@ -99,29 +100,48 @@ def _dot(units: Integers, counts: Integers) -> int:
 def exact_answers(workload: Workload, tables: Tables) -> Floats:
     """The exact answers of a workload in counts. Private: for the curator alone.
 
-    Answers of explicit queries are moved into ``[-2^31, 2^31]``, which brings no two answers further apart: so scores
-    stay exact, and nothing depends on whether an answer is that large. They are summed in two parts, whole numbers up
-    to a million and fractions on the lattice, both exact in floating point for up to 2^31 records; adding the parts
-    rounds beyond 2^32 only, where the answer is cut anyway.
+    How they are formed without rounding is a method of each family. They are moved into ``[-2^31, 2^31]``, which brings
+    no two answers further apart: so scores stay exact, and nothing depends on whether an answer is that large.
 
     Args:
-        workload: The workload.
+        workload: The workload; `check_exact` passed.
         tables: The private counts, whole numbers, ``check_mass`` passed.
 
     Returns:
         Shape ``(n_queries,)``.
     """
     prepare(tables, workload)  # one pass for all families
-    answers = workload.answers(tables)
-    start = 0
+    parts = [family.exact(answers, seen) for family, answers, seen in workload.parts(tables)]
+    exact = np.concatenate(parts)
+    return np.clip(exact, -LARGEST_MASS, LARGEST_MASS, out=exact)
+
+
+def check_exact(workload: Workload) -> None:
+    """Refuse a workload with a family that does not say how its answers are formed without rounding.
+
+    Args:
+        workload: The workload; nothing is read.
+
+    Raises:
+        QueryError: It holds one.
+    """
     for family in workload.families:
-        if isinstance(family, ExplicitMatrix):
-            (table,) = tables.marginals([family.scope])
-            whole, counts = np.floor(family.matrix), table.reshape(-1)
-            exact = whole @ counts + (family.matrix - whole) @ counts
-            answers[start : start + family.n_queries] = np.clip(exact, -LARGEST_MASS, LARGEST_MASS)
-        start += family.n_queries
-    return answers
+        check_step(family.step)
+
+
+def check_step(step: float) -> None:
+    """Refuse answers on a finer lattice than noise and scores are computed on.
+
+    Raises:
+        QueryError: The step is neither a power of two from ``2^-20`` to 1.
+
+    Example:
+        >>> check_step(2.0**-20)
+    """
+    if not (2.0**-LATTICE_BITS <= step <= 1.0 and math.frexp(step)[0] == 0.5):
+        raise QueryError(
+            f"answers in steps of {step!r} counts cannot be exact", remedy=f"give a power of two from 2^-{LATTICE_BITS}"
+        )
 
 
 def prepare(tables: Tables, workload: Workload) -> None:

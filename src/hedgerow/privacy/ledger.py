@@ -18,9 +18,14 @@ from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from typing import Any, final
 
+from hedgerow.chain import head_of, start_of
 from hedgerow.errors import BudgetError, BudgetExceededError
+from hedgerow.privacy.mechanisms import Mechanism, check_charge, mechanism_of
+from hedgerow.privacy.old_events import upgraded
+from hedgerow.queries.sensitivity import Neighbours
 
-_DATA_FREE = "public"
+PUBLIC = "public"
+"""Name of the mechanism that gives a number which is public between neighbours."""
 
 
 @final
@@ -38,12 +43,17 @@ class Event:
         charge: What it cost, in ``unit``.
         unit: ``"epsilon"`` or ``"rho"``.
         neighbours: The neighbouring relation that the sensitivity refers to.
-        values: How many values were released.
+        values: How many values were released: cells, draws, or fires of a sparse vector.
+        threshold_scale: Of the noise of a sparse vector's threshold, in counts; 0 for all other mechanisms.
 
     Example:
         >>> event = Event("measure", "discrete Laplace", "sex", 1.0, 2.0, 0.5, "epsilon", "add-remove", 2)
         >>> Event.from_dict(event.to_dict()) == event
         True
+        >>> Event("measure", "discrete Laplace", "sex", 1.0, 2.0, 0.5e-9, "epsilon", "add-remove", 2)
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.BudgetError: a discrete Laplace of sensitivity 1 and scale 2 costs 0.5 epsilon, not 5e-10
     """
 
     label: str
@@ -55,21 +65,50 @@ class Event:
     unit: str
     neighbours: str
     values: int = 1
+    threshold_scale: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the numbers.
+        """Check the numbers, and that the charge is at least what such a mechanism costs.
 
         Raises:
-            BudgetError: The charge, scale or sensitivity is not a finite number from 0 on, or the unit is unknown.
+            BudgetError: A number is not finite or below 0, the unit or the relation is unknown, or the charge is less
+                than what follows from mechanism, sensitivity, scale and number of values.
         """
-        for name in ("sensitivity", "scale", "charge"):
+        for name in ("sensitivity", "scale", "charge", "threshold_scale"):
             number = getattr(self, name)
             if isinstance(number, bool) or not isinstance(number, int | float) or not 0.0 <= number < math.inf:
                 raise BudgetError(f"the {name} of a ledger event must be a finite number from 0 on, not {number!r}")
+        if isinstance(self.values, bool) or not isinstance(self.values, int) or self.values < 1:
+            raise BudgetError(f"a ledger event is about at least one value, not {self.values!r}")
         if self.unit not in ("epsilon", "rho"):
             raise BudgetError(f"a ledger counts epsilon or rho, not {self.unit!r}")
-        if self.charge == 0.0 and self.mechanism != _DATA_FREE:
-            raise BudgetError("only public numbers are free of charge")
+        if self.neighbours not in set(Neighbours):
+            raise BudgetError(f"there is no neighbouring relation {self.neighbours!r}")
+        if self.mechanism == PUBLIC:
+            self._check_public()
+        else:
+            check_charge(self.of_mechanism, self.charge, self.unit)
+
+    def _check_public(self) -> None:
+        if not Neighbours(self.neighbours).public_total:
+            raise BudgetError(f"under {self.neighbours!r} the number of records is not public")
+        if self.charge or self.sensitivity or self.scale:
+            raise BudgetError("a public number has no noise, and costs nothing")
+
+    @property
+    def of_mechanism(self) -> Mechanism:
+        """The mechanism, made from the numbers of the event.
+
+        Raises:
+            BudgetError: There is none of that name that has these numbers.
+        """
+        return mechanism_of(
+            self.mechanism,
+            sensitivity=float(self.sensitivity),
+            scale=float(self.scale),
+            values=self.values,
+            threshold_scale=float(self.threshold_scale),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -114,6 +153,7 @@ class Ledger:
         self._limit = float(limit)
         self._unit = unit
         self._events: list[Event] = []
+        self._head = start_of("ledger", {"limit": self._limit, "unit": unit})
         self._sum = Fraction(0)
         self._lock = threading.Lock()
         self.charge(*events)
@@ -136,6 +176,7 @@ class Ledger:
                 )
             self._sum += sum(map(Fraction, requested))  # first: an interrupt in between must not make it free
             self._events.extend(events)
+            self._head = head_of(self._head, (event.to_dict() for event in events))
 
     def covers(self, *charges: float) -> bool:
         """Whether so much more may be charged.
@@ -162,6 +203,11 @@ class Ledger:
         return tuple(self._events)
 
     @property
+    def head(self) -> str:
+        """The head of the hash chain of all events, in their order (see ``chain.py``)."""
+        return self._head
+
+    @property
     def spent(self) -> float:
         """Sum of the charges."""
         return float(self._sum)
@@ -177,19 +223,29 @@ class Ledger:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {"limit": self._limit, "unit": self._unit, "events": [event.to_dict() for event in self._events]}
+        events = [event.to_dict() for event in self._events]
+        return {"limit": self._limit, "unit": self._unit, "events": events, "head": self._head}
 
     @classmethod
-    def from_dict(cls, mapping: Mapping[str, Any]) -> Ledger:
+    def from_dict(cls, mapping: Mapping[str, Any], *, version: int = 2) -> Ledger:
         """Read what `to_dict` wrote.
 
+        Args:
+            mapping: What it wrote.
+            version: Of the format; events of version 1 are brought up to date, and have no head.
+
         Raises:
-            BudgetError: A field is missing or out of its range, or the events do not fit into the limit.
+            BudgetError: A field is missing or out of its range, a charge is less than what its mechanism costs, the
+                events do not fit into the limit, or the head is not that of these events.
         """
         try:
-            return cls(mapping["limit"], mapping["unit"], [Event.from_dict(event) for event in mapping["events"]])
-        except (KeyError, TypeError) as error:
+            listed = mapping["events"] if version > 1 else map(upgraded, mapping["events"])
+            found = cls(mapping["limit"], mapping["unit"], [Event.from_dict(event) for event in listed])
+            if version > 1 and mapping["head"] != found.head:
+                raise BudgetError("events of this ledger were changed, left out or moved: its head is another one")
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise BudgetError(f"this is not a ledger: {error}") from error
+        return found
 
     def __str__(self) -> str:
         """A line for the sum and one for each event."""
@@ -226,6 +282,11 @@ class LedgerView:
     def events(self) -> tuple[Event, ...]:
         """All events, oldest first."""
         return self.__ledger.events
+
+    @property
+    def head(self) -> str:
+        """The head of the hash chain of all events."""
+        return self.__ledger.head
 
     @property
     def spent(self) -> float:

@@ -27,16 +27,13 @@ _LARGEST = 2.0**62
 class NoiseSource(Protocol):
     """Draws the noise of every mechanism.
 
+    Whether a release is private is not for a source to say: only `OpenDPNoise` makes it so.
+
     Example:
         >>> source: NoiseSource = SeededNoise(0)
-        >>> source.secure
-        False
+        >>> source.laplace(np.zeros(3, int), 2.0).shape
+        (3,)
     """
-
-    @property
-    def secure(self) -> bool:
-        """Whether the noise protects: drawn exactly, from a cryptographic generator, never repeatable."""
-        ...
 
     def laplace(self, values: Integers, scale: float) -> Integers:
         """Each value plus independent discrete Laplace noise, Pr(k) proportional to ``exp(-|k| / scale)``.
@@ -79,6 +76,16 @@ class NoiseSource(Protocol):
         ...
 
 
+def name_of_source(source: NoiseSource) -> str:
+    """Full name of the class of a source, for provenance.
+
+    Example:
+        >>> name_of_source(OpenDPNoise()) == SECURE_SOURCE
+        True
+    """
+    return f"{type(source).__module__}.{type(source).__qualname__}"
+
+
 @cache
 def _opendp() -> Any:
     """The library, imported on first use (0.3 s)."""
@@ -109,10 +116,7 @@ class OpenDPNoise:
         5
     """
 
-    @property
-    def secure(self) -> bool:
-        """True."""
-        return True
+    __slots__ = ()  # no sampler of an instance can be exchanged
 
     def laplace(self, values: Integers, scale: float) -> Integers:
         """See `NoiseSource.laplace`; about 6 microseconds a value."""
@@ -172,11 +176,6 @@ class SeededNoise:
         """Make the generator."""
         self._generator = generator(seed)
 
-    @property
-    def secure(self) -> bool:
-        """False."""
-        return False
-
     def laplace(self, values: Integers, scale: float) -> Integers:
         """See `NoiseSource.laplace`: the difference of two geometric numbers."""
         success = -math.expm1(-1.0 / scale)
@@ -221,6 +220,10 @@ class SeededNoise:
     def exceeds(self, margin: int, scale: float) -> bool:
         """See `NoiseSource.exceeds`."""
         return bool(self.laplace(np.array([margin], dtype=np.int64), scale)[0] >= 0)
+
+
+SECURE_SOURCE = name_of_source(OpenDPNoise())
+"""The only source whose releases are private."""
 
 
 def _saturated_sum(values: Integers, noise: Integers) -> Integers:

@@ -28,6 +28,12 @@ from hedgerow.privacy.draws import SLACK
 
 Law = Literal["exponential", "permute-and-flip"]
 
+EXPONENTIAL = "exponential mechanism"
+PERMUTE_AND_FLIP = "permute-and-flip"
+ONE_DRAW = "exponential mechanism, one draw"
+DRAWS = "exponential mechanism, independent draws"
+"""Names of the mechanisms, as the ledger has them."""
+
 MANY = 1 << 14
 """Among more candidates than this an exponential mechanism is drawn by integer arithmetic on all weights at once."""
 
@@ -82,7 +88,7 @@ class ExponentialMechanism(Selection):
     @property
     def name(self) -> str:
         """For the ledger."""
-        return "exponential mechanism"
+        return EXPONENTIAL
 
     def charge(self, regime: Regime) -> float:
         """epsilon, or epsilon^2 / 8."""
@@ -125,7 +131,7 @@ class PermuteAndFlip(Selection):
     @property
     def name(self) -> str:
         """For the ledger."""
-        return "permute-and-flip"
+        return PERMUTE_AND_FLIP
 
     def charge(self, regime: Regime) -> float:
         """Epsilon.
@@ -179,7 +185,7 @@ class IndependentDraws:
     @property
     def name(self) -> str:
         """For the ledger."""
-        return "exponential mechanism, independent draws" if self.draws > 1 else "exponential mechanism, one draw"
+        return DRAWS if self.draws > 1 else ONE_DRAW
 
     @property
     def epsilon(self) -> float:

@@ -34,6 +34,9 @@ from hedgerow.privacy.budget import Regime
 from hedgerow.privacy.charging import ABOVE, BELOW, check_amount, check_scale, epsilon_of_pure_rho, pure_rho
 from hedgerow.privacy.scores import GRID
 
+SPARSE_VECTOR = "sparse vector"
+"""Name of the mechanism, as the ledger has it."""
+
 
 @final
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class SparseVector:
     @property
     def name(self) -> str:
         """For the ledger."""
-        return "sparse vector"
+        return SPARSE_VECTOR
 
     @property
     def scale(self) -> float:

@@ -76,9 +76,9 @@ class WatchState:
 
 
 class Exceeds(Protocol):
-    """Whether an integer plus fresh discrete Laplace noise of a scale is at least 0."""
+    """Whether an integer plus the fresh noise of one test, which was charged, is at least 0."""
 
-    def __call__(self, margin: int, scale: float) -> bool:
+    def __call__(self, margin: int) -> bool:
         """Draw."""
         ...
 
@@ -160,7 +160,7 @@ class Watch:
             error = _grid_units(self.__exact(query), step) - public
             value = {"absolute": abs(error), "above": error, "below": -error}[side]
             margin = max(-_SATURATION, min(_SATURATION, value - level - self.__noise))
-            fired = self.__exceeds(margin, self.__mechanism.test_scale / GRID)
+            fired = self.__exceeds(margin)
             self.__fires_left -= fired
         return fired
 

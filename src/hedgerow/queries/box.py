@@ -173,6 +173,11 @@ class Boxes(Family):
         return (self.clique,)
 
     @property
+    def step(self) -> float:
+        """1: a record is in a box or not."""
+        return 1.0
+
+    @property
     def spec(self) -> str:
         """The text that makes the ranges; for ranges given by hand a description that does not parse."""
         return self.origin or f"boxes given by hand over {'*'.join(self.clique)}"

@@ -67,6 +67,11 @@ class Conjunctions(Family):
         return np.array([place[query.scope] for query in self.queries], dtype=np.int64)
 
     @property
+    def step(self) -> float:
+        """1: a record meets a condition or not."""
+        return 1.0
+
+    @property
     def spec(self) -> str:
         """The conditions, joined by commas."""
         return f"where: {', '.join(query.text for query in self.queries)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -132,6 +133,19 @@ class ExplicitMatrix(Family):
         lows, highs = self.limits
         pairs = zip(lows.tolist(), highs.tolist(), strict=True)
         return np.array([of_query(low, high, neighbours).l1 for low, high in pairs])
+
+    @cached_property
+    def step(self) -> float:
+        """1 if all values are whole, else ``2^-20``: the values are multiples of it."""
+        return 1.0 if bool((self.matrix == np.rint(self.matrix)).all()) else 2.0**-LATTICE_BITS
+
+    def exact(self, answers: Floats, tables: Sequence[Floats]) -> Floats:
+        """Summed in two parts, whole numbers up to a million and fractions on the lattice.
+
+        Both are exact in floating point for up to 2^31 records; adding the parts rounds beyond 2^32 only.
+        """
+        whole, counts = np.floor(self.matrix), tables[0].reshape(-1)
+        return np.asarray(whole @ counts + (self.matrix - whole) @ counts, dtype=np.float64)
 
     def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
         """The one scope."""

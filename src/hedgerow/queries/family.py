@@ -51,6 +51,42 @@ class Family(ABC):
         return np.full(self.n_queries, low), np.full(self.n_queries, high)
 
     @property
+    def step(self) -> float:
+        """Counts of which every answer about whole records is a whole multiple: 1, or a power of two from 2^-20.
+
+        A family that does not say so is refused wherever exact answers meet noise: a sum of fractions that rounds can
+        differ between neighbouring tables by more than the sensitivity. Say 1 if every query takes whole values; for
+        fractions override `exact` too.
+
+        Raises:
+            QueryError: The family does not say.
+        """
+        raise QueryError(
+            f"{self.spec!r} does not say how its answers are formed without rounding",
+            remedy="give the family a step, or take families and queries of hedgerow, as Workload.explicit",
+        )
+
+    def exact(self, answers: Floats, tables: Sequence[Floats]) -> Floats:
+        """The answers without any rounding, from exact whole counts; here of queries that take whole values.
+
+        Args:
+            answers: What `evaluate` or `answers` gave, in counts, shape ``(n_queries,)``.
+            tables: The marginal tables that `evaluate` was given, whole numbers; none if it was `answers`.
+
+        Returns:
+            Whole multiples of `step`, shape ``(n_queries,)``.
+
+        Raises:
+            QueryError: The family takes fractions and does not say how they are summed.
+        """
+        if self.step != 1.0:
+            raise QueryError(
+                f"{self.spec!r} takes fractions, and does not say how they are summed exactly",
+                remedy="override exact()",
+            )
+        return np.rint(answers)
+
+    @property
     def whole(self) -> bool:
         """Whether a candidate is a whole marginal."""
         return False

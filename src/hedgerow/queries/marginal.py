@@ -120,6 +120,11 @@ class _CliqueFamily(Family):
         return sum(math.prod(self.domain.shape_of(clique)) for clique in self.cells_of)
 
     @property
+    def step(self) -> float:
+        """1: cells hold whole numbers of records."""
+        return 1.0
+
+    @property
     def scopes(self) -> tuple[Clique, ...]:
         """The cliques."""
         return self.cells_of

@@ -154,6 +154,11 @@ class Parities(Family):
         """The sets of attributes."""
         return self.axes
 
+    @property
+    def step(self) -> float:
+        """1: a record counts as 1 or -1."""
+        return 1.0
+
     @cached_property
     def spec(self) -> str:
         """``parities:2``, or the sets by name."""

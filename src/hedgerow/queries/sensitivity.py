@@ -15,7 +15,9 @@ class Neighbours(StrEnum):
     """Which pairs of tables the guarantee makes indistinguishable.
 
     ``ADD_REMOVE``: one has one record more (the number of records is private). ``REPLACE``: they differ in one
-    record (the number of records is public).
+    record (the number of records is public). ``REPLACE_FILTERED``: the rows that pass a filter, of two whole tables
+    that differ in one record. The number of records is public for the whole tables; how many pass is private, because
+    the record that is replaced may pass in one table and not in the other.
 
     Example:
         >>> Neighbours("replace") is Neighbours.REPLACE
@@ -24,6 +26,32 @@ class Neighbours(StrEnum):
 
     ADD_REMOVE = "add-remove"
     REPLACE = "replace"
+    REPLACE_FILTERED = "replace-then-filter"
+
+    @property
+    def public_total(self) -> bool:
+        """Whether neighbours have the same number of records, so that it may be used exactly."""
+        return self is Neighbours.REPLACE
+
+    @property
+    def filtered(self) -> Neighbours:
+        """The relation between what is left of neighbours after each row was kept or left out by itself.
+
+        Example:
+            >>> Neighbours.REPLACE.filtered.value, Neighbours.ADD_REMOVE.filtered.value
+            ('replace-then-filter', 'add-remove')
+        """
+        return Neighbours.REPLACE_FILTERED if self is Neighbours.REPLACE else self
+
+    @property
+    def unfiltered(self) -> Neighbours:
+        """The relation between the whole tables; guarantees under it add up, whatever filters were applied.
+
+        Example:
+            >>> Neighbours.REPLACE_FILTERED.unfiltered.value
+            'replace'
+        """
+        return Neighbours.REPLACE if self is Neighbours.REPLACE_FILTERED else self
 
 
 @final
@@ -48,8 +76,15 @@ def of_query(low: float, high: float, neighbours: Neighbours) -> Sensitivity:
     Example:
         >>> of_query(-1, 1, Neighbours.REPLACE).l1
         2
+        >>> of_query(2, 3, Neighbours.REPLACE).l1, of_query(2, 3, Neighbours.REPLACE_FILTERED).l1
+        (1, 3)
     """
-    bound = max(abs(low), abs(high)) if neighbours is Neighbours.ADD_REMOVE else high - low
+    one, other = max(abs(low), abs(high)), high - low
+    bound = {
+        Neighbours.ADD_REMOVE: one,
+        Neighbours.REPLACE: other,
+        Neighbours.REPLACE_FILTERED: max(one, other),  # the record enters, leaves, or is another one
+    }[neighbours]
     return Sensitivity(bound, bound)
 
 

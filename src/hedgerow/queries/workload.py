@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TypeVar, final
@@ -175,16 +175,25 @@ class Workload:
         Raises:
             QueryError: The tables are over another domain.
         """
+        return np.concatenate([answers for _, answers, _ in self.parts(tables)])
+
+    def parts(self, tables: Tables) -> Iterator[tuple[Family, Floats, Sequence[Floats]]]:
+        """Each family, its answers, and the tables that they were read off; none where it asked for something else.
+
+        Args:
+            tables: As for `answers`.
+
+        Raises:
+            QueryError: See `answers`.
+        """
         if tables.domain != self.domain:
             raise QueryError("the workload and the tables are over different domains")
         wanted = [family.wanted(tables) for family in self.families]
         distinct = tuple(dict.fromkeys(clique for cliques in wanted for clique in cliques))
         found = dict(zip(distinct, tables.marginals(distinct), strict=True)) if distinct else {}
-        parts = [
-            family.evaluate(cliques, [found[clique] for clique in cliques]) if cliques else family.answers(tables)
-            for family, cliques in zip(self.families, wanted, strict=True)
-        ]
-        return np.concatenate(parts)
+        for family, cliques in zip(self.families, wanted, strict=True):
+            seen = [found[clique] for clique in cliques]
+            yield family, family.evaluate(cliques, seen) if cliques else family.answers(tables), seen
 
     def candidate_errors(self, differences: Floats) -> Floats:
         """L1 error of each candidate.

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import DamagedReleaseError, ReleaseError, ReleaseVersionError
 from hedgerow.files import replacing
 
-VERSION = 1
+VERSION = 2
 RELEASE = "release"
 """What is in most containers; sessions are the other kind."""
 
@@ -132,6 +132,7 @@ class Container:
         content: What was written as JSON.
         table: Size and checksum of every array, by name.
         kind: What is in it, in one word.
+        version: Of its format.
 
     Example:
         >>> import tempfile
@@ -146,6 +147,7 @@ class Container:
     content: Mapping[str, Any]
     table: Mapping[str, Mapping[str, Any]]
     kind: str = RELEASE
+    version: int = VERSION
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], kind: str = RELEASE) -> Self:
@@ -169,7 +171,7 @@ class Container:
             raise _unreadable(file, error, kind) from error
         except _ZIP_FAULTS as error:
             raise damaged(file, "it is not a zip archive, or is truncated", kind) from error
-        return cls(file, head["content"], table, kind)
+        return cls(file, head["content"], table, kind, head["version"])
 
     def array(self, name: str) -> Array:
         """Read and check an array.
@@ -208,7 +210,7 @@ def _checked_head(file: Path, archive: zipfile.ZipFile, kind: str) -> Mapping[st
             f"{file}: written in {kind} format {version}; this version of hedgerow reads up to format {VERSION}",
             remedy="install a newer hedgerow",
         )
-    if version != VERSION or not isinstance(head.get("content"), dict):
+    if version not in range(1, VERSION + 1) or not isinstance(head.get("content"), dict):
         raise damaged(file, "its format version is unknown", kind)
     if archive.comment != _COMMENT + hashlib.sha256(text).hexdigest().encode():
         raise damaged(file, f"{name} does not match its checksum", kind)

@@ -72,7 +72,7 @@ def load_release(path: str | os.PathLike[str]) -> Release:
 def _release_of(container: Container) -> Release:
     content, arrays = container.content, StoredArrays(container)
     domain: Domain = domain_from_mapping(content["domain"])
-    ledger = Ledger.from_dict(content["ledger"])
+    ledger = Ledger.from_dict(content["ledger"], version=container.version)
     total = float(content["total"])
     error = content["error"]
     return Release(
@@ -83,7 +83,7 @@ def _release_of(container: Container) -> Release:
         measurements=measurements_from_list(content["measurements"], arrays, domain),
         error=None if error is None else WorkloadError.from_dict(error),
         total=total,
-        provenance=Provenance.from_dict(content["provenance"]),
+        provenance=Provenance.from_dict(content["provenance"], version=container.version),
     )
 
 

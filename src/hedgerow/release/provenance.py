@@ -7,8 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self, final
 
+from hedgerow.privacy.noise import SECURE_SOURCE, SeededNoise, name_of_source
+
 NOT_PRIVATE = "NOT PRIVATE: seeded"
 """The stamp of a release whose noise anybody who knows the seed can draw again."""
+NOT_KNOWN = "NOT PRIVATE: noise from a source of its own"
+"""The stamp of a release whose noise came from neither of the sources here."""
 
 
 @final
@@ -19,29 +23,41 @@ class Provenance:
     Attributes:
         algorithm: Name of the algorithm.
         parameters: Its configuration, as plain values that JSON can hold.
-        secure: Whether all noise came from the secure source. A seeded source makes the release not private.
+        secure: Whether all noise came from the secure source. Any other source makes the release not private.
         versions: Versions of Hedgerow, Python and numpy that made it.
+        noise: Full name of the class that drew the noise last; empty where the first format did not tell.
 
     Example:
-        >>> Provenance.record("MWEM", {"rounds": 10}, secure=False).stamp
-        'NOT PRIVATE: seeded'
+        >>> Provenance.record("MWEM", {"rounds": 10}, noise="my.Noise").stamp
+        'NOT PRIVATE: noise from a source of its own'
     """
 
     algorithm: str
     parameters: Mapping[str, Any]
     secure: bool
     versions: Mapping[str, str] = field(repr=False)
+    noise: str
+
+    def __post_init__(self) -> None:
+        """Check that only the secure source makes a release private.
+
+        Raises:
+            ValueError: Another one is said to have.
+        """
+        if self.secure and self.noise not in ("", SECURE_SOURCE):
+            message = f"noise of {self.noise} is not secure"
+            raise ValueError(message)
 
     @classmethod
-    def record(cls, algorithm: str, parameters: Mapping[str, Any], *, secure: bool) -> Self:
+    def record(cls, algorithm: str, parameters: Mapping[str, Any], *, noise: str) -> Self:
         """Provenance of a run in this process, with the versions that are installed.
 
         Args:
             algorithm: Name of the algorithm.
             parameters: Its configuration: texts, numbers, booleans, None, and lists and mappings of these.
-            secure: Whether all noise came from the secure source.
+            noise: Full name of the class that drew all noise, as the curator gives it.
         """
-        return cls(algorithm, dict(parameters), secure, installed_versions())
+        return cls(algorithm, dict(parameters), noise == SECURE_SOURCE, installed_versions(), noise)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; ``from_dict`` reads it."""
@@ -51,23 +67,38 @@ class Provenance:
             "parameters": dict(self.parameters),
             "secure": self.secure,
             "versions": dict(self.versions),
+            "noise": self.noise,
         }
 
     @classmethod
-    def from_dict(cls, mapping: Mapping[str, Any]) -> Self:
+    def from_dict(cls, mapping: Mapping[str, Any], *, version: int = 2) -> Self:
         """Read what ``to_dict`` wrote.
+
+        Args:
+            mapping: What it wrote.
+            version: Of the format; the first one does not name the source of noise.
 
         Raises:
             KeyError, TypeError, ValueError: It was something else.
         """
         if not isinstance(mapping["secure"], bool):
             raise TypeError("whether the noise was secure is not said")
-        return cls(str(mapping["algorithm"]), dict(mapping["parameters"]), mapping["secure"], dict(mapping["versions"]))
+        return cls(
+            str(mapping["algorithm"]),
+            dict(mapping["parameters"]),
+            mapping["secure"],
+            dict(mapping["versions"]),
+            str(mapping["noise"]) if version > 1 else "",
+        )
 
     @property
     def stamp(self) -> str:
-        """``"NOT PRIVATE: seeded"`` if the noise was seeded, else nothing."""
-        return "" if self.secure else NOT_PRIVATE
+        """``"NOT PRIVATE: ..."`` with the reason, or nothing."""
+        known = self.noise in ("", SECURE_SOURCE, _SEEDED)
+        return "" if self.secure else NOT_PRIVATE if known else NOT_KNOWN
+
+
+_SEEDED = name_of_source(SeededNoise(0))
 
 
 def installed_versions() -> dict[str, str]:

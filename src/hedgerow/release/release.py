@@ -14,7 +14,6 @@ from hedgerow.errors import ConfigError, QueryError
 from hedgerow.queries.measurement import NoiseKind
 from hedgerow.queries.predicate import parse_predicate
 from hedgerow.queries.query import Conjunction, LinearQuery, Marginal, Measurable
-from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.randomness import Seed, generator
 from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect
 from hedgerow.release.error_evidence import from_workload_error
@@ -332,7 +331,7 @@ class Release:
         return float(query.of_table(self.model.marginals([query.scope])[0])[0])
 
     def _total_evidence(self) -> Total:
-        if self.budget.neighbours is Neighbours.REPLACE:
+        if self.budget.neighbours.public_total:
             return Total(self.total, public=True)
         noisy = [event for event in self.events if event.label == "total" and event.charge > 0.0]
         if not noisy:

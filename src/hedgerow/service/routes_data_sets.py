@@ -48,7 +48,8 @@ def plan_data_set(asked: PlanAsked) -> Plan:
 def register_data_set(asked: RegistrationAsked, here: Here, by: By) -> Detail:
     """Register a data set.
 
-    The table is read, and under "add-remove" a noisy number of its records is bought. The budget can never be changed.
+    The table is read, and a noisy number of its records is bought, unless "replace" makes it public. The budget can
+    never be changed.
     """
     by.check_reaches_all()
     try:
@@ -85,7 +86,7 @@ def registration(asked: RegistrationAsked) -> Registration:
         title=asked.title,
         source=asked.source.model_dump(exclude_none=True),
         domain=asked.domain,
-        budget=_budget(asked.budget).to_dict(),
+        budget=_budget(asked.budget, filtered=asked.source.where is not None).to_dict(),
         config=_config(asked.options).parameters(),
     )
 
@@ -94,8 +95,9 @@ def _config(asked: Options) -> OnlinePMW:
     return OnlinePMW(**asked.model_dump(exclude_none=True))
 
 
-def _budget(asked: BudgetAsked) -> Budget:
+def _budget(asked: BudgetAsked, *, filtered: bool = False) -> Budget:
     neighbours = Neighbours(asked.neighbours)
+    neighbours = neighbours.filtered if filtered else neighbours
     if asked.rho is not None:
         return ZCDP(asked.rho, neighbours)
     epsilon = asked.epsilon or 0.0

@@ -59,7 +59,7 @@ class BudgetAsked(Asked):
     epsilon: Annotated[float, Field(gt=0.0, le=1000.0)] | None = None
     delta: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
     rho: Annotated[float, Field(gt=0.0, le=1000.0)] | None = None
-    neighbours: Literal["add-remove", "replace"] = "add-remove"
+    neighbours: Literal["add-remove", "replace", "replace-then-filter"] = "add-remove"
 
     @model_validator(mode="after")
     def _one_of_them(self) -> BudgetAsked:

@@ -99,7 +99,7 @@ class Detail(Summary):
     """A data set."""
 
     attributes: list[AttributeTold]
-    neighbours: Literal["add-remove", "replace"]
+    neighbours: Literal["add-remove", "replace", "replace-then-filter"]
     created: datetime
     source: dict[str, Any] | None = Field(description="Where the table is; for custodians.")
 

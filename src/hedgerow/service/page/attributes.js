@@ -11,6 +11,7 @@ const SHOWN = 8;
 const NEIGHBOURS = {
   "add-remove": "Protected is whether a person's record is in the data at all, and everything in it.",
   replace: "Protected is everything in a person's record; the number of records is public.",
+  "replace-then-filter": "Protected is everything in a person's record, and whether it passes the filter; the number of records in the whole table is public.",
 };
 
 /** The kind of an attribute in words. @param {import("./api.js").Attribute} attribute */

@@ -49,7 +49,9 @@ function previewPart({ domain, budget, options, source }) {
       return;
     }
     const columns = source.columns();
-    const { lines } = await post("plan", { domain: domain.value(), budget: budget.value(), options: options.value(), records: Number(records.value), ...(columns && { columns }) });
+    const asked = budget.value();
+    if (source.filtered() && asked.neighbours === "replace") asked.neighbours = "replace-then-filter";
+    const { lines } = await post("plan", { domain: domain.value(), budget: asked, options: options.value(), records: Number(records.value), ...(columns && { columns }) });
     fill(said, h("dl", { class: "plan" }, lines.flatMap((/** @type {{word: string, sentence: string}} */ line) => [h("dt", {}, line.word), h("dd", {}, line.sentence)])));
   }));
   return h("fieldset", {}, h("legend", {}, "Look before you spend"),

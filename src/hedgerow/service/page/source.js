@@ -10,6 +10,7 @@ export function sourcePart() {
     element: h("fieldset", {}, h("legend", {}, "Table"), ...where.elements, how.element),
     mistake: where.mistake,
     columns: how.columns,
+    filtered: how.filtered,
     value: async () => ({ place: await where.value(), ...how.value() }),
   };
 }
@@ -55,6 +56,7 @@ function readingPart() {
   const listed = () => columns.value.split(",").map((/** @type {string} */ text) => text.trim()).filter(Boolean);
   return {
     columns: () => (listed().length ? listed() : undefined),
+    filtered: () => where.value.trim() !== "",
     element: h("details", {}, h("summary", {}, "How it is read"), h("div", { class: "row-form" },
       field("Columns", columns, "With commas between them."), field("Column of counts", counts, "How many records a row stands for."),
       field("Rows", where, "A condition on public columns."), field("Earlier release", warm, "A .release file of the same table in the data folder, to start from; what it spent is charged.")), tick(coded, "The cells hold codes, not values")),
