@@ -27,7 +27,7 @@ from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
 from tests.algorithms.whole_runs import losses, run_of
-from tests.privacy.mutants import Mutant, killed
+from tests.privacy.mutants import Mutant, drawing, killed
 from tests.privacy.replay import ReplayNoise, log_likelihood, record
 from tests.privacy.tables import DenseCounts, binary, neighbours_of
 from tests.reference.dense_tables import DenseTables
@@ -149,13 +149,9 @@ def without_the_factor_m(patch: pytest.MonkeyPatch) -> None:
     measure = Curator.measure
 
     def loud(self: Any, target: Any, charge: float, **rest: Any) -> Any:
-        noisy, m = self._Curator__noise, 4
-        scales = {name: getattr(noisy, name) for name in ("laplace",)}
-        patch.setattr(noisy, "laplace", lambda values, scale: scales["laplace"](values, scale / m), raising=False)
-        try:
+        source = self._Curator__noise._PaidNoise__source
+        with drawing(self, laplace=lambda values, scale: source.laplace(values, scale / 4)):
             return measure(self, target, charge, **rest)
-        finally:
-            patch.setattr(noisy, "laplace", scales["laplace"], raising=False)
 
     patch.setattr(Curator, "measure", loud)
 

@@ -16,7 +16,6 @@ from hedgerow.algorithms.schedule import RoundCharge
 from hedgerow.models.refit import Sweeps
 from hedgerow.privacy.budget import PureDP
 from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.privacy.noise import NoiseSource
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
@@ -30,6 +29,7 @@ from tests.privacy.mutants import (
     exponent_without_the_half,
     killed,
     laplace_scale_off_by_two,
+    unpaid,
 )
 from tests.privacy.replay import ReplayNoise, record
 from tests.privacy.tables import DenseCounts, binary
@@ -90,7 +90,10 @@ def total_not_charged(patch: pytest.MonkeyPatch) -> None:
 
     def total(self: Any, charge: float) -> float:
         noise = self._noise(1.0, 1.0, 1.0, charge, None)
-        return max(1.0, float(self._perturb(np.array([self._Curator__source.total()]), noise)[0]))
+        event = self._event("total", "number of records", noise)
+        with unpaid(self):
+            self._Curator__noise.pay(event)
+            return max(1.0, float(self._perturb(np.array([self._Curator__source.total()]), event, 1.0)[0]))
 
     patch.setattr(Curator, "total", total)
 
@@ -100,15 +103,11 @@ def retry_until_unmeasured(patch: pytest.MonkeyPatch) -> None:
     select = Curator.select
 
     def retrying(self: Any, *args: Any, eligible: Any, **rest: Any) -> int:
-        ledger = self._Curator__ledger
-        self._Curator__ledger = Ledger(1e9, ledger.unit)
-        try:
+        with unpaid(self) as books:
             while not eligible[chosen := select(self, *args, **rest)]:
                 pass
-            ledger.charge(self._Curator__ledger.events[-1])
-            return chosen
-        finally:
-            self._Curator__ledger = ledger
+        self._Curator__ledger.charge(books.events[-1])
+        return chosen
 
     patch.setattr(Curator, "select", retrying)
 
@@ -155,12 +154,8 @@ def both_halves_are_the_whole(patch: pytest.MonkeyPatch) -> None:
     select = Curator.select
 
     def free(self: Any, *args: Any, **rest: Any) -> int:
-        ledger = self._Curator__ledger
-        self._Curator__ledger = Ledger(1e9, ledger.unit)
-        try:
+        with unpaid(self):
             return select(self, *args, **rest)
-        finally:
-            self._Curator__ledger = ledger
 
     patch.setattr(Curator, "select", free)
     patch.setattr(RoundCharge, "split", classmethod(lambda cls, amount, share: cls(amount, amount)))

@@ -16,7 +16,6 @@ from hedgerow.algorithms.pmw_offline import OfflinePMW
 from hedgerow.algorithms.schedule import RoundCharge
 from hedgerow.privacy.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.privacy.noise import NoiseSource, SeededNoise
 from hedgerow.queries.measurement import Measurement, NoiseKind
 from hedgerow.queries.sensitivity import Neighbours
@@ -31,6 +30,7 @@ from tests.privacy.mutants import (
     exponent_without_the_half,
     killed,
     laplace_scale_off_by_two,
+    unpaid,
 )
 from tests.privacy.replay import ReplayNoise, record
 from tests.privacy.tables import DenseCounts, binary
@@ -101,13 +101,10 @@ def answers_with_the_noise_of_one_round(patch: pytest.MonkeyPatch) -> None:
     measure = Curator.measure
 
     def loud(self: Any, target: Any, charge: float, **rest: Any) -> Measurement:
-        ledger, event = self._Curator__ledger, self._event("measure", target.text, self.noise_for(target, charge))
-        ledger.charge(event)
-        self._Curator__ledger = Ledger(1e9, ledger.unit)
-        try:
+        event = self._event("measure", target.text, self.noise_for(target, charge))
+        self._Curator__ledger.charge(event)
+        with unpaid(self):
             return measure(self, target, self.budget.limit, **rest)
-        finally:
-            self._Curator__ledger = ledger
 
     patch.setattr(Curator, "measure", loud)
 
@@ -214,12 +211,8 @@ def twice_the_epsilon(patch: pytest.MonkeyPatch) -> None:
     measure = Curator.measure
 
     def free(self: Any, *args: Any, **rest: Any) -> Measurement:
-        ledger = self._Curator__ledger
-        self._Curator__ledger = Ledger(1e9, ledger.unit)
-        try:
+        with unpaid(self):
             return measure(self, *args, **rest)
-        finally:
-            self._Curator__ledger = ledger
 
     patch.setattr(Curator, "measure", free)
 

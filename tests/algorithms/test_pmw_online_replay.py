@@ -141,7 +141,7 @@ def one_threshold_for_all_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[int] = []
 
     def watch(self: Curator, mechanism: SparseVector, *, label: str = "watch") -> Watch:
-        noise = self._Curator__noise  # type: ignore[attr-defined]
+        noise = self._Curator__noise._PaidNoise__source  # type: ignore[attr-defined]
         if kept:
             with pytest.MonkeyPatch.context() as inner:
                 inner.setattr(type(noise), "secret", lambda self, scale: kept[0])

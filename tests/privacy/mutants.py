@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -324,13 +325,43 @@ def permute_and_flip_charged_as_exponential(patch: pytest.MonkeyPatch) -> None:
     )
 
 
+@contextmanager
+def unpaid(curator: Any) -> Iterator[Ledger]:
+    """Books that nobody looks at, in place of the curator's: noise is drawn, and its ledger does not know."""
+    noise, ledger = curator._Curator__noise, curator._Curator__ledger
+    books = Ledger(1e9, ledger.unit)
+    noise._PaidNoise__ledger = curator._Curator__ledger = books
+    try:
+        yield books
+    finally:
+        noise._PaidNoise__ledger = curator._Curator__ledger = ledger
+
+
+@contextmanager
+def drawing(curator: Any, **samplers: Callable[..., Any]) -> Iterator[Any]:
+    """Some samplers of the curator's source exchanged; the source itself is given, to draw with."""
+    noise = curator._Curator__noise
+    source = noise._PaidNoise__source
+    noise._PaidNoise__source = SimpleNamespace(**{name: getattr(source, name) for name in _SAMPLERS} | samplers)
+    try:
+        yield source
+    finally:
+        noise._PaidNoise__source = source
+
+
+_SAMPLERS = ("laplace", "gaussian", "choose", "permute_and_flip", "draw", "random_bytes", "secret", "exceeds")
+
+
 def charge_after_noise(patch: pytest.MonkeyPatch) -> None:
     """Measure first, pay later."""
 
     def measure(self: Any, target: Any, charge: float, **_: object) -> Measurement:
         noise = self.noise_for(target, charge)
-        values = self._perturb(curator_module.exact_units(target, self._Curator__source), noise)
-        self._Curator__ledger.charge(self._event("measure", target.text, noise))
+        event = self._event("measure", target.text, noise, target.size)
+        with unpaid(self):
+            self._Curator__noise.pay(event)
+            values = self._perturb(curator_module.exact_units(target, self._Curator__source), event, noise.step)
+        self._Curator__ledger.charge(event)
         return Measurement(target, values, noise.kind, noise.scale)
 
     patch.setattr(Curator, "measure", measure)
@@ -338,11 +369,11 @@ def charge_after_noise(patch: pytest.MonkeyPatch) -> None:
 
 def refund_on_failure(patch: pytest.MonkeyPatch) -> None:
     """Take the charge back when the noise could not be drawn."""
-    perturb: Callable[[Any, Integers, Any], Floats] = Curator._perturb
+    perturb: Callable[[Any, Integers, Any, float], Floats] = Curator._perturb
 
-    def refunding(self: Any, units: Integers, noise: Any) -> Floats:
+    def refunding(self: Any, units: Integers, event: Any, step: float) -> Floats:
         try:
-            return perturb(self, units, noise)
+            return perturb(self, units, event, step)
         except RuntimeError:
             ledger = self._Curator__ledger
             ledger._sum -= Fraction(ledger._events.pop().charge)
@@ -377,17 +408,13 @@ def masking_by_retry(patch: pytest.MonkeyPatch) -> None:
     select = Curator.select
 
     def retrying(self: Any, workload: Any, answers: Any, charge: float, *, eligible: Any = None, **rest: Any) -> int:
-        budget = self._Curator__ledger
-        self._Curator__ledger = Ledger(1e9, budget.unit)
-        try:
+        with unpaid(self) as books:
             for _ in range(100):
                 chosen = select(self, workload, answers, charge, **rest)
                 if eligible is None or eligible[chosen]:
                     break
-            return chosen
-        finally:
-            budget.charge(self._Curator__ledger.events[-1])
-            self._Curator__ledger = budget
+        self._Curator__ledger.charge(books.events[-1])
+        return chosen
 
     patch.setattr(Curator, "select", retrying)
 

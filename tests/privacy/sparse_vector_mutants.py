@@ -20,7 +20,6 @@ import hedgerow.privacy.watch as watch_module
 from hedgerow.errors import BudgetError, QueryError, WatchClosedError
 from hedgerow.privacy.budget import PureDP, Regime
 from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.privacy.noise import Floats, Integers, NoiseSource, SeededNoise
 from hedgerow.privacy.scores import GRID, EqualWidths
 from hedgerow.privacy.selection import IndependentDraws
@@ -29,7 +28,7 @@ from hedgerow.privacy.watch import Watch, WatchState
 from hedgerow.queries.query import Conjunction, Explicit, LinearQuery
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
-from tests.privacy.mutants import Mutant, delta_1_for_parities_under_replace
+from tests.privacy.mutants import Mutant, delta_1_for_parities_under_replace, drawing, unpaid
 from tests.privacy.replay import ExplodingNoise, Output, ReplayNoise, ScriptedNoise, log_likelihood, record_answers
 from tests.privacy.tables import DenseCounts, binary, neighbours_of
 
@@ -235,8 +234,8 @@ def threshold_noise_not_added(patch: pytest.MonkeyPatch) -> None:
     """Drawn, charged, and left out."""
     watch = Curator._watch
 
-    def silent(self: Any, state: WatchState) -> Watch:
-        return watch(self, WatchState(state.mechanism, 0, state.fires_left))
+    def silent(self: Any, state: WatchState, event: Any) -> Watch:
+        return watch(self, WatchState(state.mechanism, 0, state.fires_left), event)
 
     patch.setattr(Curator, "_watch", silent)
 
@@ -246,12 +245,23 @@ def threshold_not_charged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SparseVector, "epsilon", property(lambda self: 2 * self.fires * self.sensitivity / self.test_scale))
 
 
+def unpaid_tests(curator: Any, event: Any) -> Callable[[int], bool]:
+    """The noise of tests, drawn without a look into the ledger."""
+    source = curator._Curator__noise._PaidNoise__source
+    return lambda margin: source.exceeds(margin, event.scale / GRID)
+
+
 def watch_not_charged(patch: pytest.MonkeyPatch) -> None:
     """Start it and forget to pay."""
 
     def watch(self: Any, mechanism: SparseVector, *, label: str = "watch") -> Watch:
-        secret = self._Curator__noise.secret(mechanism.threshold_scale / GRID)
-        return self._watch(WatchState(mechanism, secret, mechanism.fires))
+        event = self._watch_event(mechanism, label)
+        with unpaid(self):
+            self._Curator__noise.pay(event)
+            secret = self._Curator__noise.threshold(event)
+        made = self._watch(WatchState(mechanism, secret, mechanism.fires), event)
+        made._Watch__exceeds = unpaid_tests(self, event)
+        return made
 
     patch.setattr(Curator, "watch", watch)
 
@@ -259,18 +269,18 @@ def watch_not_charged(patch: pytest.MonkeyPatch) -> None:
 def watch_charged_with_its_first_fire(patch: pytest.MonkeyPatch) -> None:
     """A watch that never fires is free: but every no tells something."""
     test, started = Watch.test, Curator.watch
-    unpaid: dict[int, tuple[Any, Any]] = {}
+    owed: dict[int, tuple[Any, Any]] = {}
 
     def watch(self: Any, mechanism: SparseVector, *, label: str = "watch") -> Watch:
-        ledger, self._Curator__ledger = self._Curator__ledger, Ledger(1e9, "epsilon")
-        made = started(self, mechanism, label=label)
-        unpaid[id(made)] = ledger, self._Curator__ledger.events[-1]
-        self._Curator__ledger = ledger
+        with unpaid(self) as books:
+            made = started(self, mechanism, label=label)
+        owed[id(made)] = self._Curator__ledger, books.events[-1]
+        made._Watch__exceeds = unpaid_tests(self, books.events[-1])
         return made
 
     def testing(self: Any, *args: Any, **rest: Any) -> bool:
-        if (fired := test(self, *args, **rest)) and id(self) in unpaid:
-            ledger, event = unpaid.pop(id(self))
+        if (fired := test(self, *args, **rest)) and id(self) in owed:
+            ledger, event = owed.pop(id(self))
             ledger.charge(event)
         return fired
 
@@ -282,9 +292,12 @@ def watch_charged_after_its_secret(patch: pytest.MonkeyPatch) -> None:
     """Draw first, pay later."""
 
     def watch(self: Any, mechanism: SparseVector, *, label: str = "watch") -> Watch:
-        secret = self._Curator__noise.secret(mechanism.threshold_scale / GRID)
-        self._Curator__ledger.charge(self._watch_event(mechanism, label))
-        return self._watch(WatchState(mechanism, secret, mechanism.fires))
+        event = self._watch_event(mechanism, label)
+        with unpaid(self):
+            self._Curator__noise.pay(event)
+            secret = self._Curator__noise.threshold(event)
+        self._Curator__ledger.charge(event)
+        return self._watch(WatchState(mechanism, secret, mechanism.fires), event)
 
     patch.setattr(Curator, "watch", watch)
 
@@ -358,13 +371,9 @@ def _draw_otherwise(patch: pytest.MonkeyPatch, change: Callable[[Floats, float],
     draw = Curator.draw
 
     def otherwise(self: Any, *args: Any, **rest: Any) -> Integers:
-        noise = self._Curator__noise
-        drawn = lambda scores, scale, size: noise.draw(*change(scores, scale), size)  # noqa: E731
-        self._Curator__noise = SimpleNamespace(draw=drawn)
-        try:
+        source = self._Curator__noise._PaidNoise__source
+        with drawing(self, draw=lambda scores, scale, size: source.draw(*change(scores, scale), size)):
             return draw(self, *args, **rest)
-        finally:
-            self._Curator__noise = noise
 
     patch.setattr(Curator, "draw", otherwise)
 

@@ -17,7 +17,8 @@ from hedgerow.privacy.ledger import Event, Ledger, LedgerView
 
 def event(charge: float = 0.25, **changes: Any) -> Event:
     made = Event("measure", "discrete Laplace", "sex", 1.0, 4.0, 0.25, "epsilon", "add-remove", 2)
-    return replace(made, **{"charge": charge, **changes})
+    scale = 2.0 / charge if charge is not True and 0.0 < charge < math.inf else 4.0
+    return replace(made, **{"charge": charge, "scale": scale, **changes})
 
 
 def test_sums_are_exact_and_a_charge_that_passes_the_limit_by_an_ulp_is_refused() -> None:
@@ -28,7 +29,7 @@ def test_sums_are_exact_and_a_charge_that_passes_the_limit_by_an_ulp_is_refused(
     full = Ledger(1.0, "epsilon", [event(0.5), event(0.5)])
     assert (full.spent, full.remaining) == (1.0, 0.0)
     with pytest.raises(BudgetExceededError):
-        full.charge(event(5e-324))
+        full.charge(event(2.0**-58))
     with pytest.raises(BudgetExceededError):
         Ledger(1.0, "epsilon").charge(event(math.nextafter(1.0, 2.0)))
 
@@ -132,6 +133,13 @@ def test_units_do_not_mix() -> None:
         {"sensitivity": "1"},
         {"unit": "delta"},
         {"charge": 0.0},
+        {"values": 0},
+        {"neighbours": "none"},
+        {"mechanism": "interrupted"},
+        {"mechanism": "discrete Gaussian"},
+        {"mechanism": "public"},
+        {"scale": 3.9},
+        {"sensitivity": 2.1},
     ],
 )
 def test_senseless_events_are_refused(changes: dict[str, Any]) -> None:
@@ -141,8 +149,11 @@ def test_senseless_events_are_refused(changes: dict[str, Any]) -> None:
 
 def test_only_public_numbers_are_free() -> None:
     ledger = Ledger(1.0, "epsilon")
-    ledger.charge(event(0.0, mechanism="public", scale=0.0, sensitivity=0.0))
+    ledger.charge(event(0.0, mechanism="public", scale=0.0, sensitivity=0.0, neighbours="replace"))
     assert ledger.spent == 0.0
+    for relation in ("add-remove", "replace-then-filter"):
+        with pytest.raises(BudgetError, match="not public"):
+            event(0.0, mechanism="public", scale=0.0, sensitivity=0.0, neighbours=relation)
 
 
 @pytest.mark.parametrize("limit", [0.0, -1.0, math.nan, math.inf])
@@ -156,6 +167,43 @@ def test_ledgers_and_events_survive_json() -> None:
     again = Ledger.from_dict(json.loads(json.dumps(ledger.to_dict())))
     assert (again.events, again.limit, again.unit) == (ledger.events, 1.0, "epsilon")
     assert Ledger.from_dict(ledger.view().to_dict()).events == ledger.events
+
+
+def test_a_ledger_whose_charges_were_scaled_down_is_refused() -> None:
+    mapping = Ledger(1.0, "epsilon", [event(0.25), event(0.5)]).to_dict()
+    for each in mapping["events"]:
+        each["charge"] *= 1e-9
+    with pytest.raises(BudgetError, match="costs"):
+        Ledger.from_dict(mapping)
+
+
+@pytest.mark.parametrize("change", ["left out", "moved", "retold", "limit", "head"])
+def test_a_ledger_whose_events_were_changed_is_refused(change: str) -> None:
+    mapping = Ledger(1.0, "epsilon", [event(0.25), event(0.125, target="age"), event(0.5)]).to_dict()
+    assert Ledger.from_dict(mapping).head == mapping["head"]
+    if change == "left out":
+        del mapping["events"][1]
+    elif change == "moved":
+        mapping["events"].reverse()
+    elif change == "retold":
+        mapping["events"][1]["target"] = "height"
+    elif change == "limit":
+        mapping["limit"] = 2.0
+    else:
+        del mapping["head"]
+    with pytest.raises(BudgetError, match=r"head"):
+        Ledger.from_dict(mapping)
+
+
+def test_the_head_follows_the_events() -> None:
+    ledger = Ledger(1.0, "epsilon")
+    heads = [ledger.head]
+    for charge in (0.25, 0.125):
+        ledger.charge(event(charge))
+        heads.append(ledger.view().head)
+    assert len(set(heads)) == 3
+    assert Ledger(1.0, "epsilon", ledger.events).head == heads[-1]
+    assert Ledger(1.0, "epsilon", ledger.events[:1]).head == heads[1]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -35,7 +34,7 @@ from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.algorithms.whole_runs import losses_stay_below_the_charge
 from tests.privacy.laws import exponential_log_law
-from tests.privacy.mutants import Mutant, killed
+from tests.privacy.mutants import Mutant, drawing, killed
 from tests.privacy.replay import Output, RecordingNoise, privacy_loss, record
 from tests.privacy.tables import DenseCounts, binary
 from tests.privacy.test_laws import MIXED, PARITIES, hypotheses, pairs
@@ -323,12 +322,14 @@ def slack_charged_and_not_taken_off(patch: pytest.MonkeyPatch) -> None:
 
 def half_the_scale(patch: pytest.MonkeyPatch) -> None:
     """Charged at one scale, drawn at another."""
-    choose = Curator._choose
-    patch.setattr(
-        Curator,
-        "_choose",
-        lambda self, scores, mechanism: choose(self, scores, replace(mechanism, scale=mechanism.scale / 2.0)),
-    )
+    select = Curator.select
+
+    def louder(self: Any, *args: Any, **rest: Any) -> int:
+        source = self._Curator__noise._PaidNoise__source
+        with drawing(self, draw=lambda scores, scale, size: source.draw(scores, scale / 2.0, size)):
+            return select(self, *args, **rest)
+
+    patch.setattr(Curator, "select", louder)
 
 
 def threshold_by_the_data(patch: pytest.MonkeyPatch) -> None:

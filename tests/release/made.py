@@ -10,7 +10,7 @@ from hedgerow.attribute import Binned, Categorical, IntegerRange
 from hedgerow.domain import Clique, Domain
 from hedgerow.privacy.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.noise import SeededNoise
+from hedgerow.privacy.noise import SeededNoise, name_of_source
 from hedgerow.queries.measurement import Measurement
 from hedgerow.queries.query import Marginal
 from hedgerow.queries.workload import Workload
@@ -71,7 +71,7 @@ def make_release(
         measurements=tuple(measurements),
         error=found,
         total=total,
-        provenance=Provenance.record("by hand", {"seed": seed}, noise="hedgerow.privacy.noise.SeededNoise"),
+        provenance=Provenance.record("by hand", {"seed": seed}, noise=name_of_source(SeededNoise(0))),
     )
 
 

@@ -107,7 +107,7 @@ def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
 
 def test_a_newer_format_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "new.release"
-    monkeypatch.setattr(module, "VERSION", 2)
+    monkeypatch.setattr(module, "VERSION", module.VERSION + 1)
     write_container(path, CONTENT, ARRAYS)
     monkeypatch.undo()
     with pytest.raises(ReleaseVersionError, match="newer hedgerow"):

@@ -201,7 +201,7 @@ def test_the_file_is_json_and_plain_arrays(release: Release, tmp_path: Path) -> 
         names = archive.namelist()
         head = json.loads(archive.read("release.json"))
     assert {Path(name).suffix for name in names} == {".json", ".npy"}
-    assert (head["format"], head["version"]) == ("hedgerow-release", 1)
+    assert (head["format"], head["version"]) == ("hedgerow-release", 2)
     assert head["content"]["guarantee"] == release.guarantee()
 
 

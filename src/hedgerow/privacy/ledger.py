@@ -153,7 +153,7 @@ class Ledger:
         self._limit = float(limit)
         self._unit = unit
         self._events: list[Event] = []
-        self._head = start_of("ledger", {"limit": self._limit, "unit": unit})
+        self._linked = (0, start_of("ledger", {"limit": self._limit, "unit": unit}))
         self._sum = Fraction(0)
         self._lock = threading.Lock()
         self.charge(*events)
@@ -176,7 +176,6 @@ class Ledger:
                 )
             self._sum += sum(map(Fraction, requested))  # first: an interrupt in between must not make it free
             self._events.extend(events)
-            self._head = head_of(self._head, (event.to_dict() for event in events))
 
     def covers(self, *charges: float) -> bool:
         """Whether so much more may be charged.
@@ -205,7 +204,9 @@ class Ledger:
     @property
     def head(self) -> str:
         """The head of the hash chain of all events, in their order (see ``chain.py``)."""
-        return self._head
+        events, (known, head) = self.events, self._linked
+        self._linked = (len(events), head_of(head, (event.to_dict() for event in events[known:])))
+        return self._linked[1]
 
     @property
     def spent(self) -> float:
@@ -224,7 +225,7 @@ class Ledger:
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         events = [event.to_dict() for event in self._events]
-        return {"limit": self._limit, "unit": self._unit, "events": events, "head": self._head}
+        return {"limit": self._limit, "unit": self._unit, "events": events, "head": self.head}
 
     @classmethod
     def from_dict(cls, mapping: Mapping[str, Any], *, version: int = 2) -> Ledger:
