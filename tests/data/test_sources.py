@@ -82,6 +82,19 @@ def test_a_single_row_and_no_row(place: Place, tmp_path: Path) -> None:
     assert scanned(place, one, tmp_path).total() == 1
 
 
+def test_a_filtered_source_says_so_and_may_be_empty(place: Place, tmp_path: Path) -> None:
+    table = table_of(50, seed=5)
+    source, more = place(table, tmp_path)
+    options = {"extra_columns": "ignore", **more}
+    assert not scan_table(source, DOMAIN, **options).filtered
+    for where, n in (("region = 'north'", table.column("region").to_pylist().count("north")), ("region = 'east'", 0)):
+        found = scan_table(source, DOMAIN, where=where, **options)
+        assert (found.filtered, found.total()) == (True, n)
+        assert found.marginals([("sex",)])[0].sum() == n
+        weighted = scan_table(source, DOMAIN, where=where, count_column="count", **options)
+        assert weighted.total() == weighted.marginals([("sex",)])[0].sum() >= 0
+
+
 @pytest.mark.parametrize("name", [name for name in PLACES if name != "a partitioned folder"])
 def test_an_empty_table_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no rows"):

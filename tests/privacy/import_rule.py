@@ -33,7 +33,7 @@ TABLE_TYPES = {"Table", "ScannedTable", "CountSource", "PrivateTable"}
 PRIVATE_TABLE = "hedgerow.service.tables.PrivateTable"
 TABLE_MAKERS = {"read_table", "scan_table", "read_data", "table", "read_private", "table_to_register", "no_records"}
 TABLE_NAMES = {"source"}
-MAY_ASK = {"domain", "prepare", "count"}
+MAY_ASK = {"domain", "filtered", "prepare", "count"}
 """What a table is made of, and its passes over the records, which return nothing."""
 MAY_TAKE = {"run", "start", "restore"}
 """Methods of algorithms and sessions."""

@@ -38,7 +38,7 @@ def test_senseless_amounts_are_refused(amount: Any) -> None:
 def test_a_delta_of_1_and_an_unknown_relation_are_refused() -> None:
     with pytest.raises(ConfigError, match="below 1"):
         ApproxDP(1.0, 1.0)
-    with pytest.raises(ConfigError, match="'add-remove' or 'replace'"):
+    with pytest.raises(ConfigError, match="'add-remove', 'replace'"):
         PureDP(1.0, "bounded")  # type: ignore[arg-type]
 
 

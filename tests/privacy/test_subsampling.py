@@ -154,7 +154,7 @@ def test_what_cannot_be_sampled_is_refused() -> None:
         Curator(DenseCounts(BIT, [200, 200]), budget)
     with pytest.raises(ConfigError, match="another number"):
         Curator(table_of([0, 1] * 100), budget)
-    event = Event("draw", "exponential mechanism, independent draws", "q", 1.0, 9.0, 0.1, "epsilon", REPLACE)
+    event = Event("draw", "exponential mechanism, independent draws", "q", 1.0, 90.0, 0.1, "epsilon", REPLACE)
     with pytest.raises(BudgetError, match="another sample"):
         Curator(table_of([0, 1] * 200), budget, events=[event])
     with pytest.raises(ConfigError, match="DualQuery"):

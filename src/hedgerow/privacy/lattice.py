@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hedgerow.data.source import PreparedSource
 from hedgerow.errors import DataError, QueryError
+from hedgerow.queries.family import Family
 from hedgerow.queries.query import (
     LATTICE_BITS,
     AnswersParities,
@@ -127,6 +128,11 @@ def check_exact(workload: Workload) -> None:
     """
     for family in workload.families:
         check_step(family.step)
+        if family.step < 1.0 and type(family).exact is Family.exact:
+            raise QueryError(
+                f"{family.spec!r} takes fractions, and does not say how they are summed without rounding",
+                remedy="override exact() in the family",
+            )
 
 
 def check_step(step: float) -> None:

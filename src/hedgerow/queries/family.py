@@ -75,15 +75,7 @@ class Family(ABC):
 
         Returns:
             Whole multiples of `step`, shape ``(n_queries,)``.
-
-        Raises:
-            QueryError: The family takes fractions and does not say how they are summed.
         """
-        if self.step != 1.0:
-            raise QueryError(
-                f"{self.spec!r} takes fractions, and does not say how they are summed exactly",
-                remedy="override exact()",
-            )
         return np.rint(answers)
 
     @property

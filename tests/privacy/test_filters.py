@@ -1,0 +1,221 @@
+"""Records that a filter chose, where neighbours replace one: how many they are is private, wherever the table is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+import hedgerow
+from hedgerow.cli.app import app
+from hedgerow.errors import BudgetError, ConfigError
+from hedgerow.privacy.budget import ApproxDP, Budget, PureDP, budget_of_filtered
+from hedgerow.privacy.curator import Curator
+from hedgerow.privacy.ledger import Event
+from hedgerow.privacy.noise import SeededNoise
+from hedgerow.privacy.subsampling import Subsampled
+from hedgerow.queries.query import Marginal
+from hedgerow.queries.sensitivity import Neighbours
+from hedgerow.queries.workload import Workload
+from tests.privacy.replay import Run, privacy_loss, record
+from tests.privacy.tables import DenseCounts, binary, neighbours_of
+
+REPLACE, FILTERED = Neighbours.REPLACE, Neighbours.REPLACE_FILTERED
+DOMAIN = hedgerow.Domain([hedgerow.Categorical("sex", ("F", "M"))])
+BITS = binary(2)
+
+
+def people(positive: int, folder: Path, name: str = "people.csv") -> str:
+    """A table of 90 people, of whom some have a diagnosis; the column of it is not in the domain."""
+    rows = "".join(f"{'FM'[i % 2]},{'hiv' if i < positive else 'flu'}\n" for i in range(90))
+    (folder / name).write_text("sex,diag\n" + rows)
+    return str(folder / name)
+
+
+def filtered(positive: int, folder: Path) -> Any:
+    return hedgerow.scan_table(people(positive, folder), DOMAIN, columns=["sex"], extra_columns="ignore",
+                               where="diag = 'hiv'")  # fmt: skip
+
+
+# ---- the curator -----------------------------------------------------------------------------------------------------
+
+
+def test_the_number_that_passes_is_measured_and_charged(tmp_path: Path) -> None:
+    curator = Curator(filtered(3, tmp_path), PureDP(1.0, REPLACE), noise=SeededNoise(0))
+    assert curator.neighbours is FILTERED
+    totals = {curator.total(0.01) for _ in range(10)}
+    assert len(totals) > 1
+    assert {event.mechanism for event in curator.ledger.events} == {"discrete Laplace"}
+    assert curator.ledger.spent == pytest.approx(0.1)
+    assert {event.neighbours for event in curator.ledger.events} == {"replace-then-filter"}
+
+
+def test_without_a_filter_it_is_public_as_before(tmp_path: Path) -> None:
+    table = hedgerow.scan_table(people(3, tmp_path), DOMAIN, columns=["sex"], extra_columns="ignore")
+    curator = Curator(table, PureDP(1.0, REPLACE))
+    assert (curator.neighbours, curator.total(0.5), curator.ledger.spent) == (REPLACE, 90.0, 0.0)
+
+
+def test_adding_or_leaving_out_a_record_is_the_same_before_and_after_a_filter(tmp_path: Path) -> None:
+    assert Curator(filtered(3, tmp_path), PureDP(1.0)).neighbours is Neighbours.ADD_REMOVE
+
+
+def test_a_table_that_was_filtered_elsewhere_can_say_so() -> None:
+    table = hedgerow.read_table(pa.table({"sex": ["F", "M"]}), DOMAIN)
+    assert Curator(table, PureDP(1.0, "replace-then-filter"), noise=SeededNoise(1)).total(0.5) != 2.0  # type: ignore[arg-type]
+
+
+def test_what_was_charged_before_another_relation_is_refused(tmp_path: Path) -> None:
+    """A session that was begun when the number was taken for public cannot go on as if it had not been told."""
+    event = Event("total", "public", "number of records", 0.0, 0.0, 0.0, "epsilon", "replace")
+    with pytest.raises(BudgetError, match="neighbours by replace-then-filter"):
+        Curator(filtered(3, tmp_path), PureDP(1.0, REPLACE), events=[event])
+
+
+def test_a_sample_of_what_passes_is_refused_unread() -> None:
+    class Unreadable(DenseCounts):
+        def total(self) -> int:
+            raise AssertionError("read")
+
+    source = Unreadable(BITS, [1, 1, 1, 1])
+    source.filtered = True
+    budget = Subsampled(PureDP(1.0, REPLACE), 2, 4)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="private"):
+        Curator(source, budget)
+    with pytest.raises(ConfigError, match="private"):
+        budget_of_filtered(budget)
+
+
+def runs() -> dict[str, tuple[Run, Budget]]:
+    pure, zcdp = PureDP(1.5, FILTERED), ApproxDP(2.0, 1e-3, FILTERED)
+    marginals, parities = Workload.marginals(BITS, 1), Workload.parse("parities:2", BITS)
+    algorithms: dict[str, tuple[Any, Workload, Budget]] = {
+        "mwem on marginals": (hedgerow.MWEM(rounds=2), marginals, pure),
+        "mwem on parities": (hedgerow.MWEM(rounds=2), parities, pure),
+        "laplace on parities": (hedgerow.IndependentNoise(fit=None), parities, pure),
+        "fourier": (hedgerow.FourierMeasurement(), marginals, pure),
+        "pmw": (hedgerow.OfflinePMW(alpha=0.4), Workload.parse("cells:1", BITS), pure),
+        "smalldb": (hedgerow.SmallDB(alpha=0.5), Workload.parse("cells:1", BITS), pure),
+        "dual query": (hedgerow.DualQuery(rounds=3, samples=4, seed=1), Workload.parse("cells:1", BITS), pure),
+        "mwem in zCDP": (hedgerow.MWEM(rounds=2), marginals, zcdp),
+    }
+
+    def run_of(algorithm: Any, workload: Workload, budget: Budget) -> Run:
+        return lambda source, noise: algorithm.run(source, workload, budget, noise=noise)
+
+    return {name: (run_of(*given), given[2]) for name, given in algorithms.items()}
+
+
+@pytest.mark.parametrize("name", [name for name, (_, budget) in runs().items() if isinstance(budget, PureDP)])
+def test_no_transcript_loses_more_than_epsilon_between_neighbours_before_the_filter(name: str) -> None:
+    """Whatever a record that is replaced does: it is another one, it enters, or it leaves."""
+    run, budget = runs()[name]
+    source = DenseCounts(BITS, [2, 1, 0, 1])
+    worst = 0.0
+    for seed in range(3):
+        transcript = record(run, source, seed)
+        for other in neighbours_of(source, FILTERED):
+            worst = max(worst, abs(privacy_loss(run, source, other, transcript)))
+    assert 0.05 < worst <= budget.limit + 1e-9
+
+
+def test_every_algorithm_measures_the_number_that_passes() -> None:
+    for run, budget in runs().values():
+        source = DenseCounts(BITS, [20, 10, 5, 10])
+        source.filtered = True
+        release: Any = run(source, SeededNoise(3))
+        (total, *_) = [event for event in release.events if event.label == "total"]
+        assert total.charge > 0.0
+        assert release.budget == budget
+        assert "before the filter" in release.guarantee()
+
+
+def test_a_release_and_its_report_say_between_which_tables(tmp_path: Path) -> None:
+    table = filtered(60, tmp_path)
+    release = hedgerow.MWEM(rounds=1).run(table, Workload.marginals(DOMAIN, 1), PureDP(1.0, REPLACE))
+    assert "before the filter chooses rows (the number of records in the whole table is public" in release.guarantee()
+    release.save(tmp_path / "r.release")
+    again = hedgerow.Release.load(tmp_path / "r.release")
+    assert again.budget.neighbours is FILTERED
+    whole = again.answer("")
+    assert whole.low is not None
+    assert whole.low < whole.value < (whole.high or 0.0)
+
+
+def test_that_nobody_passes_is_no_error(tmp_path: Path) -> None:
+    """One record decides it: so nothing may look different."""
+    for table in (filtered(0, tmp_path), filtered(1, tmp_path)):
+        release = hedgerow.MWEM(rounds=1).run(
+            table, Workload.marginals(DOMAIN, 1), PureDP(0.5, REPLACE), noise=SeededNoise(0)
+        )
+        assert release.total >= 1.0
+
+
+def test_sessions_measure_it_too_and_start_from_releases_of_the_same_rows(tmp_path: Path) -> None:
+    workload, budget = Workload.marginals(DOMAIN, 1), PureDP(4.0, REPLACE)
+    warm = hedgerow.MWEM(rounds=1).run(filtered(60, tmp_path), workload, PureDP(1.0, REPLACE))
+    session = hedgerow.OnlinePMW(updates=2, threshold=0.5).start(filtered(60, tmp_path), budget, warm=warm)
+    assert session.budget.neighbours is FILTERED
+    totals = [event for event in session.release().events if event.label.endswith("total")]
+    assert [event.label for event in totals] == ["earlier: total", "total"]
+    assert all(event.charge > 0.0 for event in totals)
+    session.save(tmp_path / "s.session")
+    assert hedgerow.OnlineSession.restore(tmp_path / "s.session", filtered(60, tmp_path)).budget == session.budget
+
+
+# ---- the command line ------------------------------------------------------------------------------------------------
+
+
+def invoked(*arguments: str) -> dict[str, Any]:
+    result = CliRunner().invoke(app, [*arguments, "--json"])
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+@pytest.fixture
+def domain(tmp_path: Path) -> str:
+    (tmp_path / "domain.yaml").write_text("sex: [F, M]\n")
+    return str(tmp_path / "domain.yaml")
+
+
+BUDGET = ("--epsilon", "0.01", "--neighbours", "replace")
+FILTER = ("--columns", "sex", "--where", "diag = 'hiv'")
+
+
+def test_synth_does_not_draw_as_many_records_as_have_a_diagnosis(tmp_path: Path, domain: str) -> None:
+    """What was found: one person's diagnosis could be read off the number of records, at any epsilon."""
+    drawn = set()
+    for positive in (3, 4):
+        data = people(positive, tmp_path, f"{positive}.csv")
+        for i in range(4):
+            output = str(tmp_path / f"{positive}-{i}.csv")
+            told = invoked("synth", data, "--domain", domain, *BUDGET, *FILTER, "-o", output)
+            assert told["spent"] > 0.0
+            assert told["budget"]["neighbours"] == "replace-then-filter"
+            drawn.add(told["n_records"])
+    assert len(drawn) > 2  # eight draws of noise with a scale of thousands: all alike with probability below 1e-20
+
+
+def test_ask_plan_and_compare_take_it_for_private_too(tmp_path: Path, domain: str) -> None:
+    data, session = people(40, tmp_path), str(tmp_path / "s.session")
+    call = ("ask", data, "--session", session, "--domain", domain, *FILTER, "--neighbours", "replace")
+    asked = invoked(*call, "--epsilon", "1", "sex = 'F'")["session"]
+    assert asked["spent"] > 0.0
+    assert asked["total"] != 40.0 or asked["threshold"] > 0.0
+    again = invoked(*call, "--epsilon", "1", "sex = 'F'")  # the same options as before are no other budget
+    assert again["answers"][0]["source"] in ("cache", "hypothesis only")
+    planned = invoked("plan", "--domain", domain, "--total", "40", *BUDGET, *FILTER)
+    assert "before the filter" in planned["guarantee"]
+    output = str(tmp_path / "errors.csv")
+    invoked("compare", data, "--domain", domain, *BUDGET, *FILTER, "--mechanisms", "laplace", "-o", output)
+    assert "replace-then-filter" in Path(output).read_text()
+
+
+def test_a_marginal_of_filtered_records_moves_by_two() -> None:
+    for relation, l1 in ((Neighbours.ADD_REMOVE, 1.0), (REPLACE, 2.0), (FILTERED, 2.0)):
+        assert Marginal(BITS, ("a",)).sensitivity(relation).l1 == l1
