@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
@@ -31,7 +31,7 @@ from hedgerow.algorithms.online_state import (
 )
 from hedgerow.domain_file import domain_to_mapping
 from hedgerow.errors import MarginalTooLargeError, QuestionTooLargeError, SessionError
-from hedgerow.files import alone_with
+from hedgerow.files import alone_with, remove_leftovers
 from hedgerow.privacy.budget import budget_from_dict
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger import Event, Ledger
@@ -86,7 +86,8 @@ class SessionFile:
         reached: Called at named steps of the order; a harness that kills the process at one of them gives its own.
 
     Attributes:
-        forfeited: What was found to be held by a process that is gone, as events of the ledger, oldest first.
+        forfeited: What was found to be held by a process that is gone, or by a question that failed, as events that the
+            ledger in the file has since.
 
     Example:
         >>> import hedgerow, tempfile
@@ -115,6 +116,7 @@ class SessionFile:
         self._session: OnlineSession | None = None
         self._table: tuple[Any, NoiseSource | None] | None = None
         self._held = False
+        self._lost: tuple[Event, ...] = ()
         self.forfeited: tuple[Event, ...] = ()
 
     def __enter__(self) -> Self:
@@ -126,6 +128,8 @@ class SessionFile:
         with ExitStack() as locking:
             try:
                 is_alone = locking.enter_context(alone_with(self._path))
+                if is_alone:
+                    remove_leftovers(self._path)  # each holds a secret
             except OSError as error:
                 raise SessionError(
                     f"{self._path}: the session cannot be opened: {error.strerror or error}",
@@ -183,7 +187,7 @@ class SessionFile:
         self._check_locked()
         check_table(source)
         config.variant_for(budget)
-        lost = () if self.is_new else self._interrupted(source, budget).lost
+        lost = self._lost = () if self.is_new else self._interrupted(source, budget).lost
         earlier = () if warm is None else earlier_events(warm, budget, source.domain)
         curator = Curator(source, budget, noise=noise, events=(*lost, *earlier))
         opening = Opening(config, budget, warm is not None, dict(notes or {}), lost)
@@ -191,7 +195,7 @@ class SessionFile:
         session.notes.update(opening.notes)
         self._reached("looked")
         self._settle(session)
-        self._session, self._table, self.forfeited = session, (source, noise), lost
+        self._session, self._table = session, (source, noise)
 
     def go_on(self, source: Any, *, noise: NoiseSource | None = None) -> None:
         """Go on with the session in the file; begin it anew if its process died before it had begun.
@@ -303,6 +307,7 @@ class SessionFile:
 
     def _answer(self, session: OnlineSession, query: str | LinearQuery, confidence: float) -> OnlineAnswer:
         """One question, with a hold in the file if it looks at the data."""
+        before = session.spent
         with self._keeping_if_refused(session):
             looks = session.looks(query)
         if looks:
@@ -312,7 +317,7 @@ class SessionFile:
         if answer.source == "data":
             self._held = False  # its hold is used up; the next write has what it brought
             self._reached("fired")
-        return answer
+        return replace(answer, charged=session.spent - before)  # with the epoch that was opened for it
 
     @contextmanager
     def _keeping_if_refused(self, session: OnlineSession) -> Iterator[None]:
@@ -331,8 +336,7 @@ class SessionFile:
             return
         session.prepare()
         self._reached("prepared")
-        session.save(self._path, hold=Hold(session.rules.answer_charge, "question"))
-        self._held = True
+        self._write(session, Hold(session.rules.answer_charge, "question"))
         self._reached("held")
 
     def _open(self, opening: Opening, domain: Domain, hold: Hold) -> None:
@@ -354,9 +358,13 @@ class SessionFile:
 
     def _settle(self, session: OnlineSession) -> None:
         """Have in the file what was found out and what it cost; nothing is held any more."""
-        session.save(self._path)
-        self._held = False
+        self._write(session, None)
         self._reached("settled")
+
+    def _write(self, session: OnlineSession, hold: Hold | None) -> None:
+        session.save(self._path, hold=hold)
+        self._held = hold is not None
+        self.forfeited, self._lost = (*self.forfeited, *self._lost), ()
 
     def _running(self) -> OnlineSession:
         self._check_locked()
@@ -368,8 +376,8 @@ class SessionFile:
 
     def _restore(self, source: Any, noise: NoiseSource | None) -> None:
         self._session, lost = restore_session(self._path, source, noise)
+        self._lost = () if lost is None else (lost,)
         self._table, self._held = (source, noise), False
-        self.forfeited += () if lost is None else (lost,)
 
     def _interrupted(self, source: Any, budget: Budget) -> Opening:
         """What is to be begun anew, out of the same budget."""
