@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd  # noqa: F401 - what calls need is imported here, once
+import pyarrow.csv  # noqa: F401
+import typer.rich_utils  # noqa: F401
 
 from hedgerow.algorithms import online_file
 from hedgerow.algorithms.online_file import SessionFile
