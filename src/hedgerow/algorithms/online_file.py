@@ -15,21 +15,20 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, cast, final
 
 from hedgerow.algorithms.algorithm import check_table
 from hedgerow.algorithms.online_hold import Hold, hold_to_dict
 from hedgerow.algorithms.online_start import earlier_events
 from hedgerow.algorithms.online_state import (
     KIND,
-    check_domain,
     config_from_dict,
     explaining,
     held_in,
     restore_session,
     write_session,
 )
-from hedgerow.domain_file import domain_to_mapping
+from hedgerow.domain_file import domain_from_mapping, domain_to_mapping
 from hedgerow.errors import MarginalTooLargeError, QuestionTooLargeError, SessionError
 from hedgerow.files import alone_with, remove_leftovers
 from hedgerow.privacy.budget import budget_from_dict
@@ -60,6 +59,7 @@ class Opening:
     Attributes:
         config: The configuration.
         budget: What may be spent in all.
+        domain: Of the table.
         warm: Whether it was to start from an earlier release, which the file does not hold.
         notes: Of its keeper.
         lost: What its beginnings cost, one event for each that was interrupted.
@@ -67,6 +67,7 @@ class Opening:
 
     config: OnlinePMW
     budget: Budget
+    domain: Domain
     warm: bool
     notes: Mapping[str, Any]
     lost: tuple[Event, ...]
@@ -98,11 +99,11 @@ class SessionFile:
         >>> online = hedgerow.OnlinePMW(updates=5, threshold=0.05)
         >>> folder = tempfile.TemporaryDirectory()
         >>> with SessionFile(f"{folder.name}/people.session") as kept:
-        ...     kept.begin(online, table, hedgerow.PureDP(1.0), noise=hedgerow.SeededNoise(1))
+        ...     kept.start(online, table, hedgerow.PureDP(1.0), noise=hedgerow.SeededNoise(1))
         ...     kept.ask("a = 1").source
         'data'
         >>> with SessionFile(f"{folder.name}/people.session") as kept:
-        ...     kept.go_on(table, noise=hedgerow.SeededNoise(2))
+        ...     kept.restore(table, noise=hedgerow.SeededNoise(2))
         ...     [answer.source for answer in kept.ask_all(["a = 1", "a = 0"])], kept.summary()["updates_left"]
         (['cache', 'hypothesis'], 4)
         >>> folder.cleanup()
@@ -156,7 +157,7 @@ class SessionFile:
         """Whether there is no such file yet."""
         return not self._path.exists()
 
-    def begin(
+    def start(
         self,
         config: OnlinePMW,
         source: Any,  # a CountSource; that name lives in data/, which algorithms do not import
@@ -166,9 +167,9 @@ class SessionFile:
         warm: Release | None = None,
         notes: Mapping[str, Any] | None = None,
     ) -> None:
-        """Begin a session; what the number of records costs is in the file before it is bought.
+        """Start a session; what the number of records costs is in the file before it is bought.
 
-        A file of a session whose process died before it had begun is begun anew, out of what is left of its budget.
+        A session whose process died before it had begun is started anew, out of what is left of its budget.
 
         Args:
             config: The configuration.
@@ -179,7 +180,7 @@ class SessionFile:
             notes: What you want to find again in `notes`, as values that JSON can hold.
 
         Raises:
-            SessionError: There is a session in the file already, a beginning over another domain or budget, or the
+            SessionError: There is a session in the file already, one that had not begun over another domain or budget, or the
                 file cannot be written.
             ConfigError: See `OnlinePMW.start`.
             ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
@@ -187,18 +188,18 @@ class SessionFile:
         self._check_locked()
         check_table(source)
         config.variant_for(budget)
-        lost = self._lost = () if self.is_new else self._interrupted(source, budget).lost
+        lost = self._lost = () if self.is_new else self._interrupted(source.domain, budget).lost
         earlier = () if warm is None else earlier_events(warm, budget, source.domain)
         curator = Curator(source, budget, noise=noise, events=(*lost, *earlier))
-        opening = Opening(config, budget, warm is not None, dict(notes or {}), lost)
-        session = config.start_with(curator, warm=warm, hold=partial(self._open, opening, source.domain))
+        opening = Opening(config, budget, source.domain, warm is not None, dict(notes or {}), lost)
+        session = config.start_with(curator, warm=warm, hold=partial(self._open, opening))
         session.notes.update(opening.notes)
         self._reached("looked")
         self._settle(session)
         self._session, self._table = session, (source, noise)
 
-    def go_on(self, source: Any, *, noise: NoiseSource | None = None) -> None:
-        """Go on with the session in the file; begin it anew if its process died before it had begun.
+    def restore(self, source: Any, *, noise: NoiseSource | None = None) -> None:
+        """Go on with the session in the file; start it anew if its process died before it had begun.
 
         Args:
             source: The private table, which must be the same as before; only its domain can be checked.
@@ -206,21 +207,22 @@ class SessionFile:
 
         Raises:
             SessionError: There is no such file, it may not be read, the table has another domain, or the session was
-                to start from an earlier release, and did not come to it: give that to `begin`.
+                to start from an earlier release, and did not come to it: give that to `start`.
             DamagedSessionError: It is not a session, is truncated, or was changed.
             ModelTooLargeError: Its hypothesis does not fit into memory now.
         """
         self._check_locked()
         opening = self.opening()
         if opening is None:
-            self._restore(source, noise)
+            self._session, self._table = None, (source, noise)
+            self._running()
         elif opening.warm:
             raise SessionError(
                 f"{self._path}: the session was to start from an earlier release, and was interrupted",
                 remedy="name that release once more",
             )
         else:
-            self.begin(opening.config, source, opening.budget, noise=noise, notes=opening.notes)
+            self.start(opening.config, source, opening.budget, noise=noise, notes=opening.notes)
 
     def opening(self) -> Opening | None:
         """What the session was to begin with, if its process died before it had begun.
@@ -238,6 +240,7 @@ class SessionFile:
             return Opening(
                 config=config_from_dict(content["config"]),
                 budget=budget,
+                domain=domain_from_mapping(content["domain"]),
                 warm=bool(content["warm"]),
                 notes=dict(content["notes"]),
                 lost=(*ledger.events, hold.lost(budget)),
@@ -339,7 +342,7 @@ class SessionFile:
         self._write(session, Hold(session.rules.answer_charge, "question"))
         self._reached("held")
 
-    def _open(self, opening: Opening, domain: Domain, hold: Hold) -> None:
+    def _open(self, opening: Opening, hold: Hold) -> None:
         """Have the most that the number of records can cost in the file."""
         budget = opening.budget
         content = {
@@ -348,7 +351,7 @@ class SessionFile:
             "notes": opening.notes,
             "config": opening.config.parameters(),
             "budget": budget.to_dict(),
-            "domain": domain_to_mapping(domain),
+            "domain": domain_to_mapping(opening.domain),
             "ledger": Ledger(budget.limit, budget.unit, opening.lost).to_dict(),
             "warm": opening.warm,
         }
@@ -367,29 +370,24 @@ class SessionFile:
         self.forfeited, self._lost = (*self.forfeited, *self._lost), ()
 
     def _running(self) -> OnlineSession:
+        """The session; put together anew from the file if a question failed."""
         self._check_locked()
+        if self._table is None and self._session is None:
+            raise SessionError(f"{self._path}: the session is not open", remedy="start or restore it first")
         if self._session is None and self._table is not None:
-            self._restore(*self._table)
-        if self._session is None:
-            raise SessionError(f"{self._path}: the session is not open", remedy="begin it, or go on with it, first")
-        return self._session
+            self._session, lost = restore_session(self._path, *self._table)
+            self._lost, self._held = () if lost is None else (lost,), False
+        return cast("OnlineSession", self._session)
 
-    def _restore(self, source: Any, noise: NoiseSource | None) -> None:
-        self._session, lost = restore_session(self._path, source, noise)
-        self._lost = () if lost is None else (lost,)
-        self._table, self._held = (source, noise), False
-
-    def _interrupted(self, source: Any, budget: Budget) -> Opening:
-        """What is to be begun anew, out of the same budget."""
+    def _interrupted(self, domain: Domain, budget: Budget) -> Opening:
+        """What is to be started anew, about the same table and out of the same budget."""
         opening = self.opening()
         if opening is None:
-            raise SessionError(f"{self._path}: there is a session already", remedy="go on with it")
-        if opening.budget != budget:
+            raise SessionError(f"{self._path}: there is a session already", remedy="restore it")
+        if (opening.domain, opening.budget) != (domain, budget):
             raise SessionError(
-                f"{self._path}: the session was to begin with another budget", remedy="name the same budget"
+                f"{self._path}: the session was to begin with another domain or budget", remedy="name the same ones"
             )
-        with explaining(self._path):
-            check_domain(Container.open(self._path, KIND), source)
         return opening
 
     def _check_locked(self) -> None:

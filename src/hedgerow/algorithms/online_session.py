@@ -476,7 +476,7 @@ class OnlineSession:
         """Go on with a saved session about the *same* private table.
 
         If its process died after it had held something, that is forfeited: the ledger has an event ``lost`` more.
-        `SessionFile.go_on` does the same, keeps other processes away, and writes what comes in the order that outlasts
+        `SessionFile.restore` does the same, keeps other processes away, and writes what comes in the order that outlasts
         a death.
 
         Args:

@@ -186,12 +186,16 @@ def explaining(path: str | os.PathLike[str]) -> Iterator[None]:
 
 def _session_of(container: Container, source: Any, noise: NoiseSource | None) -> tuple[OnlineSession, Event | None]:
     content, arrays = container.content, StoredArrays(container)
-    check_domain(container, source)
+    if source.domain != domain_from_mapping(content["domain"]):
+        raise SessionError(
+            f"{container.path}: the session is about a table with another domain",
+            remedy="go on with the table, the columns and the domain file that it was started with",
+        )
     hold = held_in(content)
     if hold is not None and hold.purpose == "opening":
         raise SessionError(
             f"{container.path}: the session had not begun when its process died",
-            remedy="begin it anew with SessionFile.go_on or 'hedgerow ask', out of what is left",
+            remedy="start it anew with SessionFile.restore or 'hedgerow ask', out of what is left",
         )
     basis = basis_from_dict(content)
     watch = None if content["watch"] is None else WatchState.from_dict(content["watch"])
@@ -220,19 +224,6 @@ def held_in(content: Mapping[str, Any]) -> Hold | None:
         (Hold(charge=0.5, purpose='question'), None)
     """
     return hold_from_dict(content.get("hold"))
-
-
-def check_domain(container: Container, source: Any) -> None:
-    """Refuse another table than that of a session file, as far as the domain tells.
-
-    Raises:
-        SessionError: It has another domain.
-    """
-    if source.domain != domain_from_mapping(container.content["domain"]):
-        raise SessionError(
-            f"{container.path}: the session is about a table with another domain",
-            remedy="go on with the table, the columns and the domain file that it was started with",
-        )
 
 
 def _forfeited(hold: Hold, basis: Basis, watch: WatchState | None) -> tuple[WatchState, Event]:

@@ -80,62 +80,10 @@ class _Wishes:
         check_confidence(confidence)
         OnlinePMW(**self.config)
 
-    def begin(self, kept: SessionFile, path: Path, reading: Reading, table: Table | ScannedTable) -> None:
-        """A new session, with its file."""
-        from hedgerow.algorithms.pmw_online import OnlinePMW
-
-        if self.budget is None:  # the file has gone since the options were read
-            raise SessionError(f"{path}: there is no such session", remedy="name a budget to start one")
-        warm = None if self.warm is None else _release(self.warm)
-        config = OnlinePMW(**self.config)
-        kept.begin(config, table, self.budget, noise=self.noise, warm=warm, notes=reading.notes())
-
-    def begin_anew(
-        self, opening: Opening, kept: SessionFile, path: Path, reading: Reading, table: Table | ScannedTable
-    ) -> None:
-        """A session whose first call died before it had begun; options that are given again may be others now."""
-        if opening.warm and self.warm is None:
-            raise SessionError(
-                f"{path}: the first call was interrupted as it started from an earlier release",
-                remedy="name it once more with --warm",
-            )
-        self._refuse(path, [*self._changed(opening.budget), *reading.departs(opening.notes)])
-        config = {**opening.config.parameters(), **self.config}
-        replace(self, budget=opening.budget, config=config).begin(kept, path, reading, table)
-
-    def go_on(self, kept: SessionFile, path: Path, reading: Reading, table: Table | ScannedTable) -> None:
-        """The session in the file, which keeps what it was started with."""
-        kept.go_on(table, noise=self.noise)
-        changed = [_OPTIONS[name] for name, value in self.config.items() if value != getattr(kept.config, name)]
-        changed += self._changed(kept.budget)
-        changed += ["--warm"] if self.warm is not None else []
-        changed += reading.departs(kept.notes)
-        self._refuse(path, changed)
-        kept.notes.update(reading.notes())
-
-    def open(self, kept: SessionFile, path: Path, reading: Reading, table: Table | ScannedTable) -> bool:
-        """The session of a file, begun if need be; whether it was."""
-        opening = None if kept.is_new else kept.opening()
-        if opening is not None:
-            self.begin_anew(opening, kept, path, reading, table)
-        elif kept.is_new:
-            self.begin(kept, path, reading, table)
-        else:
-            self.go_on(kept, path, reading, table)
-            return False
-        return True
-
-    def _changed(self, budget: Budget) -> list[str]:
+    def changed(self, budget: Budget) -> list[str]:
+        """The options that contradict the budget of a session."""
         changed = ["budget"] if self.budget not in (None, budget) else []
         return changed + (["--neighbours"] if self.neighbours not in (None, budget.neighbours) else [])
-
-    def _refuse(self, path: Path, changed: Sequence[str]) -> None:
-        if changed:
-            raise SessionError(
-                f"{path}: the session was started otherwise: {', '.join(changed)}",
-                remedy="leave these options out to go on with it, or name another --session file to start anew, with "
-                "a budget of its own",
-            )
 
 
 def ask(
@@ -270,7 +218,7 @@ def ask(
     with _alone(session) as kept:
         table = reading.read(shown, data, workload)
         with shown.busy("opening the session"):
-            is_new = wishes.open(kept, session, reading, table)
+            is_new = _opened(kept, session, wishes, reading, table)
         if is_new:
             shown.tell(f"Of all that this session will ever say, taken together: {kept.budget.statement()}")
         found = kept.ask_all(asked, confidence)
@@ -323,6 +271,59 @@ def _release(path: Path) -> Release:
     from hedgerow.release import Release
 
     return Release.load(path)
+
+
+def _opened(kept: SessionFile, path: Path, wishes: _Wishes, reading: Reading, table: Table | ScannedTable) -> bool:
+    """Start the session of a file, or restore it; whether it was started."""
+    opening = None if kept.is_new else kept.opening()
+    if kept.is_new or opening is not None:
+        _start(kept, path, wishes if opening is None else _anew(path, opening, wishes, reading), reading, table)
+    else:
+        _restore(kept, path, wishes, reading, table)
+        return False
+    return True
+
+
+def _start(kept: SessionFile, path: Path, wishes: _Wishes, reading: Reading, table: Table | ScannedTable) -> None:
+    """A new session, with its file."""
+    from hedgerow.algorithms.pmw_online import OnlinePMW
+
+    if wishes.budget is None:  # the file has gone since the options were read
+        raise SessionError(f"{path}: there is no such session", remedy="name a budget to start one")
+    warm = None if wishes.warm is None else _release(wishes.warm)
+    config = OnlinePMW(**wishes.config)
+    kept.start(config, table, wishes.budget, noise=wishes.noise, warm=warm, notes=reading.notes())
+
+
+def _anew(path: Path, opening: Opening, wishes: _Wishes, reading: Reading) -> _Wishes:
+    """What to start after a first call died before the session had begun; of its options some may be others now."""
+    if opening.warm and wishes.warm is None:
+        raise SessionError(
+            f"{path}: the first call was interrupted as it started from an earlier release",
+            remedy="name it once more with --warm",
+        )
+    _refuse(path, [*wishes.changed(opening.budget), *reading.departs(opening.notes)])
+    return replace(wishes, budget=opening.budget, config={**opening.config.parameters(), **wishes.config})
+
+
+def _restore(kept: SessionFile, path: Path, wishes: _Wishes, reading: Reading, table: Table | ScannedTable) -> None:
+    """The session in the file, which keeps what it was started with."""
+    kept.restore(table, noise=wishes.noise)
+    changed = [_OPTIONS[name] for name, value in wishes.config.items() if value != getattr(kept.config, name)]
+    changed += wishes.changed(kept.budget)
+    changed += ["--warm"] if wishes.warm is not None else []
+    changed += reading.departs(kept.notes)
+    _refuse(path, changed)
+    kept.notes.update(reading.notes())
+
+
+def _refuse(path: Path, changed: Sequence[str]) -> None:
+    if changed:
+        raise SessionError(
+            f"{path}: the session was started otherwise: {', '.join(changed)}",
+            remedy="leave these options out to go on with it, or name another --session file to start anew, with "
+            "a budget of its own",
+        )
 
 
 def _write(path: Path | None, asked: Sequence[str], found: Sequence[OnlineAnswer]) -> None:
