@@ -180,8 +180,8 @@ class SessionFile:
             notes: What you want to find again in `notes`, as values that JSON can hold.
 
         Raises:
-            SessionError: There is a session in the file already, one that had not begun over another domain or budget, or the
-                file cannot be written.
+            SessionError: There is a session in the file already, or one that was to begin with another domain or
+                budget, or the file cannot be written.
             ConfigError: See `OnlinePMW.start`.
             ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
         """

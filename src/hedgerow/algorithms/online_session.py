@@ -476,8 +476,8 @@ class OnlineSession:
         """Go on with a saved session about the *same* private table.
 
         If its process died after it had held something, that is forfeited: the ledger has an event ``lost`` more.
-        `SessionFile.restore` does the same, keeps other processes away, and writes what comes in the order that outlasts
-        a death.
+        `SessionFile.restore` does the same, keeps other processes away, and writes what comes in the order that
+        outlasts a death.
 
         Args:
             path: What `save` wrote.
