@@ -31,7 +31,7 @@ from hedgerow.algorithms.online_state import (
 from hedgerow.domain_file import domain_from_mapping, domain_to_mapping
 from hedgerow.errors import MarginalTooLargeError, QuestionTooLargeError, SessionError
 from hedgerow.files import alone_with, remove_leftovers
-from hedgerow.privacy.budget import budget_from_dict
+from hedgerow.privacy.budget import budget_from_dict, budget_of_filtered
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger import Event, Ledger
 from hedgerow.release.answer import check_confidence
@@ -188,6 +188,7 @@ class SessionFile:
         self._check_locked()
         check_table(source)
         config.variant_for(budget)
+        budget = budget_of_filtered(budget) if source.filtered else budget
         lost = self._lost = () if self.is_new else self._interrupted(source.domain, budget).lost
         earlier = () if warm is None else earlier_events(warm, budget, source.domain)
         curator = Curator(source, budget, noise=noise, events=(*lost, *earlier))
@@ -232,11 +233,13 @@ class SessionFile:
             DamagedSessionError: It is not a session, is truncated, or was changed.
         """
         with explaining(self._path):
-            content = Container.open(self._path, KIND).content
+            container = Container.open(self._path, KIND)
+            content = container.content
             hold = held_in(content)
             if hold is None or hold.purpose == "question":
                 return None
-            budget, ledger = budget_from_dict(content["budget"]), Ledger.from_dict(content["ledger"])
+            budget = budget_from_dict(content["budget"])
+            ledger = Ledger.from_dict(content["ledger"], version=container.version)
             return Opening(
                 config=config_from_dict(content["config"]),
                 budget=budget,
