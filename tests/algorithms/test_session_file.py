@@ -133,6 +133,25 @@ def test_the_total_is_held_before_it_is_drawn(tmp_path: Path) -> None:
     assert kept.held is None
 
 
+class Filtered(Lens):
+    """A table some of whose records a filter left out."""
+
+    filtered = True
+
+
+def test_how_many_records_pass_a_filter_is_held_although_records_are_replaced(tmp_path: Path) -> None:
+    seen: list[Any] = []
+    kept = Kept(tmp_path / "s.session", source=Filtered(skewed(20_000), lambda: None))
+    with pytest.raises(RuntimeError):
+        kept.begin(ExplodingNoise())  # type: ignore[arg-type]
+    assert kept.held is not None
+    kept.begin(Drawing(SeededNoise(0), lambda: seen.append(kept.held)))
+    lost, total = kept.events
+    assert (lost.label, total.label) == (LOST, "total")
+    assert seen == [("opening", total.charge)]
+    assert {lost.neighbours, total.neighbours} == {"replace-then-filter"}
+
+
 @pytest.mark.parametrize("config", [MANY, PAY], ids=lambda config: config.variant)
 def test_what_is_left_behind_does_not_depend_on_the_test(tmp_path: Path, config: OnlinePMW) -> None:
     """Up to the end of the group the file is the same to the byte whether the test fired or not."""
