@@ -60,6 +60,7 @@ def test_public_names_are_pinned() -> None:
         "Release",
         "ScannedTable",
         "SeededNoise",
+        "SessionFile",
         "SmallDB",
         "Subsampled",
         "Sweeps",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hedgerow.algorithms.matrix_bound import svd_bound
     from hedgerow.algorithms.mw import MultiplicativeWeights
     from hedgerow.algorithms.mwem import MWEM
+    from hedgerow.algorithms.online_file import SessionFile
     from hedgerow.algorithms.online_session import OnlineSession
     from hedgerow.algorithms.pmw_offline import OfflinePMW
     from hedgerow.algorithms.pmw_online import OnlinePMW
@@ -67,6 +68,7 @@ _HOMES = {
     "Release": "release",
     "ScannedTable": "data.scan",
     "SeededNoise": "privacy.noise",
+    "SessionFile": "algorithms.online_file",
     "SmallDB": "algorithms.small_db",
     "Subsampled": "privacy.subsampling",
     "Sweeps": "models.refit",
@@ -109,6 +111,7 @@ __all__ = [
     "Release",
     "ScannedTable",
     "SeededNoise",
+    "SessionFile",
     "SmallDB",
     "Subsampled",
     "Sweeps",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -47,6 +48,28 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
             _to_disk(target.parent)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Remove what processes left beside a file that were killed while they were `replacing` it.
+
+    Args:
+        path: The file, which nobody may be writing now; see `alone_with`.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for name in ("a.txt", ".a-x1_y2z3w.txt", ".a-b-x1_y2z3w.txt"):
+        ...         _ = Path(folder, name).write_text("")
+        ...     remove_leftovers(f"{folder}/a.txt")
+        ...     sorted(os.listdir(folder))
+        ['.a-b-x1_y2z3w.txt', 'a.txt']
+    """
+    target = Path(path).resolve()
+    ours = re.compile(rf"\.{re.escape(target.stem)}-[a-z0-9_]{{8}}{re.escape(target.suffix)}")
+    for each in target.parent.iterdir():
+        if ours.fullmatch(each.name):
+            each.unlink(missing_ok=True)
 
 
 @contextmanager

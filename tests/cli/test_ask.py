@@ -231,17 +231,64 @@ def test_what_was_spent_is_in_the_file_before_an_answer_is_shown(place: Place, m
 
 
 def test_an_interrupted_call_keeps_the_books(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it looked at is paid for at its most, and the next call says so."""
     result(place, *BUDGET)
-    original = OnlineSession.ask_all
+    original = OnlineSession.ask
 
-    def interrupted(self: OnlineSession, queries: list[str], confidence: float) -> None:
-        original(self, queries, confidence)
+    def interrupted(self: OnlineSession, query: str, confidence: float) -> None:
+        original(self, query, confidence)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(OnlineSession, "ask_all", interrupted)
+    monkeypatch.setattr(OnlineSession, "ask", interrupted)
     assert ask(place, "age = 20").exit_code == 130
     monkeypatch.undo()
-    assert result(place)["session"]["tested"] == 1  # type: ignore[index]
+    text = ask(place, "age = 20")
+    assert text.exit_code == 0
+    assert "FORFEITED: " in text.stderr
+    assert "epsilon, the most that an interrupted question can have cost" in text.stderr
+    assert "updates left  3 of 4" in text.stdout
+    assert "FORFEITED" not in ask(place, "age = 20").stderr
+
+
+def test_a_first_call_that_is_interrupted_is_paid_for_and_begun_anew(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hedgerow.algorithms.online_start.number_of_records", interrupted)
+    assert ask(place, *BUDGET, "--where", "sex = 'F'").exit_code == 130
+    monkeypatch.undo()
+    for options, word in ((("--epsilon", 30), "budget"), (("--where", "age > 20"), "--where")):
+        refused = ask(place, *options)
+        assert refused.exit_code == 1
+        assert f"started otherwise: {word}" in refused.stderr
+    later = go_on(place, "--updates", 3, "--seed", 2, "--json")
+    assert later.exit_code == 0, later.stderr
+    found = json.loads(later.stdout)
+    assert found["session"]["updates"] == 3
+    assert found["session"]["threshold"] == pytest.approx(0.05 * found["session"]["total"], abs=1.0)
+    (lost,) = found["forfeited"]
+    assert lost["target"] == "the most that an interrupted opening can have cost"
+    assert found["session"]["spent"] == pytest.approx(0.4 + 0.02 * (20 - 0.4))
+
+
+def test_a_start_from_a_release_that_is_interrupted_needs_it_once_more(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    assert place.synth("--quiet", output="first.csv").exit_code == 0
+    monkeypatch.setattr("hedgerow.algorithms.online_start.number_of_records", interrupted)
+    assert ask(place, *BUDGET, "--warm", place / "first.release").exit_code == 130
+    monkeypatch.undo()
+    refused = go_on(place, "sex = 'F'")
+    assert refused.exit_code == 1
+    assert "--warm" in refused.stderr
+    later = go_on(place, "--json", "--warm", place / "first.release", "sex = 'F'")
+    assert later.exit_code == 0, later.stderr
+    assert json.loads(later.stdout)["session"]["spent"] >= 0.999 + 0.38
 
 
 def test_files_that_cannot_be_used_are_named(place: Place) -> None:

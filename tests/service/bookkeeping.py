@@ -11,7 +11,9 @@ from typing import Any
 
 from sqlalchemy import select
 
-from hedgerow.service.keeper import LOST
+from hedgerow.algorithms.online_hold import LOST
+from hedgerow.algorithms.online_rules import rules_from_dict
+from hedgerow.privacy.budget import budget_from_dict
 from hedgerow.service.schema import REQUESTS
 from hedgerow.service.store import Store
 from tests.service.stack import charges, ledger
@@ -38,8 +40,18 @@ def check_charges(store: Store, data_set: int, limit: float) -> None:
     names = {each.id: each.name for each in store.people()}
     for person, each in grants.items():
         paid = sum(answer.charged for answer in answers if answer.person == person)
-        lost = sum(entry.event.charge for entry in events if (entry.event.label, entry.person) == (LOST, names[person]))
-        assert abs(paid + lost - each.spent) <= 1e-9 * (paid + lost)
+        lost = [entry for entry in events if (entry.event.label, entry.person) == (LOST, names[person])]
+        owed = paid + (len(lost) * _price(store, data_set) if lost else 0.0)
+        assert abs(owed - each.spent) <= 1e-9 * owed
+
+
+def _price(store: Store, data_set: int) -> float:
+    """What a share of the budget pays for a correction, be it lost or not."""
+    step = store.progress(data_set).step
+    assert step is not None
+    assert step.opening is not None
+    rules, budget = rules_from_dict(step.opening["rules"]), budget_from_dict(step.opening["budget"])
+    return rules.answer_charge + rules.watch.charge(budget.regime) / rules.watch.fires
 
 
 def check_answers(store: Store, data_set: int, seen: Iterable[tuple[str, Told]]) -> None:

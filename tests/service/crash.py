@@ -27,11 +27,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from hedgerow.algorithms.online_hold import LOST
 from hedgerow.algorithms.online_journal import Step
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.privacy.budget import ZCDP, Budget, PureDP
 from hedgerow.service.entries import Hold
-from hedgerow.service.keeper import LOST
 from hedgerow.service.store import Store
 from hedgerow.service.tokens import new_token
 from tests.postgresql import database_of

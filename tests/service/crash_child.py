@@ -94,8 +94,8 @@ class Announcing:
     def settle(self, data_set: int, version: int, step: Step | None, answers: Any = ()) -> Any:
         return self._announced(step, lambda: self._store.settle(data_set, version, step, answers), version)
 
-    def forfeit(self, data_set: int, version: int, step: Step) -> Any:
-        return self._announced(step, lambda: self._store.forfeit(data_set, version, step), version)
+    def forfeit(self, data_set: int, version: int, step: Step, price: float) -> Any:
+        return self._announced(step, lambda: self._store.forfeit(data_set, version, step, price), version)
 
     def _announced(self, step: Step | None, commit: Callable[[], Any], version: int) -> Any:
         rows = _added(self._rows, step)

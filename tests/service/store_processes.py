@@ -93,7 +93,7 @@ def crashed(address: str, step: str) -> Any:
         if step == "hold written":
             return store.hold(number, version, HOLD, Step(state={"asked": 7}, events=(EVENT,)))
         if step == "forfeit written":
-            return store.forfeit(number, version, WHOLE)
+            return store.forfeit(number, version, WHOLE, 0.4)
         return store.settle(number, version, WHOLE, [answer(1), answer(1)]).version
 
     def held(store: Store) -> Any:

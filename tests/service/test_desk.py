@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from hedgerow.algorithms.online_hold import LOST
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.errors import (
     ConflictError,
@@ -23,7 +24,6 @@ from hedgerow.errors import (
 from hedgerow.privacy.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.service.entries import Hold
-from hedgerow.service.keeper import LOST
 from tests.privacy.replay import ExplodingNoise, ScriptedNoise
 from tests.service.stack import (
     CONFIG,
@@ -411,9 +411,24 @@ def test_when_the_commit_fails_nothing_leaves_and_the_hold_is_lost(people: AtDes
     found = people.ask("b = 1")  # the next one looks again, and pays again
     assert [each.source for each in found] == ["data"]
     assert people.labels() == ["watch", "answer", LOST, "answer"]
-    assert people.events()[2].event.charge == charge
+    lost = people.events()[2].event
+    assert lost.charge == charge
+    assert lost.mechanism == "discrete Laplace"
+    assert lost.charge * (1 - 1e-12) <= lost.sensitivity / lost.scale <= lost.charge  # what that costs is covered
     assert people.hold() is None
     assert found[0].updates_left == left - 2  # what was lost may have been a fire
+
+
+def test_a_lost_correction_costs_a_share_as_much_as_any_other(people: AtDesk) -> None:
+    people.ask("a = 0")
+    price = people.desk.look_at(lambda session: session.price)
+    assert people.store.grant(people.data_set.id, people.bob.id).spent == price
+    people.keeper._store = FailingStore(people.store, settle=[StoreError("full")] * 4)  # type: ignore[assignment]
+    with pytest.raises(StoreError, match="full"):
+        people.ask("b = 1")
+    people.desk.look_at(lambda _: None)
+    assert people.labels() == ["watch", "answer", LOST]
+    assert people.store.grant(people.data_set.id, people.bob.id).spent == 2 * price
 
 
 def test_a_store_that_is_busy_for_a_moment_costs_nothing(people: AtDesk) -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from hedgerow.algorithms.online_hold import LOST
 from hedgerow.errors import StoreBusyError, StoreError
-from hedgerow.service.keeper import LOST
 from tests.service.bookkeeping import check_answers, check_charges
 from tests.service.stack import ENOUGH, AtDesk, at_desk, charges, condition
 from tests.service.test_desk import FIRES, PAY, scripted

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
+from hedgerow.algorithms.online_hold import LOST
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.privacy.budget import Budget, PureDP
 from hedgerow.privacy.noise import SeededNoise
-from hedgerow.service.keeper import LOST
 from hedgerow.service.store import Store
 from hedgerow.service.tokens import new_token
 from tests.service.bookkeeping import EVERYTHING, Told, check_answers, check_charges

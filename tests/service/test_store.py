@@ -131,7 +131,7 @@ def test_a_session_begins_with_a_hold_of_whoever_registers(store: Store) -> None
     hold = Hold(0.1 + 0.2, "opening", ada.id)
     store.hold(data_set.id, 0, hold)
     assert store.progress(data_set.id).hold == hold
-    store.forfeit(data_set.id, 1, LOST)
+    store.forfeit(data_set.id, 1, LOST, 0.4)
     assert (store.progress(data_set.id).status, store.progress(data_set.id).step) == ("opening", LOST)
     store.hold(data_set.id, 2, hold)
     store.settle(data_set.id, 3, OPENING)
@@ -215,7 +215,7 @@ def test_whoever_goes_on_from_an_old_version_writes_nothing(store: Store) -> Non
         lambda: store.hold(data_set.id, 1, HOLD, step),
         lambda: store.settle(data_set.id, 1, step, [answer(ada.id)]),
         lambda: store.settle(data_set.id, 3, step, [answer(ada.id)]),
-        lambda: store.forfeit(data_set.id, 1, LOST),
+        lambda: store.forfeit(data_set.id, 1, LOST, 0.4),
         lambda: store.settle(data_set.id + 9, 1, step),
     ):
         with pytest.raises(OutdatedError):
@@ -226,14 +226,15 @@ def test_whoever_goes_on_from_an_old_version_writes_nothing(store: Store) -> Non
 def test_a_forfeited_hold_becomes_an_event_of_who_asked(store: Store) -> None:
     ada, data_set = opened(store)
     with pytest.raises(ConflictError, match="nothing is held"):
-        store.forfeit(data_set.id, 1, LOST)
+        store.forfeit(data_set.id, 1, LOST, 0.4)
     store.hold(data_set.id, 1, Hold(0.3, "question", ada.id))
-    assert store.forfeit(data_set.id, 2, replace(LOST, state={"fires": 1})) == 3
+    assert store.forfeit(data_set.id, 2, replace(LOST, state={"fires": 1}), 0.4) == 3
     found = store.progress(data_set.id, Mark(1))
     assert (found.version, found.hold, found.step) == (3, None, replace(LOST, state={"fires": 1}))
     assert store.events(data_set.id, limit=1)[0].person == ada.name
+    assert store.grant(data_set.id, ada.id).spent == 0.4  # the price of a correction, more than was held
     store.hold(data_set.id, 3, Hold(0.3, "question", None))
-    store.forfeit(data_set.id, 4, LOST)
+    store.forfeit(data_set.id, 4, LOST, 0.4)
     assert store.events(data_set.id, limit=1)[0].person is None
 
 
@@ -255,7 +256,7 @@ def test_a_closed_data_set_takes_no_holds_and_still_answers(store: Store) -> Non
     assert [entry.action for entry in store.audit()] == ["close", "register", "add person"]
     with pytest.raises(OutdatedError):
         store.settle(data_set.id, 2, Step(findings=(MEASURED,)), [answer(ada.id)])
-    assert store.forfeit(data_set.id, 3, LOST) == 4
+    assert store.forfeit(data_set.id, 3, LOST, 0.4) == 4
     with pytest.raises(ConflictError, match="closed"):
         store.hold(data_set.id, 4, HOLD)
     assert store.settle(data_set.id, 4, None, [answer(ada.id)]).version == 5
@@ -468,7 +469,7 @@ def test_what_fails_before_its_commit_leaves_nothing(store: Store, address: str,
     failing = Store.open(address, reached=fail)
     calls = {
         "hold written": lambda: failing.hold(data_set.id, 1, HOLD, Step(state={"asked": 1}, events=(EVENT,))),
-        "forfeit written": lambda: failing.forfeit(data_set.id, 2, LOST),
+        "forfeit written": lambda: failing.forfeit(data_set.id, 2, LOST, 0.4),
     }
     whole = Step(state={"asked": 1}, events=(EVENT,), findings=(MEASURED,), model=b"other")
     before = everything(store)
@@ -493,7 +494,7 @@ def act(store: Store, draw: np.random.Generator, people: list[int]) -> object:
     actions: list[Callable[[], object]] = [
         lambda: store.hold(1, version, Hold(0.5, "question", people[0]), step if draw.random() < 0.5 else None),
         lambda: [replace(each, id=0, at=None) for each in store.settle(1, version, step, given).answers],
-        lambda: store.forfeit(1, version, LOST),
+        lambda: store.forfeit(1, version, LOST, 0.4),
         lambda: keyed(store, people[0], number, str(draw.integers(5)), str(draw.integers(2)).encode()) > 0,
         lambda: store.set_grant(number, people[1], int(draw.integers(5)), None, by=people[0]),
         lambda: store.close_data_set(number, by=None).status if number != made[0].id else None,

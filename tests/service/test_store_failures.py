@@ -310,7 +310,7 @@ def test_a_lock_that_is_lost_with_its_connection_lets_others_in_and_outdates(new
         version = store.hold(data_set.id, 1, HOLD)
         killed(new_postgresql_database)
         with other.alone(data_set.id, wait=5.0):
-            other.forfeit(data_set.id, version, Step(events=(EVENT,)))
+            other.forfeit(data_set.id, version, Step(events=(EVENT,)), 0.4)
         with pytest.raises(OutdatedError):
             store.settle(data_set.id, version, WHOLE)
     with store.alone(data_set.id, wait=5.0):

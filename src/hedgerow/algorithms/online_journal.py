@@ -43,6 +43,7 @@ from hedgerow.queries.measurement import Measurement
 from hedgerow.release.measurement_format import VALUES, VECTORS, measurements_from_list, measurements_to_list
 
 if TYPE_CHECKING:
+    from hedgerow.algorithms.online_rules import Rules
     from hedgerow.domain import Domain
     from hedgerow.privacy.noise import NoiseSource
 
@@ -216,6 +217,11 @@ class Transcript:
         return self._basis is not None
 
     @property
+    def rules(self) -> Rules | None:
+        """The numbers that the session goes by; None before it has begun."""
+        return None if self._basis is None else self._basis.rules
+
+    @property
     def events(self) -> tuple[Event, ...]:
         """Events of the ledger that were added; the ledger of a session that goes on may hold more."""
         return tuple(self._events)
@@ -253,14 +259,11 @@ class Transcript:
         self._mark = Mark(len(self._events), len(self._known), len(self._measurements))
 
     def state_after_a_fire(self) -> Mapping[str, Any]:
-        """The state in which the running sparse vector has one fire less, for a test whose outcome was lost.
-
-        That the outcome was lost may depend on it; counted as a fire, it tells nothing that was not charged.
-        """
+        """The state after a test whose outcome was lost; see `WatchState.after_a_fire`."""
         watch = self._state.get("watch")
         if watch is None:
             return self._state
-        return {**self._state, "watch": {**watch, "fires_left": max(0, watch["fires_left"] - 1)}}
+        return {**self._state, "watch": WatchState.from_dict(watch).after_a_fire().to_dict()}
 
     def _learn(self, findings: Sequence[Finding]) -> None:
         packed = [zlib.decompress(each.vector) for each in findings if each.vector]

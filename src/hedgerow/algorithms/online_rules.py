@@ -109,6 +109,10 @@ class Rules:
         """What all epochs and answers cost together."""
         return self.draws * self.watch.charge(regime) + self.updates * self.answer_charge
 
+    def price(self, regime: Regime) -> float:
+        """What a correction costs in all: its answer, and its part of the sparse vector that found the need for it."""
+        return self.answer_charge + self.watch.charge(regime) / self.watch.fires
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON; `rules_from_dict` reads it."""
         watch = self.watch

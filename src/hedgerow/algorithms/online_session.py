@@ -30,6 +30,7 @@ from hedgerow.release.answer import Answer, check_confidence
 if TYPE_CHECKING:
     import os
 
+    from hedgerow.algorithms.online_hold import Hold
     from hedgerow.algorithms.online_journal import Mark, Step
     from hedgerow.algorithms.pmw_online import OnlinePMW
     from hedgerow.domain import Domain
@@ -73,7 +74,8 @@ class History:
 class OnlineSession:
     """A running session; made by `OnlinePMW.start`, and by `OnlineSession.restore` from a file.
 
-    Not for several threads at once.
+    Not for several threads at once. It lives in memory: a session that is to outlast its process belongs into a
+    `SessionFile`.
 
     Attributes:
         notes: What its keeper wants to find again when it is restored: public values that JSON can hold.
@@ -306,8 +308,7 @@ class OnlineSession:
     @property
     def price(self) -> float:
         """What a correction costs in all: its answer, and its part of the sparse vector that found the need for it."""
-        watch = self._basis.rules.watch
-        return self._basis.rules.answer_charge + watch.charge(self.budget.regime) / watch.fires
+        return self._basis.rules.price(self.budget.regime)
 
     @property
     def epoch_charge(self) -> float:
@@ -414,20 +415,25 @@ class OnlineSession:
             made = replace(made, provenance=replace(made.provenance, secure=False))
         return made
 
-    def save(self, path: str | os.PathLike[str], *, secret: bool = True) -> None:
+    def save(self, path: str | os.PathLike[str], *, secret: bool = True, hold: Hold | None = None) -> None:
         """Write the session to a file that only its owner may read, to go on with it later.
 
         The file holds the *secret* noise of the running epoch's threshold. Whoever learns it together with the answers
         learns more about the data than the ledger says: keep the file where the data are.
 
+        **The order.** A session that is saved after it was asked says nothing of a question that its process did not
+        survive: whoever goes on from the file can ask again, with the same threshold noise, and it was never paid for.
+        `SessionFile` writes the file in the order that outlasts that; use it for private data.
+
         **Forks.** The file remembers what was spent, but not that it was restored. Going on twice from one file spends
-        the same budget twice; keep one file per session and save after every question.
+        the same budget twice; keep one file per session.
 
         Args:
             path: Target; its folder must exist.
             secret: Whether the secret noise is written. Without it restoring must start a new epoch, which is charged
                 (and with one threshold draw for all corrections, variant 4c, means that the data are not looked at
                 again unless budget is left).
+            hold: The most that a look at the data can cost which comes next: who restores the file forfeits it.
 
         Raises:
             SessionError: The file cannot be written.
@@ -437,7 +443,14 @@ class OnlineSession:
         self._hypothesis.settle()
         watch = None if self._watch is None or not secret else self._watch.state()
         save_session(
-            path, self._curator, self._basis, self._hypothesis.model, self._history, watch=watch, notes=self.notes
+            path,
+            self._curator,
+            self._basis,
+            self._hypothesis.model,
+            self._history,
+            watch=watch,
+            notes=self.notes,
+            hold=hold,
         )
 
     def step_since(self, mark: Mark, *, first: bool = False) -> Step:
@@ -462,18 +475,23 @@ class OnlineSession:
     def restore(cls, path: str | os.PathLike[str], source: Any, *, noise: NoiseSource | None = None) -> OnlineSession:
         """Go on with a saved session about the *same* private table.
 
+        If its process died after it had held something, that is forfeited: the ledger has an event ``lost`` more.
+        `SessionFile.restore` does the same, keeps other processes away, and writes what comes in the order that
+        outlasts a death.
+
         Args:
             path: What `save` wrote.
             source: The private table, as ``read_table`` gives it.
             noise: Source of noise; the secure one unless given.
 
         Raises:
-            SessionError: There is no such file, or the table has another domain.
+            SessionError: There is no such file, its session had not begun when its process died, or the table has
+                another domain.
             DamagedSessionError: It is not a session, is truncated, or was changed.
         """
         from hedgerow.algorithms.online_state import restore_session
 
-        return restore_session(path, source, noise)
+        return restore_session(path, source, noise)[0]
 
     def __repr__(self) -> str:
         """Public facts only."""

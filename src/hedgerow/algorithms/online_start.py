@@ -12,6 +12,7 @@ import numpy as np
 
 from hedgerow.algorithms.algorithm import number_of_records
 from hedgerow.algorithms.online_answer import Basis
+from hedgerow.algorithms.online_hold import Hold, Holding
 from hedgerow.algorithms.online_plan import footprint, stream_of
 from hedgerow.algorithms.online_session import History, OnlineSession
 from hedgerow.algorithms.schedule import noise_of_total
@@ -38,8 +39,14 @@ EARLIER = "earlier: "
 """Before the labels of events that an earlier release was charged for."""
 
 
-def begin(config: OnlinePMW, curator: Curator, warm: Release | None) -> OnlineSession:
+def begin(config: OnlinePMW, curator: Curator, warm: Release | None, hold: Holding = lambda _: None) -> OnlineSession:
     """Learn the number of records, fix the rules and make the first hypothesis.
+
+    Args:
+        config: The configuration.
+        curator: Stands before the private table.
+        warm: The earlier release that the session starts from, if any.
+        hold: Called with what the number of records costs before it is bought; not where it is public.
 
     Raises:
         ConfigError: The configuration does not fit the budget, or the release does not fit the session.
@@ -53,7 +60,10 @@ def begin(config: OnlinePMW, curator: Curator, warm: Release | None) -> OnlineSe
         check_charged(warm, budget, curator.ledger)
         check_form(warm)
     charge = config.total_share * curator.ledger.remaining
-    noise, total = noise_of_total(budget, charge), number_of_records(curator, charge)
+    noise = noise_of_total(budget, charge)
+    if noise is not None:
+        hold(Hold(noise.charge(budget.regime), "opening"))
+    total = number_of_records(curator, charge)
     stream = stream_of(config, budget, domain, total, noise, warm=warm is not None)
     rules = config.rules(stream, budget, curator.ledger.remaining)
     secure = curator.secure and (warm is None or warm.provenance.secure)

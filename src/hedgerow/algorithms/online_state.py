@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.algorithms.online_answer import Basis, Known
+from hedgerow.algorithms.online_hold import Hold, hold_from_dict, hold_to_dict
 from hedgerow.algorithms.online_hypothesis import put_together, taken_apart
 from hedgerow.algorithms.online_rules import rules_from_dict
 from hedgerow.algorithms.online_session import WATCH, History, OnlineSession
@@ -34,7 +35,7 @@ from hedgerow.models.model import Potentials
 from hedgerow.privacy.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise
 from hedgerow.privacy.budget import budget_from_dict
 from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.ledger import Ledger
+from hedgerow.privacy.ledger import Event, Ledger
 from hedgerow.privacy.watch import WatchState
 from hedgerow.queries.canonical import query_key
 from hedgerow.queries.measurement import Measurement, NoiseKind
@@ -64,6 +65,7 @@ def save_session(
     *,
     watch: WatchState | None,
     notes: Mapping[str, Any],
+    hold: Hold | None = None,
 ) -> None:
     """Write a session to one file that only its owner may read, in one step.
 
@@ -75,17 +77,29 @@ def save_session(
         history: What happened so far.
         watch: SECRET: the running epoch, or None to leave it out.
         notes: What its keeper wants to find again, as values that JSON can hold.
+        hold: The most that the look at the data which comes next can cost; None if none comes.
 
     Raises:
         SessionError: The file cannot be written.
     """
-    secret = {
+    content, arrays = _public(curator, basis, model, history)
+    kept = {
         "warning": "holds a secret: keep this file where the data are" if watch is not None else "",
         "watch": None if watch is None else watch.to_dict(),
+        "hold": hold_to_dict(hold),
+        "notes": dict(notes),
     }
+    write_session(path, {**kept, **content}, arrays)
+
+
+def write_session(path: str | os.PathLike[str], content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a file of the kind of sessions, for its owner alone, in one step that outlasts a power cut.
+
+    Raises:
+        SessionError: The file cannot be written.
+    """
     try:
-        content, arrays = _public(curator, basis, model, history)
-        write_container(path, {**secret, "notes": dict(notes), **content}, arrays, kind=KIND, private=True)
+        write_container(path, content, arrays, kind=KIND, private=True)
     except ReleaseError as error:
         raise SessionError(error.message, remedy=error.remedy) from error
 
@@ -110,7 +124,9 @@ def _public(
     return content, {**arrays, **measured_arrays}
 
 
-def restore_session(path: str | os.PathLike[str], source: Any, noise: NoiseSource | None) -> OnlineSession:
+def restore_session(
+    path: str | os.PathLike[str], source: Any, noise: NoiseSource | None
+) -> tuple[OnlineSession, Event | None]:
     """Read a session and go on with it.
 
     Args:
@@ -118,12 +134,17 @@ def restore_session(path: str | os.PathLike[str], source: Any, noise: NoiseSourc
         source: The private table, which must be the same as before; only its domain can be checked.
         noise: Source of noise; the secure one unless given.
 
+    Returns:
+        The session; and what became of the hold of a process that died at a question, which its ledger has, if there
+        was one.
+
     Raises:
-        SessionError: There is no such file, it may not be read, or the table has another domain.
+        SessionError: There is no such file, it may not be read, the table has another domain, or the session had not
+            begun when its process died.
         DamagedSessionError: It is not a session, is truncated, or was changed.
         ModelTooLargeError: Its hypothesis does not fit into memory now.
     """
-    with _explaining(path):
+    with explaining(path):
         return _session_of(Container.open(path, KIND), source, noise)
 
 
@@ -139,13 +160,13 @@ def table_of_session(path: str | os.PathLike[str]) -> tuple[Domain, dict[str, An
         SessionError: There is no such file, or it may not be read.
         DamagedSessionError: It is not a session, is truncated, or was changed.
     """
-    with _explaining(path):
+    with explaining(path):
         content = Container.open(path, KIND).content
         return domain_from_mapping(content["domain"]), dict(content["notes"])
 
 
 @contextmanager
-def _explaining(path: str | os.PathLike[str]) -> Iterator[None]:
+def explaining(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn whatever a wrong file leads to into one of two errors."""
     try:
         yield
@@ -163,24 +184,53 @@ def _explaining(path: str | os.PathLike[str]) -> Iterator[None]:
         ) from error
 
 
-def _session_of(container: Container, source: Any, noise: NoiseSource | None) -> OnlineSession:
+def _session_of(container: Container, source: Any, noise: NoiseSource | None) -> tuple[OnlineSession, Event | None]:
     content, arrays = container.content, StoredArrays(container)
-    domain = domain_from_mapping(content["domain"])
-    if source.domain != domain:
+    if source.domain != domain_from_mapping(content["domain"]):
         raise SessionError(
             f"{container.path}: the session is about a table with another domain",
             remedy="go on with the table, the columns and the domain file that it was started with",
         )
+    hold = held_in(content)
+    if hold is not None and hold.purpose == "opening":
+        raise SessionError(
+            f"{container.path}: the session had not begun when its process died",
+            remedy="start it anew with SessionFile.restore or 'hedgerow ask', out of what is left",
+        )
     basis = basis_from_dict(content)
-    ledger = Ledger.from_dict(content["ledger"], version=container.version)
-    curator = Curator(source, basis.budget, noise=noise, events=ledger.events)
+    watch = None if content["watch"] is None else WatchState.from_dict(content["watch"])
+    events = Ledger.from_dict(content["ledger"], version=container.version).events
+    lost = None
+    if hold is not None:
+        watch, lost = _forfeited(hold, basis, watch)
+        events = (*events, lost)
+    curator = Curator(source, basis.budget, noise=noise, events=events)
     model = hypothesis_from_dict(content["model"], arrays, source.domain, basis.total)
     measured = measurements_from_list(content["measured"], arrays, source.domain)
-    watch = None if content["watch"] is None else WatchState.from_dict(content["watch"])
     running = None if watch is None else curator.resume_watch(watch, label=WATCH)
     session = OnlineSession(curator, basis, model, _history_of(content, measured), running)
     session.notes.update(content["notes"])
-    return session
+    return session, lost
+
+
+def held_in(content: Mapping[str, Any]) -> Hold | None:
+    """What a session file holds; nothing in files that were written before there were holds in them.
+
+    Raises:
+        ConfigError, KeyError, TypeError, ValueError: It is something else.
+
+    Example:
+        >>> held_in({"hold": {"charge": 0.5, "purpose": "question"}}), held_in({})
+        (Hold(charge=0.5, purpose='question'), None)
+    """
+    return hold_from_dict(content.get("hold"))
+
+
+def _forfeited(hold: Hold, basis: Basis, watch: WatchState | None) -> tuple[WatchState, Event]:
+    """The state after a question whose hold is forfeited, and the event that the hold becomes."""
+    if watch is None or hold.charge != basis.rules.answer_charge:
+        raise ValueError("what is held is not what a question costs")
+    return watch.after_a_fire(), hold.lost(basis.budget, basis.rules)
 
 
 def basis_to_dict(basis: Basis, curator: Curator) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Budget, Regime
 
 if TYPE_CHECKING:
+    from hedgerow.algorithms.online_hold import Holding
     from hedgerow.algorithms.online_session import OnlineSession
     from hedgerow.algorithms.outline import Outline
     from hedgerow.domain import Domain
@@ -270,12 +271,16 @@ class OnlinePMW:
         events = () if warm is None else earlier_events(warm, budget, source.domain)
         return self.start_with(Curator(source, budget, noise=noise, events=events), warm=warm)
 
-    def start_with(self, curator: Curator, *, warm: Release | None = None) -> OnlineSession:
+    def start_with(
+        self, curator: Curator, *, warm: Release | None = None, hold: Holding = lambda _: None
+    ) -> OnlineSession:
         """As `start`, with a curator that the caller made; its whole remaining budget may be spent.
 
         Args:
             curator: Stands before the private table.
             warm: An earlier release of the same table, whose events the curator's ledger must hold.
+            hold: Called with what the number of records costs before it is bought, to write that down; not called
+                where it is public.
 
         Raises:
             ConfigError: See `start`; or the ledger does not hold what the release spent.
@@ -283,7 +288,7 @@ class OnlinePMW:
         """
         from hedgerow.algorithms.online_start import begin
 
-        return begin(self, curator, warm)
+        return begin(self, curator, warm, hold)
 
 
 def _check_count(name: str, value: Any, remedy: str) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, final
 
@@ -35,14 +35,14 @@ from hedgerow.cli.reading import DataPlace, Where, inputs_of
 from hedgerow.cli.released import naming_condition
 from hedgerow.cli.session_table import Reading
 from hedgerow.errors import ConfigError, SessionError
-from hedgerow.files import alone_with, replacing
+from hedgerow.files import replacing
 from hedgerow.queries.sensitivity import Neighbours
 
 if TYPE_CHECKING:
     from rich.table import Table as Grid
 
     from hedgerow.algorithms.online_answer import OnlineAnswer
-    from hedgerow.algorithms.online_session import OnlineSession
+    from hedgerow.algorithms.online_file import Opening, SessionFile
     from hedgerow.data.scan import ScannedTable
     from hedgerow.data.table import Table
     from hedgerow.domain import Domain
@@ -80,36 +80,10 @@ class _Wishes:
         check_confidence(confidence)
         OnlinePMW(**self.config)
 
-    def begin(self, path: Path, reading: Reading, table: Table | ScannedTable) -> OnlineSession:
-        """A new session, with its file."""
-        from hedgerow.algorithms.pmw_online import OnlinePMW
-
-        if self.budget is None:  # the file has gone since the options were read
-            raise SessionError(f"{path}: there is no such session", remedy="name a budget to start one")
-        warm = None if self.warm is None else _release(self.warm)
-        running = OnlinePMW(**self.config).start(table, self.budget, noise=self.noise, warm=warm)
-        running.notes.update(reading.notes())
-        running.save(path)  # the number of records may have been bought
-        return running
-
-    def go_on(self, path: Path, reading: Reading, table: Table | ScannedTable) -> OnlineSession:
-        """The session in the file, which keeps what it was started with."""
-        from hedgerow.algorithms.online_session import OnlineSession
-
-        running = OnlineSession.restore(path, table, noise=self.noise)
-        changed = [_OPTIONS[name] for name, value in self.config.items() if value != getattr(running.config, name)]
-        changed += ["budget"] if self.budget not in (None, running.budget) else []
-        changed += ["--neighbours"] if self.neighbours not in (None, running.budget.neighbours) else []
-        changed += ["--warm"] if self.warm is not None else []
-        changed += reading.departs(running.notes)
-        if changed:
-            raise SessionError(
-                f"{path}: the session was started otherwise: {', '.join(changed)}",
-                remedy="leave these options out to go on with it, or name another --session file to start anew, with "
-                "a budget of its own",
-            )
-        running.notes.update(reading.notes())
-        return running
+    def changed(self, budget: Budget) -> list[str]:
+        """The options that contradict the budget of a session."""
+        changed = ["budget"] if self.budget not in (None, budget) else []
+        return changed + (["--neighbours"] if self.neighbours not in (None, budget.neighbours) else [])
 
 
 def ask(
@@ -241,16 +215,15 @@ def ask(
         seed=seed,
     )
     wishes.check(confidence)
-    with _alone(session):
-        is_new = not session.exists()
+    with _alone(session) as kept:
         table = reading.read(shown, data, workload)
         with shown.busy("opening the session"):
-            running = (wishes.begin if is_new else wishes.go_on)(session, reading, table)
+            is_new = _opened(kept, session, wishes, reading, table)
         if is_new:
-            shown.tell(f"Of all that this session will ever say, taken together: {running.budget.statement()}")
-        found = _answered(running, asked, confidence, session)
+            shown.tell(f"Of all that this session will ever say, taken together: {kept.budget.statement()}")
+        found = kept.ask_all(asked, confidence)
         _write(output, asked, found)
-        _tell(shown, session, running, asked, found)
+        _tell(shown, session, kept, asked, found)
 
 
 def _listed(path: Path) -> list[str]:
@@ -285,15 +258,13 @@ def _budget(
     return budget_of(epsilon, delta, rho, neighbours or Neighbours.ADD_REMOVE)
 
 
-@contextmanager
-def _alone(session: Path) -> Iterator[None]:
-    """Refuse to go on with a session that another call is at: both would spend the same budget."""
+def _alone(session: Path) -> SessionFile:
+    """The file of a session, to be kept from other calls: both would spend the same budget."""
+    from hedgerow.algorithms.online_file import SessionFile
+
     if not session.parent.is_dir():
         raise ConfigError(f"--session: the folder {session.parent} does not exist", remedy="make it")
-    with alone_with(session) as is_alone:
-        if not is_alone:
-            raise SessionError(f"{session}: another call is at this session", remedy="wait until it is done")
-        yield
+    return SessionFile(session)
 
 
 def _release(path: Path) -> Release:
@@ -302,12 +273,57 @@ def _release(path: Path) -> Release:
     return Release.load(path)
 
 
-def _answered(running: OnlineSession, asked: Sequence[str], confidence: float, path: Path) -> list[OnlineAnswer]:
-    """The answers; before anybody sees them the file knows what they cost."""
-    try:
-        return running.ask_all(asked, confidence)
-    finally:
-        running.save(path)
+def _opened(kept: SessionFile, path: Path, wishes: _Wishes, reading: Reading, table: Table | ScannedTable) -> bool:
+    """Start the session of a file, or restore it; whether it was started."""
+    opening = None if kept.is_new else kept.opening()
+    if kept.is_new or opening is not None:
+        _start(kept, path, wishes if opening is None else _anew(path, opening, wishes, reading), reading, table)
+    else:
+        _restore(kept, path, wishes, reading, table)
+        return False
+    return True
+
+
+def _start(kept: SessionFile, path: Path, wishes: _Wishes, reading: Reading, table: Table | ScannedTable) -> None:
+    """A new session, with its file."""
+    from hedgerow.algorithms.pmw_online import OnlinePMW
+
+    if wishes.budget is None:  # the file has gone since the options were read
+        raise SessionError(f"{path}: there is no such session", remedy="name a budget to start one")
+    warm = None if wishes.warm is None else _release(wishes.warm)
+    config = OnlinePMW(**wishes.config)
+    kept.start(config, table, wishes.budget, noise=wishes.noise, warm=warm, notes=reading.notes())
+
+
+def _anew(path: Path, opening: Opening, wishes: _Wishes, reading: Reading) -> _Wishes:
+    """What to start after a first call died before the session had begun; of its options some may be others now."""
+    if opening.warm and wishes.warm is None:
+        raise SessionError(
+            f"{path}: the first call was interrupted as it started from an earlier release",
+            remedy="name it once more with --warm",
+        )
+    _refuse(path, [*wishes.changed(opening.budget), *reading.departs(opening.notes)])
+    return replace(wishes, budget=opening.budget, config={**opening.config.parameters(), **wishes.config})
+
+
+def _restore(kept: SessionFile, path: Path, wishes: _Wishes, reading: Reading, table: Table | ScannedTable) -> None:
+    """The session in the file, which keeps what it was started with."""
+    kept.restore(table, noise=wishes.noise)
+    changed = [_OPTIONS[name] for name, value in wishes.config.items() if value != getattr(kept.config, name)]
+    changed += wishes.changed(kept.budget)
+    changed += ["--warm"] if wishes.warm is not None else []
+    changed += reading.departs(kept.notes)
+    _refuse(path, changed)
+    kept.notes.update(reading.notes())
+
+
+def _refuse(path: Path, changed: Sequence[str]) -> None:
+    if changed:
+        raise SessionError(
+            f"{path}: the session was started otherwise: {', '.join(changed)}",
+            remedy="leave these options out to go on with it, or name another --session file to start anew, with "
+            "a budget of its own",
+        )
 
 
 def _write(path: Path | None, asked: Sequence[str], found: Sequence[OnlineAnswer]) -> None:
@@ -321,10 +337,8 @@ def _write(path: Path | None, asked: Sequence[str], found: Sequence[OnlineAnswer
             writer.writerow([text, answer.value, *ends, answer.source, answer.charged, answer.covers])
 
 
-def _tell(
-    output: Output, path: Path, running: OnlineSession, asked: Sequence[str], found: Sequence[OnlineAnswer]
-) -> None:
-    summary = running.summary()
+def _tell(output: Output, path: Path, kept: SessionFile, asked: Sequence[str], found: Sequence[OnlineAnswer]) -> None:
+    summary = kept.summary()
     if found:
         output.table(_grid(asked, found))
     left = "no more answers of the data" if summary["closed"] else f"{summary['updates_left']} of {summary['updates']}"
@@ -333,11 +347,14 @@ def _tell(
         output.say(f"threshold     {summary['threshold']:,.0f} records: answers that are off by less are not corrected")
     output.say(f"spent         {summary['spent']:.6g} of {summary['limit']:.6g} {summary['unit']}")
     output.say(f"session       {path}   (secret: keep it where the table is)")
-    warn_of_delta(output, running.budget, summary["total"])
+    for lost in kept.forfeited:
+        output.warn(f"FORFEITED: {lost.charge:.6g} {lost.unit}, {lost.target}, of a call that did not end")
+    warn_of_delta(output, kept.budget, summary["total"])
     if not summary["private"]:
         output.warn("NOT PRIVATE: seeded: whoever knows the seed can subtract the noise")
     listed = [{"condition": text, **asdict(answer)} for text, answer in zip(asked, found, strict=True)]
-    output.result({"answers": listed, "session": {"file": str(path), **summary}})
+    forfeited = [lost.to_dict() for lost in kept.forfeited]
+    output.result({"answers": listed, "session": {"file": str(path), **summary}, "forfeited": forfeited})
 
 
 def _because(reason: str) -> str:

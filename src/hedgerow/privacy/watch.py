@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Never, Protocol, Self, final
 
 from hedgerow.errors import ConfigError, QueryError, WatchClosedError
@@ -46,6 +46,17 @@ class WatchState:
         """Check that it can be."""
         if not 0 <= self.fires_left <= self.mechanism.fires:
             raise ConfigError(f"{self.fires_left} of {self.mechanism.fires} fires cannot be left")
+
+    def after_a_fire(self) -> Self:
+        """With one fire less: the state after a test whose outcome was lost.
+
+        That the outcome was lost may depend on it; counted as a fire, it tells nothing that was not charged.
+
+        Example:
+            >>> WatchState(SparseVector(4.0, 8.0), -300, 1).after_a_fire().fires_left
+            0
+        """
+        return replace(self, fires_left=max(0, self.fires_left - 1))
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

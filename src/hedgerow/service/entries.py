@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, final
 
+from hedgerow.algorithms import online_hold
 from hedgerow.algorithms.online_journal import Step
 from hedgerow.privacy.ledger import Event
 
@@ -117,17 +118,13 @@ class DataSet:
 
 @final
 @dataclass(frozen=True)
-class Hold:
-    """The most that something which is about to look at the data can cost; committed before it does.
+class Hold(online_hold.Hold):
+    """What is held, committed before the data are looked at; of somebody.
 
     Attributes:
-        charge: In the unit of the budget.
-        purpose: ``"opening"`` or ``"question"``.
-        person: Who asked.
+        person: Who asked; None for an opening.
     """
 
-    charge: float
-    purpose: Literal["opening", "question"]
     person: int | None
 
 

@@ -1,9 +1,7 @@
 """A session that lives in the store: in memory it is a copy, which is thrown away whenever the two could differ.
 
-The order of commits is what the guarantee rests on when processes die: the most that a look at the data can cost is
-committed as a *hold* before it, and its outcome after it. A hold whose process is gone is forfeited: it becomes an
-event of the ledger, although perhaps nothing was looked at, and the sparse vector counts it as a test that fired. So
-the end of the process may even depend on what the test said: it tells nothing that was not paid for.
+The order of commits is what the guarantee rests on when processes die (``algorithms/online_hold.py``): the most that a
+look at the data can cost is committed as a *hold* before it, and its outcome after it.
 """
 
 from __future__ import annotations
@@ -14,15 +12,14 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, final
 
+from hedgerow.algorithms import online_hold
 from hedgerow.algorithms.online_journal import Mark, Step, Transcript
 from hedgerow.algorithms.online_session import OnlineSession
 from hedgerow.algorithms.online_start import earlier_events
 from hedgerow.algorithms.online_state import config_from_dict
-from hedgerow.algorithms.schedule import noise_of_total
 from hedgerow.errors import ConflictError, OutdatedError, StoreError, TableError
 from hedgerow.privacy.budget import budget_from_dict
 from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.ledger import Event
 from hedgerow.service.entries import DataSet, GivenAnswer, Hold
 from hedgerow.service.store_part import Reached, nowhere
 from hedgerow.service.tables import PrivateTable, no_records
@@ -32,11 +29,6 @@ if TYPE_CHECKING:
     from hedgerow.privacy.noise import NoiseSource
     from hedgerow.release import Release
     from hedgerow.service.store import Store
-
-LOST = "lost"
-"""Label of the event that a forfeited hold becomes."""
-INTERRUPTED = "interrupted"
-"""Its mechanism."""
 
 _TRIES = 4
 """How often a commit is tried while the store is busy."""
@@ -212,16 +204,15 @@ class Keeper:
         return self._source
 
     def _forfeit(self, hold: Hold) -> None:
-        what = f"the most that an interrupted {hold.purpose} can have cost"
-        unit, relation = self._budget.unit, self._budget.neighbours.value
-        event = Event(LOST, INTERRUPTED, what, 0.0, 0.0, hold.charge, unit, relation)
+        rules = self._transcript.rules
         fired = self._transcript.state_after_a_fire() if hold.purpose == "question" else None
-        step = Step(events=(event,), state=fired)
+        step = Step(events=(hold.lost(self._budget, rules),), state=fired)
         self._transcript.follow(step)  # if the commit fails, all of this is forgotten
         if self._transcript.begun:
             self._session = self._transcript.session(self._table(), noise=self._noise)
             step = replace(step, state={**(fired or {}), "summary": self._session.summary()})
-        self._version = self._store.forfeit(self._id, self._version, step)
+        price = hold.charge if rules is None else rules.price(self._budget.regime)
+        self._version = self._store.forfeit(self._id, self._version, step, price)
 
     def _begin(self) -> None:
         """Begin the session: what the number of records costs is held first."""
@@ -231,17 +222,17 @@ class Keeper:
         earlier = () if warm is None else earlier_events(warm, self._budget, self._domain)
         events = (*self._transcript.events, *earlier)
         curator = Curator(self._table(), self._budget, noise=self._noise, events=events)
-        noise = noise_of_total(self._budget, self._config.total_share * curator.ledger.remaining)
-        if noise is not None:
-            hold = Hold(noise.charge(self._budget.regime), "opening", None)
-            self._version = self._store.hold(self._id, self._version, hold, None)
-            self.reached("held")
-        session = self._config.start_with(curator, warm=warm)
+        session = self._config.start_with(curator, warm=warm, hold=self._hold_opening)
         self.reached("looked")
         step = session.step_since(self._transcript.mark, first=True)
         self._settle(step, session, [])
         self._transcript.follow(step)
         self._status = "open"
+
+    def _hold_opening(self, opening: online_hold.Hold) -> None:
+        hold = Hold(opening.charge, opening.purpose, None)
+        self._version = self._store.hold(self._id, self._version, hold, None)
+        self.reached("held")
 
 
 def _summarised(step: Step, session: OnlineSession) -> Step:

@@ -149,7 +149,7 @@ class Sessions(Part):
             self._reached("answers written")
         return Settled(version + 1, given)
 
-    def forfeit(self, data_set: int, version: int, step: Step) -> int:
+    def forfeit(self, data_set: int, version: int, step: Step, price: float) -> int:
         """Make a step of a hold whose process is gone: what it may have spent is spent, of the person's share too.
 
         Else whoever finds a question that fails after the hold could spend what belongs to others.
@@ -158,6 +158,7 @@ class Sessions(Part):
             data_set: Number of the data set.
             version: That this goes on from.
             step: The event that the ledger gets, and the state after it.
+            price: What the person's share pays: that of a correction, which takes a part of the sparse vector too.
 
         Returns:
             The version after it.
@@ -173,7 +174,7 @@ class Sessions(Part):
                 raise ConflictError("nothing is held for the data set")
             self._write(connection, session, step, held.person, now())
             if held.person is not None:
-                lost = {"data_set": data_set, "person": held.person, "asked": 0, "spent": held.charge}
+                lost = {"data_set": data_set, "person": held.person, "asked": 0, "spent": price}
                 connection.execute(self._more, lost)
             self._reached("forfeit written")
         return version + 1
