@@ -32,6 +32,16 @@ from hedgerow.cli.options import (
 )
 from hedgerow.cli.outputs import check_outputs
 from hedgerow.cli.reading import DataPlace, Where, inputs_of
+from hedgerow.cli.registering import (
+    LimitDelta,
+    LimitEpsilon,
+    LimitRho,
+    Registered,
+    RegisterFile,
+    check_session,
+    limit_of,
+    open_register,
+)
 from hedgerow.cli.released import naming_condition
 from hedgerow.cli.session_table import Reading
 from hedgerow.errors import ConfigError, SessionError
@@ -80,7 +90,18 @@ class _Wishes:
         check_confidence(confidence)
         OnlinePMW(**self.config)
 
-    def begin(self, path: Path, reading: Reading, table: Table | ScannedTable) -> OnlineSession:
+    def check_new(self, domain: Domain) -> None:
+        """Refuse what cannot be begun, before a register is charged for it."""
+        from hedgerow.algorithms.online_start import check_start
+        from hedgerow.algorithms.pmw_online import OnlinePMW
+
+        if self.seed is not None:
+            raise typer.BadParameter("a register adds up guarantees: there is none with --seed")
+        if self.budget is not None:
+            warm = None if self.warm is None else _release(self.warm)
+            check_start(OnlinePMW(**self.config), domain, self.budget, warm)
+
+    def begin(self, path: Path, reading: Reading, table: Table | ScannedTable, registered: Registered) -> OnlineSession:
         """A new session, with its file."""
         from hedgerow.algorithms.pmw_online import OnlinePMW
 
@@ -88,15 +109,16 @@ class _Wishes:
             raise SessionError(f"{path}: there is no such session", remedy="name a budget to start one")
         warm = None if self.warm is None else _release(self.warm)
         running = OnlinePMW(**self.config).start(table, self.budget, noise=self.noise, warm=warm)
-        running.notes.update(reading.notes())
+        running.notes.update(reading.notes() | registered.notes())
         running.save(path)  # the number of records may have been bought
         return running
 
-    def go_on(self, path: Path, reading: Reading, table: Table | ScannedTable) -> OnlineSession:
+    def go_on(self, path: Path, reading: Reading, table: Table | ScannedTable, registered: Registered) -> OnlineSession:
         """The session in the file, which keeps what it was started with."""
         from hedgerow.algorithms.online_session import OnlineSession
 
         running = OnlineSession.restore(path, table, noise=self.noise)
+        check_session(registered.register, running.notes, path)
         changed = [_OPTIONS[name] for name, value in self.config.items() if value != getattr(running.config, name)]
         changed += ["budget"] if self.budget not in (None, running.budget) else []
         changed += ["--neighbours"] if self.neighbours not in (None, running.budget.neighbours) else []
@@ -149,6 +171,10 @@ def ask(
             rich_help_panel=BUDGET,
         ),
     ] = None,
+    register: RegisterFile = None,
+    limit: LimitEpsilon = None,
+    limit_delta: LimitDelta = None,
+    limit_rho: LimitRho = None,
     queries_planned: Annotated[
         int | None,
         typer.Option(
@@ -224,9 +250,11 @@ def ask(
           "age between 30 and 39" "income = '>50K'"
       hedgerow ask people.csv --session people.session --queries questions.txt \
           -o answers.csv
+      hedgerow ask people.csv --domain people.yaml --session people.session \
+          --epsilon 1 --register people.register --limit 3 "sex = 'Female'"
     """
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
-    inputs = [path for path in (*inputs_of(data), domain, session, queries, warm) if path is not None]
+    inputs = [path for path in (*inputs_of(data), domain, session, queries, warm, register) if path is not None]
     check_outputs({"--output": output}, inputs=inputs, force=force)
     asked = [*(conditions or ()), *(_listed(queries) if queries is not None else ())]
     reading = Reading.of_options(session, domain, columns=columns, count_column=count_column, coded=coded, where=where)
@@ -241,16 +269,28 @@ def ask(
         seed=seed,
     )
     wishes.check(confidence)
+    kept = open_register(register, limit_of(limit, limit_delta, limit_rho, neighbours or Neighbours.ADD_REMOVE))
     with _alone(session):
         is_new = not session.exists()
-        table = reading.read(shown, data, workload)
-        with shown.busy("opening the session"):
-            running = (wishes.begin if is_new else wishes.go_on)(session, reading, table)
+        if is_new and kept is not None:
+            wishes.check_new(reading.domain)
+        registered = Registered.checked(
+            shown,
+            kept,
+            wishes.budget if is_new else None,
+            kind="session",
+            name=session.name,
+            attributes=reading.domain.names,
+        )
+        with registered.staying():
+            table = reading.read(shown, data, workload, before_rows=registered.charge)
+            with shown.busy("opening the session"):
+                running = (wishes.begin if is_new else wishes.go_on)(session, reading, table, registered)
         if is_new:
             shown.tell(f"Of all that this session will ever say, taken together: {running.budget.statement()}")
         found = _answered(running, asked, confidence, session)
         _write(output, asked, found)
-        _tell(shown, session, running, asked, found)
+        _tell(shown, session, running, asked, found, registered=registered)
 
 
 def _listed(path: Path) -> list[str]:
@@ -322,7 +362,13 @@ def _write(path: Path | None, asked: Sequence[str], found: Sequence[OnlineAnswer
 
 
 def _tell(
-    output: Output, path: Path, running: OnlineSession, asked: Sequence[str], found: Sequence[OnlineAnswer]
+    output: Output,
+    path: Path,
+    running: OnlineSession,
+    asked: Sequence[str],
+    found: Sequence[OnlineAnswer],
+    *,
+    registered: Registered,
 ) -> None:
     summary = running.summary()
     if found:
@@ -332,12 +378,13 @@ def _tell(
     if not summary["closed"]:
         output.say(f"threshold     {summary['threshold']:,.0f} records: answers that are off by less are not corrected")
     output.say(f"spent         {summary['spent']:.6g} of {summary['limit']:.6g} {summary['unit']}")
+    in_register = registered.tell(13)
     output.say(f"session       {path}   (secret: keep it where the table is)")
     warn_of_delta(output, running.budget, summary["total"])
     if not summary["private"]:
         output.warn("NOT PRIVATE: seeded: whoever knows the seed can subtract the noise")
     listed = [{"condition": text, **asdict(answer)} for text, answer in zip(asked, found, strict=True)]
-    output.result({"answers": listed, "session": {"file": str(path), **summary}})
+    output.result({"answers": listed, "session": {"file": str(path), **summary}, **in_register})
 
 
 def _because(reason: str) -> str:
