@@ -135,7 +135,15 @@ class Desks:
         charge = Charge(self._register, new.name, domain, budget)
         with charge.staying():
             read = [read_private(new.source, domain, self._folder, before_rows=charge.make)]
-            return self._begun(new, read, by)
+            made = self._store.register(new, by=by.id)
+            try:
+                self._desk(made, read).desk.look_at(lambda _: None)
+            except (ServiceError, DataError):  # whoever asks first tries again
+                raise
+            except HedgerowError:  # it would fail again, and each time spend on the number of records
+                self._store.close_data_set(made.id, by=by.id)
+                raise
+        return self._store.data_set(new.name)
 
     def warm(self) -> None:
         """Read the tables of all open data sets ahead of the first question, in the background."""
@@ -239,17 +247,6 @@ class Desks:
             each.desk.close()
 
     # Inside
-
-    def _begun(self, new: Registration, read: Sequence[PrivateTable], by: Person) -> DataSet:
-        made = self._store.register(new, by=by.id)
-        try:
-            self._desk(made, read).desk.look_at(lambda _: None)
-        except (ServiceError, DataError):  # whoever asks first tries again
-            raise
-        except HedgerowError:  # it would fail again, and each time spend on the number of records
-            self._store.close_data_set(made.id, by=by.id)
-            raise
-        return self._store.data_set(new.name)
 
     def _desk(self, data_set: DataSet, at_hand: Sequence[PrivateTable] = ()) -> _Open:
         with self._lock:
