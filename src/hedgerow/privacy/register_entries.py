@@ -16,6 +16,7 @@ from typing import Any, Self, final
 from hedgerow.chain import link, start_of
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import ApproxDP, Budget, budget_from_dict
+from hedgerow.privacy.charging import check_amount
 from hedgerow.privacy.conversion import epsilon_of
 from hedgerow.privacy.register_charge import Limit, charge_of, whole_table
 from hedgerow.privacy.subsampling import Subsampled
@@ -62,14 +63,20 @@ class Entry:
     digests: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check kind, name and attributes.
+        """Check charge, kind and texts.
 
         Raises:
-            ConfigError: The kind is unknown, or a text is too long or no plain line.
+            ConfigError: The charge is not positive and finite, the kind is unknown, or a text is too long or no plain
+                line.
         """
+        if not isinstance(self.charge, int | float):
+            raise ConfigError(f"a charge is a number, not {self.charge!r}")
+        check_amount(self.charge)
         if self.kind not in KINDS:
             raise ConfigError(f"a register has no entries of kind {self.kind!r}", remedy=f"give {', '.join(KINDS)}")
         check_line("name", self.name)
+        if not all(isinstance(name, str) for name in self.attributes):
+            raise ConfigError("names of attributes are texts")
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; without the digests, which are entries of their own."""

@@ -121,9 +121,9 @@ class RegisterFile:
             raise self._damaged("it is no register of hedgerow")
         if version != FORMAT:
             raise self._error("it was made by another version of hedgerow", remedy="use that version, or a newer one")
-        ((fixed, head),) = connection.execute("SELECT fixed, head FROM register").fetchall() or [("", "")]
-        rows = connection.execute("SELECT entry, link FROM entries ORDER BY line").fetchall()
         try:
+            ((fixed, head),) = connection.execute("SELECT fixed, head FROM register").fetchall()
+            rows = connection.execute("SELECT entry, link FROM entries ORDER BY line").fetchall()
             contents = Contents.of(json.loads(fixed), [(json.loads(entry), linked) for entry, linked in rows])
         except (*_FAULTS, HedgerowError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
