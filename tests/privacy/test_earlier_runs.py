@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hedgerow.algorithms.baselines import IndependentNoise
 from hedgerow.algorithms.mwem import MWEM
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.comparison import compare
 from hedgerow.data.chunks import scan_table
 from hedgerow.data.table import Table
-from hedgerow.errors import UnregisteredWarning
+from hedgerow.errors import ConfigError, UnregisteredWarning
 from hedgerow.privacy import earlier_runs
-from hedgerow.privacy.budget import PureDP
+from hedgerow.privacy.budget import ZCDP, PureDP
 from hedgerow.privacy.noise import OpenDPNoise, SeededNoise
 from hedgerow.privacy.register import Register
 from hedgerow.queries.workload import Workload
@@ -62,6 +63,14 @@ def test_a_table_where_it_is_warns_too(tmp_path: Path) -> None:
         run(people)
 
 
+def test_a_session_that_counts_the_earlier_release_does_not_warn() -> None:
+    people = table()
+    release = MWEM(rounds=1).run(people, PAIRS, PureDP(0.5))
+    start(people, warm=release)
+    with pytest.warns(UnregisteredWarning):
+        start(people)
+
+
 def test_another_object_does_not_warn() -> None:
     for _ in range(3):
         run(table())
@@ -98,14 +107,38 @@ def test_nothing_is_kept_alive_or_mistaken_for_what_is_gone() -> None:
     assert gone() is None
     known = earlier_runs._Objects()
     for _ in range(100):  # objects one after the other, at the same addresses as often as not
-        assert not known.add(table())
-    assert len(known._known) <= 1
+        another = table()
+        assert another not in known
+        known.add(another)
+        assert another in known
+        del another
+    assert not known._known
 
 
 def test_objects_that_cannot_be_remembered_do_not_warn() -> None:
     known = earlier_runs._Objects()
-    assert not known.add(())
-    assert not known.add(())
+    known.add(())
+    assert () not in known
+
+
+def test_a_run_that_was_refused_is_no_release() -> None:
+    people = table()
+    with pytest.raises(ConfigError):
+        IndependentNoise(noise="gaussian").run(people, PAIRS, BUDGET)
+    with pytest.raises(ConfigError):
+        OnlinePMW(variant="4a").start(people, ZCDP(0.5))
+    run(people)
+
+
+def test_a_run_that_failed_after_it_spent_is_one() -> None:
+    def stop(_: object) -> None:
+        raise ZeroDivisionError
+
+    people = table()
+    with pytest.raises(ZeroDivisionError):
+        run(people, progress=stop)
+    with pytest.warns(UnregisteredWarning):
+        run(people)
 
 
 def test_the_warning_can_be_turned_off() -> None:

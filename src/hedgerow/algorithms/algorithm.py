@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from hedgerow.algorithms.progress import ProgressCallback
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Budget, Regime
-from hedgerow.privacy.earlier_runs import before_a_run
+from hedgerow.privacy.earlier_runs import before_a_run, note_release
 from hedgerow.privacy.lattice import LARGEST_MASS
 from hedgerow.privacy.subsampling import Subsampled
 from hedgerow.queries.workload import Workload
@@ -85,7 +85,11 @@ class Algorithm(Protocol):
             self.check(workload, budget.regime)
         before_a_run(source, budget, noise, register, kind="release", name=name)
         curator = open_curator(source, workload, budget, noise, samples=self.takes_samples)
-        return self.run_with(curator, workload, progress)
+        try:
+            return self.run_with(curator, workload, progress)
+        finally:
+            if curator.ledger.spent > 0.0:
+                note_release(source, noise)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """As `run`, with a curator that the caller made; its whole remaining budget may be spent."""

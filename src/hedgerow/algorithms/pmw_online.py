@@ -31,7 +31,7 @@ from hedgerow.algorithms.online_practical import ANSWER_SHARE, practical_rules
 from hedgerow.algorithms.online_rules import VARIANTS, Rules, Stream, Variant
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Budget, Regime
-from hedgerow.privacy.earlier_runs import before_a_run
+from hedgerow.privacy.earlier_runs import before_a_run, note_release
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.online_session import OnlineSession
@@ -276,8 +276,15 @@ class OnlinePMW:
         check_table(source)
         within = budget_of_filtered(budget) if source.filtered else budget
         events = check_start(self, source.domain, within, warm)
-        entry = before_a_run(source, budget, noise, register, kind="session", name=name)
-        session = self.start_with(Curator(source, within, noise=noise, events=events), warm=warm)
+        entry = before_a_run(
+            source, budget, noise, register, kind="session", name=name, counts_earlier=warm is not None
+        )
+        curator, session = Curator(source, within, noise=noise, events=events), None
+        try:
+            session = self.start_with(curator, warm=warm)
+        finally:
+            if session is not None or curator.ledger.spent > 0.0:
+                note_release(source, noise)
         if register is not None and entry is not None:
             session.notes.update(register.note(entry))
         return session

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import warnings
 import weakref
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.data.source import CountSource
@@ -33,10 +34,11 @@ def before_a_run(
     *,
     kind: str,
     name: str = "",
+    counts_earlier: bool = False,
 ) -> Entry | None:
     """Charge the register, or warn if there is none and the table was released before.
 
-    Runs whose noise does not protect are neither counted nor warned of: they release the table as it is.
+    Runs whose noise does not protect are neither counted nor warned of: they promise nothing that could add up.
 
     Args:
         source: The private table; only its domain is looked at.
@@ -45,6 +47,7 @@ def before_a_run(
         register: Of the table, if one is kept.
         kind: ``"release"`` or ``"session"``.
         name: What the release is called.
+        counts_earlier: Whether the budget holds what an earlier release spent: then the sum of the two is known.
 
     Returns:
         The entry of the register.
@@ -55,8 +58,7 @@ def before_a_run(
         RegisterExceededError: The register does not cover the budget.
         RegisterError: The register cannot be read or written.
     """
-    secure = noise is None or type(noise) is OpenDPNoise
-    entry = None
+    secure, entry = _protects(noise), None
     if register is not None:
         if not secure:
             raise ConfigError(
@@ -64,7 +66,7 @@ def before_a_run(
                 remedy="leave the noise out, or the register",
             )
         entry = register.charge(budget, kind=kind, name=name, attributes=source.domain.names)
-    if secure and _RELEASED.add(source) and register is None:
+    if secure and register is None and not counts_earlier and source in _RELEASED:
         warnings.warn(
             "this table was released before: the budgets of all its releases add up, and nothing keeps the sum\n"
             "  Remedy: keep a register: run(..., register=hedgerow.Register('table.register', limit=...))",
@@ -74,6 +76,21 @@ def before_a_run(
     return entry
 
 
+def note_release(source: CountSource, noise: NoiseSource | None) -> None:
+    """Remember that a private table was released, as long as the object lives.
+
+    Args:
+        source: The private table.
+        noise: The source of noise; None for the secure one.
+    """
+    if _protects(noise):
+        _RELEASED.add(source)
+
+
+def _protects(noise: NoiseSource | None) -> bool:
+    return noise is None or type(noise) is OpenDPNoise
+
+
 class _Objects:
     """Which objects were there before, told apart by identity and not kept alive."""
 
@@ -81,18 +98,14 @@ class _Objects:
         self._known: dict[int, weakref.ref[Any]] = {}
         self._lock = threading.RLock()  # an object may vanish while its thread is in here
 
-    def add(self, thing: Any) -> bool:
-        """Note an object; whether it was noted before."""
+    def __contains__(self, thing: Any) -> bool:
+        known = self._known.get(id(thing))
+        return known is not None and known() is thing
+
+    def add(self, thing: Any) -> None:
         key = id(thing)
-        with self._lock:
-            known = self._known.get(key)
-            if known is not None and known() is thing:
-                return True
-            try:
-                self._known[key] = weakref.ref(thing, lambda gone: self._forget(key, gone))
-            except TypeError:  # nothing of the caller's own kind is kept alive for a warning
-                return False
-            return False
+        with suppress(TypeError), self._lock:  # what has no weak references is not kept alive for a warning
+            self._known[key] = weakref.ref(thing, lambda gone: self._forget(key, gone))
 
     def _forget(self, key: int, gone: weakref.ref[Any]) -> None:
         with self._lock:
