@@ -39,7 +39,7 @@ from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.conversion import epsilon_of, rho_of
 from hedgerow.privacy.noise import NoiseSource, OpenDPNoise, SeededNoise
 from hedgerow.privacy.register import Register
-from hedgerow.privacy.register_charge import Limit, charge_of, whole_table
+from hedgerow.privacy.register_charge import Limit, charge_of
 from hedgerow.privacy.register_entries import Contents, fixed_of
 from hedgerow.privacy.subsampling import Subsampled, amplified
 from hedgerow.queries.sensitivity import Neighbours
@@ -57,6 +57,7 @@ class Sealed:
     """A private table of which nothing but the domain may be looked at."""
 
     domain = DOMAIN
+    filtered = False
 
     def _refuse(self, *_: object) -> Any:
         raise AssertionError("the table was looked at")
@@ -64,8 +65,10 @@ class Sealed:
     total = marginals = conjunctions = _refuse
 
 
-def table() -> DenseCounts:
-    return DenseCounts(DOMAIN, np.full(4, 500.0))
+def table(*, filtered: bool = False) -> DenseCounts:
+    made = DenseCounts(DOMAIN, np.full(4, 500.0))
+    made.filtered = filtered
+    return made
 
 
 @pytest.fixture
@@ -133,10 +136,14 @@ def test_releases_between_other_neighbours_are_refused(tmp_path: Path, limit: Li
     assert register.entries == ()
 
 
-def test_every_relation_has_one_between_whole_tables() -> None:
-    """Whatever relations there will be: a filter or a sample does not make another register."""
-    assert {whole_table(each) for each in Neighbours} == {Neighbours.ADD_REMOVE, Neighbours.REPLACE}
-    assert all(whole_table(each) is REPLACE for each in Neighbours if each.value.startswith("replace"))
+def test_parts_of_a_table_belong_into_the_register_of_the_whole_table(tmp_path: Path) -> None:
+    register = Register(tmp_path / "r", PureDP(1.0, Neighbours.REPLACE_FILTERED))
+    assert register.limit == PureDP(1.0, REPLACE)
+    register.charge(PureDP(0.25, Neighbours.REPLACE_FILTERED))
+    filtered = table(filtered=True)
+    MWEM(rounds=1).run(filtered, PAIRS, PureDP(0.25, REPLACE), register=register)
+    OnlinePMW(updates=1).start(filtered, PureDP(0.25, REPLACE), register=register)
+    assert register.spent == 0.75
 
 
 # Sums

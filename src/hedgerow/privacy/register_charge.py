@@ -16,20 +16,9 @@ from __future__ import annotations
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, Regime
 from hedgerow.privacy.charging import ABOVE, pure_rho
-from hedgerow.queries.sensitivity import Neighbours
 
 Limit = PureDP | ZCDP | ApproxDP
 """What all that is in a register may add up to."""
-
-
-def whole_table(neighbours: Neighbours) -> Neighbours:
-    """The relation between whole tables, whatever part of them a release is of.
-
-    Example:
-        >>> whole_table(Neighbours.REPLACE).value
-        'replace'
-    """
-    return Neighbours.ADD_REMOVE if neighbours is Neighbours.ADD_REMOVE else Neighbours.REPLACE
 
 
 def charge_of(budget: Budget, limit: Limit) -> float:
@@ -68,7 +57,7 @@ def charge_of(budget: Budget, limit: Limit) -> float:
 
 
 def _check_relation(budget: Budget, limit: Limit) -> None:
-    asked, kept = whole_table(budget.neighbours), whole_table(limit.neighbours)
+    asked, kept = budget.neighbours.unfiltered, limit.neighbours
     if asked is not kept:
         raise ConfigError(
             f"the register adds up releases between tables that are neighbours by {kept.value!r}, not by "

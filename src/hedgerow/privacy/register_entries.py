@@ -18,7 +18,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import ApproxDP, Budget, budget_from_dict
 from hedgerow.privacy.charging import check_amount
 from hedgerow.privacy.conversion import epsilon_of
-from hedgerow.privacy.register_charge import Limit, charge_of, whole_table
+from hedgerow.privacy.register_charge import Limit, charge_of
 from hedgerow.privacy.subsampling import Subsampled
 
 FORMAT = 1
@@ -278,7 +278,7 @@ def checked_limit(budget: object) -> Limit:
             f"a {type(budget).__name__} is no limit of a register",
             remedy="give hedgerow.PureDP(epsilon), hedgerow.ApproxDP(epsilon, delta) or hedgerow.ZCDP(rho)",
         )
-    return replace(budget, neighbours=whole_table(budget.neighbours))
+    return replace(budget, neighbours=budget.neighbours.unfiltered)
 
 
 def _entry(row: Mapping[str, Any], limit: Limit) -> Entry:
