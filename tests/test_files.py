@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hedgerow.files import alone_with, replacing
+from hedgerow.files import alone_with, creating, replacing
 
 
 @pytest.fixture
@@ -70,3 +70,19 @@ def test_a_private_file_and_its_new_name_are_on_the_disk(tmp_path: Path, monkeyp
     with replacing(target, private=True) as beside:
         beside.write_text("new")
     assert synced == [(False, False), (True, True)]
+
+
+def test_a_file_that_is_created_replaces_none(tmp_path: Path) -> None:
+    with creating(tmp_path / "a") as beside:
+        beside.write_text("first")
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
+    with pytest.raises(FileExistsError), creating(tmp_path / "a") as beside:
+        beside.write_text("second")
+    assert (tmp_path / "a").read_text() == "first"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_file_whose_making_fails_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), creating(tmp_path / "a"):
+        raise ZeroDivisionError
+    assert os.listdir(tmp_path) == []

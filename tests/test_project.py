@@ -57,6 +57,7 @@ def test_public_names_are_pinned() -> None:
         "Proximal",
         "PureDP",
         "Records",
+        "Register",
         "Release",
         "ScannedTable",
         "SeededNoise",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hedgerow.privacy.budget import ZCDP, ApproxDP, PureDP
     from hedgerow.privacy.curator import Curator
     from hedgerow.privacy.noise import SeededNoise
+    from hedgerow.privacy.register import Register
     from hedgerow.privacy.subsampling import Subsampled
     from hedgerow.queries.predicate import parse_predicate
     from hedgerow.queries.sensitivity import Neighbours
@@ -65,6 +66,7 @@ _HOMES = {
     "Proximal": "models.refit",
     "PureDP": "privacy.budget",
     "Records": "records",
+    "Register": "privacy.register",
     "Release": "release",
     "ScannedTable": "data.scan",
     "SeededNoise": "privacy.noise",
@@ -108,6 +110,7 @@ __all__ = [
     "Proximal",
     "PureDP",
     "Records",
+    "Register",
     "Release",
     "ScannedTable",
     "SeededNoise",

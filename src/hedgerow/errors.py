@@ -139,6 +139,53 @@ class UnpaidNoiseError(BudgetError):
     """Noise was asked for that no event of the ledger was charged for; nothing was drawn."""
 
 
+class RegisterExceededError(BudgetExceededError):
+    """The register of a table refused a release; nothing was read and nothing was charged.
+
+    Attributes:
+        place: Path of the register; part of the message.
+    """
+
+    def __init__(self, *, place: str, requested: float, spent: float, limit: float, unit: str) -> None:
+        """State the amounts, and the ways out."""
+        self.requested = requested
+        self.spent = spent
+        self.limit = limit
+        self.unit = unit
+        self.place = place
+        HedgerowError.__init__(
+            self,
+            f"{place}: the register does not cover this: {requested:.6g} {unit} requested, {spent:.6g} of {limit:.6g} "
+            f"spent by what is in it, {max(0.0, limit - spent):.6g} left",
+            remedy="give this release a smaller budget; what was said to be the most for this table cannot be raised",
+        )
+
+
+class RegisterError(HedgerowError):
+    """The register of a table cannot be made, read or written; what is in it is as it was.
+
+    Attributes:
+        place: Path of the register; the beginning of the message.
+    """
+
+    def __init__(self, message: str, *, place: str, remedy: str = "") -> None:
+        """Begin the message with the place."""
+        self.place = place
+        super().__init__(f"{place}: {message}", remedy=remedy)
+
+
+class DamagedRegisterError(RegisterError):
+    """The file is no register, or it was changed by something else than Hedgerow."""
+
+
+class RegisterBusyError(RegisterError):
+    """Other processes are at the register for longer than one waits."""
+
+
+class UnregisteredWarning(UserWarning):
+    """A table was released before, and no register knows what its releases add up to."""
+
+
 class WatchClosedError(BudgetError):
     """A sparse vector was asked for more than it was charged for; nothing was read."""
 

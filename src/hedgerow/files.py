@@ -73,6 +73,40 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
 
 
 @contextmanager
+def creating(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a path beside the target to write to; on success it gets the target's name, unless that is taken.
+
+    Only the owner may read and write the file (mode 0600). Of several processes that make the same file one succeeds.
+
+    Args:
+        path: The target. Its folder must exist.
+
+    Raises:
+        FileExistsError: There is such a file already; it is as it was.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with creating(f"{folder}/a") as beside:
+        ...         _ = beside.write_text("whole")
+        ...     Path(folder, "a").read_text(), os.listdir(folder)
+        ('whole', ['a'])
+    """
+    target = Path(path).resolve()
+    handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
+    os.close(handle)
+    beside = Path(name)
+    try:
+        yield beside
+        with beside.open("rb") as written:
+            os.fsync(written.fileno())
+        target.hardlink_to(beside)  # unlike a rename it fails where there is a file
+        _to_disk(target.parent)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+@contextmanager
 def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give the path of a folder to make beside the target; on success it takes the target's name.
 

@@ -493,7 +493,8 @@ def test_insecure_noise_of_an_earlier_release_is_not_forgotten() -> None:
     session = OnlinePMW(updates=3, threshold=0.05).start(source, PureDP(1.0, REPLACE), warm=release)
     assert not session.summary()["private"]
     assert session.release().provenance.stamp == "NOT PRIVATE: seeded"
-    assert OnlinePMW(updates=3, threshold=0.05).start(source, PureDP(1.0, REPLACE)).summary()["private"]
+    cold = OnlinePMW(updates=3, threshold=0.05).start(skewed(10_000), PureDP(1.0, REPLACE))
+    assert cold.summary()["private"]
 
 
 # ---- releases of sessions --------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import subprocess
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ import pytest
 
 from hedgerow.cli import serving
 from hedgerow.errors import ConfigError, NotThereError
+from hedgerow.privacy.budget import ApproxDP
+from hedgerow.privacy.register import Register
 from hedgerow.queries.count_statement import parse_count
 from hedgerow.service import running
 from hedgerow.service.demo import demo
@@ -330,3 +333,33 @@ def test_the_demo_s_domain_holds_its_table(tmp_path: Path) -> None:
 
 def test_kernels_are_compiled_ahead() -> None:
     compile_kernels()
+
+
+# A register
+
+
+def test_data_sets_are_charged_to_the_register_that_the_server_is_started_with(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "people.csv").write_text("sex\n" + "F\nM\n" * 200)
+    places = ("--store", tmp_path / "store.db", "--data", tmp_path / "tables")
+    body = {"source": {"place": "people.csv"}, "domain": {"sex": ["F", "M"]}, "budget": {"epsilon": 1.0}}
+    with started(start, *places) as (program, told):
+        token = told["tokens"]["custodian"]
+        asked(told["address"], "datasets", token, {"name": "before", **body})
+        stopped(program, signal.SIGTERM)
+    register = ("--register", tmp_path / "r.register", "--limit", 2, "--limit-delta", 1e-9)
+    with started(start, *places, *register) as (program, told):
+        asked(told["address"], "datasets", token, {"name": "one", **body, "budget": {"epsilon": 1.0, "delta": 1e-9}})
+        with pytest.raises(urllib.error.HTTPError, match="409"):
+            asked(
+                told["address"], "datasets", token, {"name": "two", **body, "budget": {"epsilon": 1.9, "delta": 1e-9}}
+            )
+        assert "does not count before: registered without it" in stopped(program, signal.SIGTERM).replace("\n", " ")
+    kept = Register(tmp_path / "r.register")
+    assert (kept.limit, [each.name for each in kept.entries]) == (ApproxDP(2.0, 1e-9), ["one"])
+
+
+def test_a_limit_needs_a_register(place: Place) -> None:
+    refused = place.call("serve", "--store", place / "s.db", "--data", place.folder, "--port", 0, "--limit", 3)
+    assert refused.exit_code == 2
+    assert "name it with --register" in refused.stderr.replace("\n", " ")

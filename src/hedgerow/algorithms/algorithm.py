@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from hedgerow.algorithms.progress import ProgressCallback
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Budget, Regime
+from hedgerow.privacy.earlier_runs import before_a_run, note_release
 from hedgerow.privacy.lattice import LARGEST_MASS
 from hedgerow.privacy.subsampling import Subsampled
 from hedgerow.queries.workload import Workload
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.outline import Outlined
+    from hedgerow.domain import Domain
     from hedgerow.models.model import Model
     from hedgerow.privacy.curator import Curator
     from hedgerow.privacy.noise import NoiseSource
+    from hedgerow.privacy.register import Register
     from hedgerow.queries.measurement import Measurement
     from hedgerow.release import Release
 
@@ -54,6 +57,8 @@ class Algorithm(Protocol):
         *,
         noise: NoiseSource | None = None,
         progress: ProgressCallback | None = None,
+        register: Register | None = None,
+        name: str = "",
     ) -> Release:
         """Make a release of a private table.
 
@@ -63,14 +68,28 @@ class Algorithm(Protocol):
             budget: What may be spent, and between which tables.
             noise: Source of noise; the secure one unless given. A seeded source makes the release not private.
             progress: Called after every round.
+            register: Of the table, where all its releases add up: it is charged the whole budget before the table is
+                touched. Without one a second release of the same object warns.
+            name: What the register calls the release.
 
         Raises:
             ConfigError: The configuration does not fit the budget or the workload.
             QueryError: A query depends on no record; nothing was spent.
             ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
+            RegisterExceededError: The register does not cover the budget; nothing was spent.
+            RegisterError: The register cannot be read or written; nothing was spent.
         """
+        check_asked(source, workload, budget, samples=self.takes_samples)
+        if register is not None:  # what is charged there is never given back: refuse first
+            check_same_domain(source.domain, workload)
+            self.check(workload, budget.regime)
+        before_a_run(source, budget, noise, register, kind="release", name=name)
         curator = open_curator(source, workload, budget, noise, samples=self.takes_samples)
-        return self.run_with(curator, workload, progress)
+        try:
+            return self.run_with(curator, workload, progress)
+        finally:
+            if curator.ledger.spent > 0.0:
+                note_release(source, noise)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """As `run`, with a curator that the caller made; its whole remaining budget may be spent."""
@@ -110,6 +129,23 @@ def open_curator(
     from hedgerow.privacy.curator import Curator
     from hedgerow.privacy.lattice import prepare
 
+    check_asked(source, workload, budget, samples=samples)
+    prepare(source, workload)
+    return Curator(source, budget, noise=noise)
+
+
+def check_asked(source: Any, workload: Any, budget: Any, *, samples: bool = False) -> None:
+    """Refuse what is no table, no workload, or no budget that an algorithm can run under.
+
+    Args:
+        source: The private table.
+        workload: What the release should answer well.
+        budget: What may be spent.
+        samples: Whether the algorithm can work on a sample of the records.
+
+    Raises:
+        ConfigError: An argument is something else; nothing was read.
+    """
     check_table(source)
     if not isinstance(workload, Workload):
         remedy = "make one with hedgerow.Workload.parse(text, table.domain)"
@@ -119,8 +155,6 @@ def open_curator(
         raise ConfigError(f"a {type(budget).__name__} is no budget", remedy=remedy)
     if isinstance(budget, Subsampled) and not samples:
         raise ConfigError("this algorithm does not work on a sample of the records", remedy="run DualQuery on it")
-    prepare(source, workload)
-    return Curator(source, budget, noise=noise)
 
 
 def plain_parameters(config: Any) -> dict[str, Any]:
@@ -152,7 +186,16 @@ def check_domain(curator: Curator, workload: Workload) -> None:
     Raises:
         ConfigError: The domains differ.
     """
-    if workload.domain != curator.domain:
+    check_same_domain(curator.domain, workload)
+
+
+def check_same_domain(domain: Domain, workload: Workload) -> None:
+    """As `check_domain`, with the domain of a table.
+
+    Raises:
+        ConfigError: The domains differ.
+    """
+    if workload.domain != domain:
         raise ConfigError("the workload is over another domain than the table", remedy="build it from table.domain")
 
 

@@ -24,7 +24,7 @@ from hedgerow.models.histogram import Histogram
 from hedgerow.models.junction_tree import JunctionTree
 from hedgerow.models.markov import Markov
 from hedgerow.privacy.budget import Budget, Regime
-from hedgerow.privacy.ledger import Event, LedgerView
+from hedgerow.privacy.ledger import Event, Ledger, LedgerView
 from hedgerow.privacy.mechanisms import cost_of
 from hedgerow.quantities import human
 from hedgerow.queries.query import Floats
@@ -37,6 +37,33 @@ if TYPE_CHECKING:
 
 EARLIER = "earlier: "
 """Before the labels of events that an earlier release was charged for."""
+
+
+def check_start(config: OnlinePMW, domain: Domain, budget: Budget, warm: Release | None) -> tuple[Event, ...]:
+    """Refuse all that can be refused of a session before anything is read or spent.
+
+    Args:
+        config: Of the session.
+        domain: Of the table.
+        budget: Of the session.
+        warm: The release to start from, if there is one.
+
+    Returns:
+        What that release spent, as events of the session's ledger.
+
+    Raises:
+        ConfigError: The configuration does not fit the budget, or the release does not fit the session.
+        BudgetError: The budget does not cover what the release spent.
+        ModelTooLargeError: The hypothesis does not fit into memory.
+    """
+    config.variant_for(budget)
+    footprint(config, domain, warm=warm is not None).check()
+    if warm is None:
+        return ()
+    events = earlier_events(warm, budget, domain)
+    Ledger(budget.limit, budget.unit, events)
+    check_form(warm)
+    return events
 
 
 def begin(config: OnlinePMW, curator: Curator, warm: Release | None, hold: Holding = lambda _: None) -> OnlineSession:

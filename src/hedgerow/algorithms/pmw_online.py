@@ -31,6 +31,7 @@ from hedgerow.algorithms.online_practical import ANSWER_SHARE, practical_rules
 from hedgerow.algorithms.online_rules import VARIANTS, Rules, Stream, Variant
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Budget, Regime
+from hedgerow.privacy.earlier_runs import before_a_run, note_release
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.online_hold import Holding
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from hedgerow.domain import Domain
     from hedgerow.privacy.curator import Curator
     from hedgerow.privacy.noise import NoiseSource
+    from hedgerow.privacy.register import Register
     from hedgerow.release import Release
 
 StepRule = Literal["theorem", "residual", "refit"]
@@ -245,6 +247,8 @@ class OnlinePMW:
         *,
         noise: NoiseSource | None = None,
         warm: Release | None = None,
+        register: Register | None = None,
+        name: str = "",
     ) -> OnlineSession:
         """Begin a session about a private table.
 
@@ -253,6 +257,9 @@ class OnlinePMW:
             budget: What may be spent in all, and between which tables.
             noise: Source of noise; the secure one unless given. A seeded source makes the answers not private.
             warm: An earlier release of the *same* table, to start from; what it spent is charged to the budget.
+            register: Of the table, where all its releases add up: it is charged the whole budget before the table is
+                touched, and the session remembers its entry. Without one a second release of the same object warns.
+            name: What the register calls the session.
 
         Returns:
             The session. Under "add-remove" a noisy number of records was bought; nothing else.
@@ -260,16 +267,28 @@ class OnlinePMW:
         Raises:
             ConfigError: The configuration does not fit the budget, or the release does not fit the session.
             ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
+            RegisterExceededError: The register does not cover the budget; nothing was spent.
+            RegisterError: The register cannot be read or written; nothing was spent.
         """
-        from hedgerow.algorithms.online_start import earlier_events
+        from hedgerow.algorithms.online_start import check_start
         from hedgerow.privacy.budget import budget_of_filtered
         from hedgerow.privacy.curator import Curator
 
         check_table(source)
-        self.variant_for(budget)
-        budget = budget_of_filtered(budget) if source.filtered else budget
-        events = () if warm is None else earlier_events(warm, budget, source.domain)
-        return self.start_with(Curator(source, budget, noise=noise, events=events), warm=warm)
+        within = budget_of_filtered(budget) if source.filtered else budget
+        events = check_start(self, source.domain, within, warm)
+        entry = before_a_run(
+            source, budget, noise, register, kind="session", name=name, counts_earlier=warm is not None
+        )
+        curator, session = Curator(source, within, noise=noise, events=events), None
+        try:
+            session = self.start_with(curator, warm=warm)
+        finally:
+            if session is not None or curator.ledger.spent > 0.0:
+                note_release(source, noise)
+        if register is not None and entry is not None:
+            session.notes.update(register.note(entry))
+        return session
 
     def start_with(
         self, curator: Curator, *, warm: Release | None = None, hold: Holding = lambda _: None

@@ -18,6 +18,7 @@ from hedgerow.cli.domain import domain
 from hedgerow.cli.experiment import experiment
 from hedgerow.cli.mechanisms import mechanisms
 from hedgerow.cli.plan import plan
+from hedgerow.cli.register import show_register
 from hedgerow.cli.released import answer, report, sample, show
 from hedgerow.cli.serve import serve
 from hedgerow.cli.synth import synth
@@ -97,3 +98,12 @@ def _overview(
 app.callback(help=_help(_overview))(_overview)
 for _command in (synth, plan, domain, sample, answer, ask, show, report, mechanisms, compare, experiment, serve):
     app.command(help=_help(_command))(_command)
+
+_register = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+_register.command("show", help=_help(show_register))(show_register)
+app.add_typer(
+    _register,
+    name="register",
+    help="Registers of tables: what all releases of a table add up to. Made by 'hedgerow synth --register', 'hedgerow "
+    "ask --register' and 'hedgerow serve --register'.",
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -32,6 +32,16 @@ from hedgerow.cli.options import (
 )
 from hedgerow.cli.outputs import check_outputs
 from hedgerow.cli.reading import DataPlace, Where, inputs_of
+from hedgerow.cli.registering import (
+    LimitDelta,
+    LimitEpsilon,
+    LimitRho,
+    Registered,
+    RegisterFile,
+    check_session,
+    limit_of,
+    open_register,
+)
 from hedgerow.cli.released import naming_condition
 from hedgerow.cli.session_table import Reading
 from hedgerow.errors import ConfigError, SessionError
@@ -85,6 +95,17 @@ class _Wishes:
         changed = ["budget"] if self.budget not in (None, budget) else []
         return changed + (["--neighbours"] if self.neighbours not in (None, budget.neighbours) else [])
 
+    def check_new(self, domain: Domain) -> None:
+        """Refuse what cannot be begun, before a register is charged for it."""
+        from hedgerow.algorithms.online_start import check_start
+        from hedgerow.algorithms.pmw_online import OnlinePMW
+
+        if self.seed is not None:
+            raise typer.BadParameter("a register adds up guarantees: there is none with --seed")
+        if self.budget is not None:
+            warm = None if self.warm is None else _release(self.warm)
+            check_start(OnlinePMW(**self.config), domain, self.budget, warm)
+
 
 def ask(
     ctx: typer.Context,
@@ -123,6 +144,10 @@ def ask(
             rich_help_panel=BUDGET,
         ),
     ] = None,
+    register: RegisterFile = None,
+    limit: LimitEpsilon = None,
+    limit_delta: LimitDelta = None,
+    limit_rho: LimitRho = None,
     queries_planned: Annotated[
         int | None,
         typer.Option(
@@ -198,9 +223,11 @@ def ask(
           "age between 30 and 39" "income = '>50K'"
       hedgerow ask people.csv --session people.session --queries questions.txt \
           -o answers.csv
+      hedgerow ask people.csv --domain people.yaml --session people.session \
+          --epsilon 1 --register people.register --limit 3 "sex = 'Female'"
     """
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
-    inputs = [path for path in (*inputs_of(data), domain, session, queries, warm) if path is not None]
+    inputs = [path for path in (*inputs_of(data), domain, session, queries, warm, register) if path is not None]
     check_outputs({"--output": output}, inputs=inputs, force=force)
     asked = [*(conditions or ()), *(_listed(queries) if queries is not None else ())]
     reading = Reading.of_options(session, domain, columns=columns, count_column=count_column, coded=coded, where=where)
@@ -215,15 +242,30 @@ def ask(
         seed=seed,
     )
     wishes.check(confidence)
+    table_register = open_register(
+        register, limit_of(limit, limit_delta, limit_rho, neighbours or Neighbours.ADD_REMOVE)
+    )
     with _alone(session) as kept:
-        table = reading.read(shown, data, workload)
-        with shown.busy("opening the session"):
-            is_new = _opened(kept, session, wishes, reading, table)
+        if kept.is_new and table_register is not None:
+            wishes.check_new(reading.domain)
+        registered = Registered.checked(
+            shown,
+            table_register,
+            wishes.budget if kept.is_new else None,
+            kind="session",
+            name=session.name,
+            attributes=reading.domain.names,
+        )
+        with registered.staying():
+            table = reading.read(shown, data, workload, before_rows=registered.charge)
+            with shown.busy("opening the session"):
+                is_new = _opened(kept, session, wishes, reading, table=table, charged=registered.notes())
+                check_session(table_register, kept.notes, session)
         if is_new:
             shown.tell(f"Of all that this session will ever say, taken together: {kept.budget.statement()}")
         found = kept.ask_all(asked, confidence)
         _write(output, asked, found)
-        _tell(shown, session, kept, asked, found)
+        _tell(shown, session, kept, asked, found, registered=registered)
 
 
 def _listed(path: Path) -> list[str]:
@@ -273,26 +315,36 @@ def _release(path: Path) -> Release:
     return Release.load(path)
 
 
-def _opened(kept: SessionFile, path: Path, wishes: _Wishes, reading: Reading, table: Table | ScannedTable) -> bool:
+def _opened(
+    kept: SessionFile,
+    path: Path,
+    wishes: _Wishes,
+    reading: Reading,
+    *,
+    table: Table | ScannedTable,
+    charged: Mapping[str, Any],
+) -> bool:
     """Start the session of a file, or restore it; whether it was started."""
     opening = None if kept.is_new else kept.opening()
     if kept.is_new or opening is not None:
-        _start(kept, path, wishes if opening is None else _anew(path, opening, wishes, reading), reading, table)
-    else:
-        _restore(kept, path, wishes, reading, table)
-        return False
-    return True
+        before = {} if opening is None else opening.notes
+        chosen = wishes if opening is None else _anew(path, opening, wishes, reading)
+        _start(kept, path, chosen, table, {**before, **reading.notes(), **charged})
+        return True
+    _restore(kept, path, wishes, reading, table)
+    return False
 
 
-def _start(kept: SessionFile, path: Path, wishes: _Wishes, reading: Reading, table: Table | ScannedTable) -> None:
+def _start(
+    kept: SessionFile, path: Path, wishes: _Wishes, table: Table | ScannedTable, notes: Mapping[str, Any]
+) -> None:
     """A new session, with its file."""
     from hedgerow.algorithms.pmw_online import OnlinePMW
 
     if wishes.budget is None:  # the file has gone since the options were read
         raise SessionError(f"{path}: there is no such session", remedy="name a budget to start one")
     warm = None if wishes.warm is None else _release(wishes.warm)
-    config = OnlinePMW(**wishes.config)
-    kept.start(config, table, wishes.budget, noise=wishes.noise, warm=warm, notes=reading.notes())
+    kept.start(OnlinePMW(**wishes.config), table, wishes.budget, noise=wishes.noise, warm=warm, notes=notes)
 
 
 def _anew(path: Path, opening: Opening, wishes: _Wishes, reading: Reading) -> _Wishes:
@@ -337,7 +389,15 @@ def _write(path: Path | None, asked: Sequence[str], found: Sequence[OnlineAnswer
             writer.writerow([text, answer.value, *ends, answer.source, answer.charged, answer.covers])
 
 
-def _tell(output: Output, path: Path, kept: SessionFile, asked: Sequence[str], found: Sequence[OnlineAnswer]) -> None:
+def _tell(
+    output: Output,
+    path: Path,
+    kept: SessionFile,
+    asked: Sequence[str],
+    found: Sequence[OnlineAnswer],
+    *,
+    registered: Registered,
+) -> None:
     summary = kept.summary()
     if found:
         output.table(_grid(asked, found))
@@ -346,6 +406,7 @@ def _tell(output: Output, path: Path, kept: SessionFile, asked: Sequence[str], f
     if not summary["closed"]:
         output.say(f"threshold     {summary['threshold']:,.0f} records: answers that are off by less are not corrected")
     output.say(f"spent         {summary['spent']:.6g} of {summary['limit']:.6g} {summary['unit']}")
+    in_register = registered.tell(13)
     output.say(f"session       {path}   (secret: keep it where the table is)")
     for lost in kept.forfeited:
         output.warn(f"FORFEITED: {lost.charge:.6g} {lost.unit}, {lost.target}, of a call that did not end")
@@ -354,7 +415,7 @@ def _tell(output: Output, path: Path, kept: SessionFile, asked: Sequence[str], f
         output.warn("NOT PRIVATE: seeded: whoever knows the seed can subtract the noise")
     listed = [{"condition": text, **asdict(answer)} for text, answer in zip(asked, found, strict=True)]
     forfeited = [lost.to_dict() for lost in kept.forfeited]
-    output.result({"answers": listed, "session": {"file": str(path), **summary}, "forfeited": forfeited})
+    output.result({"answers": listed, "session": {"file": str(path), **summary}, "forfeited": forfeited, **in_register})
 
 
 def _because(reason: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,6 +45,7 @@ def read_data(
     *,
     where: str | None = None,
     workload: Workload | None = None,
+    before_rows: Callable[[], object] | None = None,
     **options: Any,
 ) -> Table | ScannedTable:
     """Read the private table, or count it where it is, for handing on; shows how far it is.
@@ -54,6 +56,7 @@ def read_data(
         domain: What records could exist.
         where: Which rows are records.
         workload: What will be asked, so that one pass is enough.
+        before_rows: Called when the columns are in order, before the first row is read.
         options: As for ``read_table``.
 
     Raises:
@@ -65,9 +68,14 @@ def read_data(
 
     with naming_options(domain.names):
         if where is None and not is_place(data) and not _is_large(Path(data)):
+            if before_rows is not None:
+                scan_table(data, domain, **options)  # which looks at the columns alone
+                before_rows()
             with output.busy(f"reading {data}"):
                 return read_table(data, domain, **options)
         table = scan_table(data, domain, where=where, **options)
+        if before_rows is not None:
+            before_rows()
         if workload is not None:
             table.prepare(workload)
         with showing_counting(output) as progress:

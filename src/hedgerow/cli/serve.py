@@ -11,7 +11,9 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli.console import Output
-from hedgerow.cli.options import AsJson, Quiet, prepare
+from hedgerow.cli.options import BUDGET, AsJson, Quiet, prepare
+from hedgerow.cli.registering import limit_of
+from hedgerow.queries.sensitivity import Neighbours
 
 PLACES = "Places"
 LIMITS = "Limits"
@@ -75,6 +77,57 @@ def serve(
             rich_help_panel=PLACES,
         ),
     ] = 8000,
+    register: Annotated[
+        Path | None,
+        typer.Option(
+            "--register",
+            metavar="FILE",
+            envvar="HEDGEROW_REGISTER",
+            help="Register of what is released: every data set that is registered is charged there with its whole "
+            "budget before its table is read. Made by the first start, which names the limit.",
+            rich_help_panel=BUDGET,
+        ),
+    ] = None,
+    limit: Annotated[
+        float | None,
+        typer.Option(
+            "--limit",
+            metavar="EPSILON",
+            envvar="HEDGEROW_LIMIT",
+            help="What all data sets in the register may add up to: an epsilon, for pure budgets alone, or with "
+            "--limit-delta, for all kinds.",
+            rich_help_panel=BUDGET,
+        ),
+    ] = None,
+    limit_delta: Annotated[
+        float | None,
+        typer.Option(
+            "--limit-delta",
+            metavar="DELTA",
+            envvar="HEDGEROW_LIMIT_DELTA",
+            help="The delta of --limit.",
+            rich_help_panel=BUDGET,
+        ),
+    ] = None,
+    limit_rho: Annotated[
+        float | None,
+        typer.Option(
+            "--limit-rho",
+            metavar="RHO",
+            envvar="HEDGEROW_LIMIT_RHO",
+            help="zCDP, instead of --limit.",
+            rich_help_panel=BUDGET,
+        ),
+    ] = None,
+    limit_neighbours: Annotated[
+        Neighbours,
+        typer.Option(
+            "--limit-neighbours",
+            envvar="HEDGEROW_LIMIT_NEIGHBOURS",
+            help="Between which tables the register adds up, which its data sets must have too.",
+            rich_help_panel=BUDGET,
+        ),
+    ] = Neighbours.ADD_REMOVE,
     rate: Annotated[
         int,
         typer.Option(
@@ -121,6 +174,7 @@ def serve(
       hedgerow serve --store /var/lib/hedgerow/hedgerow.db --data /srv/tables
       HEDGEROW_STORE=postgresql://hedgerow@db/hedgerow hedgerow serve \
           --store-password-file /run/secrets/database_password --data /srv/tables
+      hedgerow serve --store hedgerow.db --register people.register --limit 3
       hedgerow serve --store hedgerow.db --new-token custodian
     """
     from hedgerow.cli.serving import Serving, check_installed, print_new_token
@@ -142,6 +196,8 @@ def serve(
             rate=rate or None,
             largest_upload=largest_upload * _MEBIBYTE,
             demo=demo,
+            register=register,
+            limit=limit_of(limit, limit_delta, limit_rho, limit_neighbours),
         )
         if new_token is not None:
             print_new_token(asked, new_token)

@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.cli.console import Output
+from hedgerow.cli.registering import open_register
 from hedgerow.errors import ConfigError, MissingExtraError, NotThereError
 
 if TYPE_CHECKING:
+    from hedgerow.privacy.register import Register
+    from hedgerow.privacy.register_charge import Limit
     from hedgerow.service.desks import Desks
     from hedgerow.service.store import Store
 
@@ -54,6 +57,8 @@ class Serving:
         rate: Requests a minute with one token; None for any number.
         largest_upload: In bytes.
         demo: Whether to register Adult.
+        register: File of the register that data sets are charged to; None for none.
+        limit: Of that register, if it is named.
     """
 
     output: Output
@@ -65,6 +70,8 @@ class Serving:
     rate: int | None = field(kw_only=True)
     largest_upload: int = field(kw_only=True)
     demo: bool = field(kw_only=True)
+    register: Path | None = field(default=None, kw_only=True)
+    limit: Limit | None = field(default=None, kw_only=True)
 
     def open_store(self) -> Store:
         """Open the store.
@@ -101,7 +108,10 @@ class Serving:
             if is_reachable(listening):
                 self.output.warn(_TLS)
             store = stack.enter_context(closing(self.open_store()))
-            desks = stack.enter_context(closing(Desks(store, self.data)))
+            register = open_register(self.register, self.limit)
+            if register is not None:
+                self._warn_of_others(store, register)
+            desks = stack.enter_context(closing(Desks(store, self.data, register=register)))
             if self.demo:
                 self._register(store, desks)
             app = create_app(desks, store, settings)
@@ -114,6 +124,18 @@ class Serving:
         demo.lay_out(self.data)
         if demo.NAME not in [data_set.name for data_set in store.data_sets()]:
             demo.register(desks, person_of(store, FIRST_CUSTODIAN, "custodian"))
+
+    def _warn_of_others(self, store: Store, register: Register) -> None:
+        """Name the data sets of the store that the register knows nothing of."""
+        from hedgerow.privacy.register_entries import DATA_SET
+
+        known = {entry.name for entry in register.entries if entry.kind == DATA_SET}
+        others = sorted({data_set.name for data_set in store.data_sets()} - known)
+        if others:
+            self.output.warn(
+                f"{register.path} does not count {', '.join(others)}: registered without it. Charge them by hand if "
+                "they are about the same people (docs/server.md)."
+            )
 
     def _started(self, store: Store, desks: Desks, listening: Any) -> None:
         from hedgerow.service.running import url_of, without_password

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
@@ -93,13 +93,21 @@ class Reading:
             option for name, option in options.items() if notes.get(name, getattr(self, name)) != getattr(self, name)
         ]
 
-    def read(self, output: Output, data: str, asked: Workload | None = None) -> Table | ScannedTable:
+    def read(
+        self,
+        output: Output,
+        data: str,
+        asked: Workload | None = None,
+        *,
+        before_rows: Callable[[], object] | None = None,
+    ) -> Table | ScannedTable:
         """Read the private table, or count it where it is.
 
         Args:
             output: Where progress is shown.
             data: Where the table is.
             asked: What will be asked, so that one pass is enough.
+            before_rows: Called before the first row is read.
 
         Raises:
             DataError: The table does not fit the domain.
@@ -110,6 +118,7 @@ class Reading:
             self.domain,
             where=self.where,
             workload=asked,
+            before_rows=before_rows,
             count_column=self.count_column,
             coded=self.coded,
             extra_columns="ignore" if self.some_columns else "error",

@@ -42,6 +42,15 @@ from hedgerow.cli.outputs import check_report_ending
 from hedgerow.cli.progress import showing_progress, showing_records
 from hedgerow.cli.reading import DataPlace, Where, inputs_of, read_data
 from hedgerow.cli.records_place import RECORDS, RecordsPlace
+from hedgerow.cli.registering import (
+    LimitDelta,
+    LimitEpsilon,
+    LimitRho,
+    Registered,
+    RegisterFile,
+    limit_of,
+    open_register,
+)
 from hedgerow.cli.spending import accounted
 from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.queries.sensitivity import Neighbours
@@ -65,9 +74,10 @@ class _Files:
     release: Path
     report: Path | None
 
-    def check(self, *, force: bool) -> None:
+    def check(self, register: Path | None, *, force: bool) -> None:
         others = {"--release": self.release, "--report": self.report}
-        self.records.check(others, inputs=(*inputs_of(self.data), self.domain), force=force, source=self.data)
+        inputs = [*inputs_of(self.data), self.domain, *([] if register is None else [register])]
+        self.records.check(others, inputs=inputs, force=force, source=self.data)
         if self.report is not None:
             check_report_ending("--report", self.report)
             from hedgerow.report import require_extra
@@ -96,6 +106,10 @@ def synth(
     delta: Delta = None,
     rho: Rho = None,
     neighbours: NeighboursOption = Neighbours.ADD_REMOVE,
+    register: RegisterFile = None,
+    limit: LimitEpsilon = None,
+    limit_delta: LimitDelta = None,
+    limit_rho: LimitRho = None,
     workload: WorkloadText = None,
     mechanism: MechanismOption = "mwem",
     rounds: Rounds = None,
@@ -157,7 +171,8 @@ def synth(
     r"""Make synthetic records of a private table.
 
     Reads and encodes the table, runs the algorithm under the budget, saves the release, draws records and writes
-    the report. Spent budget does not come back: look with 'hedgerow plan' first.
+    the report. Spent budget does not come back: look with 'hedgerow plan' first. Budgets of several releases of one
+    table add up: keep a register, which does the sum and refuses what would pass its limit.
 
     Examples:
       hedgerow synth people.csv --domain people.yaml --epsilon 1 -o synthetic.csv
@@ -170,25 +185,35 @@ def synth(
           --rho 0.1 --neighbours replace -o synthetic.csv
       hedgerow synth duckdb:census.db#people --domain people.yaml --epsilon 1 \
           -o duckdb:synthetic.db#people
+      hedgerow synth people.csv --domain people.yaml --epsilon 1 \
+          --register people.register --limit 3 -o synthetic.csv
     """
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
     files = _files(data, domain, output, release, report)
     budget = budget_of(epsilon, delta, rho, neighbours)
     algorithm = algorithm_of(mechanism, rounds, alpha)
-    files.check(force=force)
+    files.check(register, force=force)
     names = split_names(columns)
     asked = workload_of(files.domain, names, workload)
     algorithm.check(asked, budget.regime)  # before a large table is read for nothing
+    if register is not None and (evaluate or seed is not None):
+        raise typer.BadParameter("a register adds up guarantees: there is none with --evaluate or --seed")
+    kept = open_register(register, limit_of(limit, limit_delta, limit_rho, neighbours))
+    registered = Registered.checked(
+        shown, kept, budget, kind="release", name=files.release.name, attributes=asked.domain.names
+    )
     extra = "error" if names is None else "ignore"
-    table = read_data(
-        shown, data, asked.domain,
-        where=where, workload=asked,
-        count_column=count_column, extra_columns=extra, coded=coded, show_values=show_values,
-    )  # fmt: skip
-    made = _run(shown, algorithm, table, workload=asked, budget=budget, seed=seed)
-    _save(shown, made, files.release)
+    with registered.staying():
+        table = read_data(
+            shown, data, asked.domain,
+            where=where, workload=asked, before_rows=registered.charge,
+            count_column=count_column, extra_columns=extra, coded=coded, show_values=show_values,
+        )  # fmt: skip
+        made = _run(shown, algorithm, table, workload=asked, budget=budget, seed=seed)
+        _save(shown, made, files.release)
     with _keeping(shown, files.release):
-        _write(shown, files, made, records, _exact_errors(table, made) if evaluate else None)
+        registered.add_digest(files.release)
+        _write(shown, files, made, records, _exact_errors(table, made) if evaluate else None, registered=registered)
 
 
 def _run(
@@ -225,7 +250,15 @@ def _exact_errors(table: Table | ScannedTable, release: Release) -> ExactErrors:
     return exact_errors(table, release.workload, release.workload.answers(release.model))
 
 
-def _write(output: Output, files: _Files, release: Release, records: int | None, exact: ExactErrors | None) -> None:
+def _write(
+    output: Output,
+    files: _Files,
+    release: Release,
+    records: int | None,
+    exact: ExactErrors | None,
+    *,
+    registered: Registered,
+) -> None:
     with showing_records(output) as progress:
         drawn = release.write_records(files.records.text, records, progress=progress)
     if files.report is not None:
@@ -233,10 +266,18 @@ def _write(output: Output, files: _Files, release: Release, records: int | None,
 
         with output.busy("writing the report"):
             write_report(release, files.report, exact=exact)
-    _tell(output, files, release, drawn, exact)
+    _tell(output, files, release, drawn, exact, registered=registered)
 
 
-def _tell(output: Output, files: _Files, release: Release, n_records: int, exact: ExactErrors | None) -> None:
+def _tell(
+    output: Output,
+    files: _Files,
+    release: Release,
+    n_records: int,
+    exact: ExactErrors | None,
+    *,
+    registered: Registered,
+) -> None:
     """The result, for people and for programs."""
     from hedgerow.release.words import distinct_records, error_sentence, summary_of
 
@@ -246,6 +287,7 @@ def _tell(output: Output, files: _Files, release: Release, n_records: int, exact
     distinct = distinct_records(release)
     output.say(f"drawn    {n_records:,} synthetic records{'' if distinct is None else _copies(distinct)}")
     output.say(f"spent    {release.spent:.6g} of {release.budget.limit:.6g} {release.budget.unit}")
+    left = registered.tell()
     output.tell(release.guarantee())
     summary = summary_of(release)
     if release.error is not None:
@@ -259,7 +301,7 @@ def _tell(output: Output, files: _Files, release: Release, n_records: int, exact
     paths = {"records": files.records.text, "release": str(files.release)}
     if files.report is not None:
         paths["report"] = str(files.report)
-    output.result({**summary, "n_records": n_records, "distinct_records": distinct, "files": paths})
+    output.result({**summary, "n_records": n_records, "distinct_records": distinct, "files": paths, **left})
 
 
 def _copies(distinct: int) -> str:

@@ -11,7 +11,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, cast, final
 
 from hedgerow.algorithms import baselines, fourier
-from hedgerow.algorithms.algorithm import Algorithm
+from hedgerow.algorithms.algorithm import Algorithm, open_curator
 from hedgerow.algorithms.matrix_bound import svd_bound
 from hedgerow.algorithms.registry import names, parse
 from hedgerow.comparison.exact import Yardstick
@@ -204,7 +204,9 @@ class Grid:
         started = time.perf_counter()
         try:
             algorithm.check(self._workload, step.budget.regime)
-            release = algorithm.run(self._source, self._workload, step.budget, noise=noise)
+            samples = algorithm.takes_samples
+            curator = open_curator(self._source, self._workload, step.budget, noise, samples=samples)
+            release = algorithm.run_with(curator, self._workload)
         except HedgerowError as error:
             return Outcome(step.mechanism, step.budget, step.repeat, {}, 0.0, reason=error.message)
         seconds = time.perf_counter() - started

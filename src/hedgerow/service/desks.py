@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.domain import Domain
-from hedgerow.errors import ConfigError, DataError, HedgerowError, QueryError, ServiceError, TableError
+from hedgerow.errors import ConfigError, ConflictError, DataError, HedgerowError, QueryError, ServiceError, TableError
 from hedgerow.queries.query import Floats, LinearQuery
 from hedgerow.release import Release
 from hedgerow.release.answer import check_confidence
 from hedgerow.service.desk import Desk
 from hedgerow.service.entries import DataSet, GivenAnswer, Person, Registration
 from hedgerow.service.keeper import Keeper
-from hedgerow.service.registering import table_to_register
+from hedgerow.service.registering import Charge, check_registration
 from hedgerow.service.store_part import Reached, nowhere
 from hedgerow.service.summaries import ledger_of, summary_of
 from hedgerow.service.tables import PrivateTable, domain_of, earlier_release, read_private
@@ -25,6 +25,7 @@ from hedgerow.service.tables import PrivateTable, domain_of, earlier_release, re
 if TYPE_CHECKING:
     from hedgerow.algorithms.online_session import OnlineSession
     from hedgerow.privacy.noise import NoiseSource
+    from hedgerow.privacy.register import Register
     from hedgerow.records import Records
     from hedgerow.service.store import Store
 
@@ -54,6 +55,7 @@ class Desks:
         store: Where everything is kept.
         folder: The only one that tables are read from.
         noise: Makes the source of noise of a data set; the secure one by default. Seeded noise is not private.
+        register: Charged with the whole budget of every data set that is registered; None where none is kept.
         tick: See `Desk`.
         wait: How many seconds one waits for other processes.
         reached: Called at named steps; for harnesses that kill the process there.
@@ -87,6 +89,7 @@ class Desks:
         folder: Path,
         *,
         noise: Callable[[str], NoiseSource | None] = lambda _: None,
+        register: Register | None = None,
         tick: float = 0.01,
         wait: float = 5.0,
         reached: Reached = nowhere,
@@ -95,6 +98,7 @@ class Desks:
         self._store = store
         self._folder = folder
         self._noise = noise
+        self._register = register
         self._tick = tick
         self._wait = wait
         self._reached = reached
@@ -109,6 +113,8 @@ class Desks:
     def register(self, new: Registration, *, by: Person) -> DataSet:
         """Open a data set: its table is read and checked before anything is kept, and its session begun.
 
+        Where there is a register, it is charged before any row of the table is read.
+
         Args:
             new: What its custodian says.
             by: The custodian.
@@ -119,17 +125,24 @@ class Desks:
             ReleaseError: The release to start from cannot be read; nothing was kept.
             ModelTooLargeError: The hypothesis would not fit into memory; nothing was kept.
             ConflictError: The name is taken.
+            RegisterExceededError: The register does not cover the budget; nothing was kept.
+            RegisterError: The register cannot be read or written; nothing was kept.
             StoreError: It could not be kept.
         """
-        read = [table_to_register(new, self._folder)]
-        made = self._store.register(new, by=by.id)
-        try:
-            self._desk(made, read).desk.look_at(lambda _: None)
-        except (ServiceError, DataError):  # whoever asks first tries again
-            raise
-        except HedgerowError:  # it would fail again, and each time spend on the number of records
-            self._store.close_data_set(made.id, by=by.id)
-            raise
+        domain, budget = check_registration(new, self._folder)
+        if new.name in {known.name for known in self._store.data_sets()}:
+            raise ConflictError(f"there is a data set named {new.name!r} already", remedy="take another name")
+        charge = Charge(self._register, new.name, domain, budget)
+        with charge.staying():
+            read = [read_private(new.source, domain, self._folder, before_rows=charge.make)]
+            made = self._store.register(new, by=by.id)
+            try:
+                self._desk(made, read).desk.look_at(lambda _: None)
+            except (ServiceError, DataError):  # whoever asks first tries again
+                raise
+            except HedgerowError:  # it would fail again, and each time spend on the number of records
+                self._store.close_data_set(made.id, by=by.id)
+                raise
         return self._store.data_set(new.name)
 
     def warm(self) -> None:

@@ -78,6 +78,9 @@ _KINDS: tuple[tuple[type[errors.HedgerowError], Kind], ...] = (
     (errors.ConfigError, INVALID),
     (errors.DomainError, INVALID),
     (errors.DataError, INVALID),
+    (errors.RegisterExceededError, CONFLICT),
+    (errors.RegisterBusyError, BUSY),
+    (errors.RegisterError, STORE),
     (errors.ModelTooLargeError, INVALID),
     (errors.MarginalTooLargeError, INVALID),
     (errors.BudgetError, INVALID),
@@ -153,7 +156,7 @@ def problem_of(error: errors.HedgerowError) -> JSONResponse:
 
 def _detail(error: errors.HedgerowError) -> str:
     """What is wrong; not how much memory is free, in which the size of private tables shows, nor where the store is."""
-    if isinstance(error, errors.StoreError) and error.place:
+    if isinstance(error, errors.StoreError | errors.RegisterError | errors.RegisterExceededError) and error.place:
         return error.message.removeprefix(f"{error.place}: ")
     if isinstance(error, errors.QuestionTooLargeError):  # says nothing of that
         return error.message

@@ -1,56 +1,95 @@
-"""What can be refused of a data set before anything of it is kept."""
+"""What can be refused of a data set before anything of it is kept, and what it is charged before its table is read."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
-from hedgerow.algorithms.online_plan import footprint
-from hedgerow.algorithms.online_start import check_form, earlier_events
+from hedgerow.algorithms.online_start import check_start
 from hedgerow.algorithms.online_state import config_from_dict
-from hedgerow.errors import ConfigError
+from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.models.choice import may_be_dense
 from hedgerow.privacy.budget import Budget, budget_from_dict
-from hedgerow.privacy.ledger import Ledger
+from hedgerow.privacy.register_entries import DATA_SET
 from hedgerow.service.entries import Registration
-from hedgerow.service.tables import PrivateTable, domain_of, earlier_release, read_private
+from hedgerow.service.tables import domain_of, earlier_release
 
 if TYPE_CHECKING:
     from hedgerow.domain import Domain
-    from hedgerow.release import Release
+    from hedgerow.privacy.register import Register
 
 MOST_WARM_CELLS = 1 << 22
 """Of a histogram that a session starts from: all of them are kept with each correction."""
+_STAYS = "what the server's register was charged for this data set stays charged"
 
 
-def table_to_register(new: Registration, folder: Path) -> PrivateTable:
-    """The private table of a data set that is about to be registered; all that can be checked is in order.
+def check_registration(new: Registration, folder: Path) -> tuple[Domain, Budget]:
+    """Refuse all that can be refused of a data set before its table is opened.
 
     Args:
         new: What its custodian says.
         folder: The only one that tables are read from.
 
+    Returns:
+        Its attributes and its budget.
+
     Raises:
         DomainError, BudgetError, ConfigError: What was said does not fit together.
         ModelTooLargeError: The hypothesis would not fit into memory.
         ReleaseError: The release to start from cannot be read.
-        DataError: The table cannot be read, or does not fit the domain.
     """
     domain, budget = domain_of(new.domain, new.source), budget_from_dict(new.budget)
-    config = config_from_dict(new.config)
-    config.variant_for(budget)
     warm = earlier_release(new.source, folder)
-    footprint(config, domain, warm=warm is not None).check()
-    if warm is not None:
-        _check_start(warm, budget, domain)
-    return read_private(new.source, domain, folder)
-
-
-def _check_start(warm: Release, budget: Budget, domain: Domain) -> None:
-    Ledger(budget.limit, budget.unit, earlier_events(warm, budget, domain))
-    check_form(warm)
-    if may_be_dense(domain) and domain.size > MOST_WARM_CELLS:
+    check_start(config_from_dict(new.config), domain, budget, warm)
+    if warm is not None and may_be_dense(domain) and domain.size > MOST_WARM_CELLS:
         raise ConfigError(
             f"a start from a release over {domain.size:,} cells would be written anew with each correction",
             remedy=f"start from a release over at most {MOST_WARM_CELLS:,} cells, or without one",
         )
+    return domain, budget
+
+
+@final
+class Charge:
+    """What a data set is charged in the register of the server, before its table is read.
+
+    Args:
+        register: The register; None where none is kept, and then nothing is charged.
+        name: Of the data set.
+        domain: Its attributes.
+        budget: Its budget, all of which is charged.
+
+    Raises:
+        RegisterExceededError: The register does not cover the budget.
+        ConfigError: The budget does not go into the register.
+        RegisterError: The register cannot be read.
+    """
+
+    def __init__(self, register: Register | None, name: str, domain: Domain, budget: Budget) -> None:
+        """Refuse what would be refused."""
+        if register is not None:
+            register.check(budget)
+        self._register = register
+        self._name = name
+        self._domain = domain
+        self._budget = budget
+        self._charged = False
+
+    def make(self) -> None:
+        """Charge it, for good."""
+        if self._register is not None:
+            names = self._domain.names
+            self._register.charge(self._budget, kind=DATA_SET, name=self._name, attributes=names)
+            self._charged = True
+
+    @contextmanager
+    def staying(self) -> Iterator[None]:
+        """If the body fails after the charge, let its error say that this stays."""
+        try:
+            yield
+        except HedgerowError as error:
+            if self._charged:
+                error.remedy = "; ".join([*filter(None, [error.remedy]), _STAYS])
+            raise

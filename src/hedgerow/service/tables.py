@@ -5,7 +5,7 @@ The only module of the server that touches ``data/``; what it gives is handed to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -112,13 +112,16 @@ def _without_password(address: str) -> str:
     return address
 
 
-def read_private(described: Mapping[str, Any], domain: Domain, folder: Path) -> PrivateTable:
+def read_private(
+    described: Mapping[str, Any], domain: Domain, folder: Path, *, before_rows: Callable[[], object] = lambda: None
+) -> PrivateTable:
     """Read a private table into memory, to hand it to the curator.
 
     Args:
         described: Where it is (``place``) and how it is read (``columns``, ``count_column``, ``coded``, ``where``).
         domain: What `domain_of` gave.
         folder: See `checked_place`.
+        before_rows: Called when the columns are in order, before the first row is read.
 
     Raises:
         DataError: The table cannot be read, or does not fit the domain. Its message may name rows and their number: it
@@ -136,6 +139,7 @@ def read_private(described: Mapping[str, Any], domain: Domain, folder: Path) -> 
         columns=described.get("columns"),
         extra_columns="error" if described.get("columns") is None else "ignore",
     )
+    before_rows()
     return gathered(reader, Coding(wanted, described.get("count_column"), bool(described.get("coded"))))
 
 
