@@ -72,7 +72,7 @@ MATRIX: dict[tuple[str, str], Try] = {
         "custodian", "/v1/people", lambda _: {"json": {"name": _fresh("person"), "role": "analyst"}}
     ),
     ("GET", "/v1/tokens"): Try("custodian", "/v1/tokens"),
-    ("POST", "/v1/tokens"): Try("custodian", "/v1/tokens", lambda _: {"json": {"person": "zoe"}}),
+    ("POST", "/v1/tokens"): Try("custodian", "/v1/tokens", lambda _: {"json": {"person": "zoe", "datasets": "all"}}),
     ("DELETE", "/v1/tokens/{id}"): Try("custodian", "/v1/tokens/{token}"),
     ("PUT", "/v1/files/{file}"): Try("custodian", "/v1/files/{file}", lambda _: {"content": b"a\n1\n"}),
     ("GET", "/v1/audit"): Try("custodian", "/v1/audit"),
@@ -239,15 +239,18 @@ def test_the_source_is_for_custodians(here: Api, callers: dict[str, str | None])
 def test_a_token_of_some_data_sets_makes_none_of_more(here: Api) -> None:
     token = here.token("carol", "custodian", data_sets=("survey",))
 
-    def made(datasets: list[str] | None) -> int:
+    def made(datasets: list[str] | str) -> int:
         sent = {"person": "zoe", "datasets": datasets}
         return int(here.call("POST", "/v1/tokens", token, json=sent).status_code)
 
-    assert [made(None), made(["closing"]), made(["survey"])] == [403, 404, 201]
+    here.token("zoe", data_sets=("survey",))
+    assert [made("all"), made(["closing"]), made(["survey"])] == [403, 404, 201]
 
 
 def test_a_token_is_good_until_it_is_revoked(here: Api, callers: dict[str, str | None]) -> None:
-    made = here.call("POST", "/v1/tokens", callers["custodian"], json={"person": "ada", "days": 1}).json()
+    made = here.call(
+        "POST", "/v1/tokens", callers["custodian"], json={"person": "ada", "datasets": "all", "days": 1}
+    ).json()
     assert here.call("GET", "/v1/me", made["token"]).json()["person"] == "ada"
     assert here.call("DELETE", f"/v1/tokens/{made['id']}", callers["custodian"]).status_code == 204
     assert here.call("GET", "/v1/me", made["token"]).status_code == 401
