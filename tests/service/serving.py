@@ -88,9 +88,9 @@ def serving(folder: Path, *, seed: int = 0) -> Iterator[Server]:
 
 
 @contextmanager
-def in_a_thread(app: FastAPI, limits: ConnectionLimits | None = None, **more: Any) -> Iterator[int]:
+def in_a_thread(app: FastAPI, limits: ConnectionLimits | None = None) -> Iterator[int]:
     """Serve an application as the program does; gives its port."""
-    config = configured(app, limits or ConnectionLimits.of(), port=0, log_config=None, **more)
+    config = configured(app, limits or ConnectionLimits.of(), port=0, log_config=None)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

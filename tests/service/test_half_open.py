@@ -18,7 +18,7 @@ from hedgerow.service.connections import ConnectionLimits
 from tests.service.api import Api, api
 from tests.service.half_open import KINDS, closed, half_open, mixed
 from tests.service.serving import in_a_thread
-from tests.service.test_over_sockets import answer_of, head
+from tests.service.test_over_sockets import answer_of, comes_true, head
 
 SECONDS = 1.5
 MANY = ConnectionLimits(total=800, per_address=800, head_seconds=SECONDS, stall_seconds=SECONDS)
@@ -109,7 +109,7 @@ def test_a_body_that_stands_still_is_given_up_and_a_slow_one_is_not(tmp_path: Pa
             status, _, body = answer_of(connection)
             assert (status, json.loads(body)["code"]) == (408, "time-out")
             assert connection.recv(1) == b""
-        assert [each.name for each in here.folder.iterdir()] == ["survey.csv"]
+        assert comes_true(lambda: [each.name for each in here.folder.iterdir()] == ["survey.csv"])
         with half_open(port, [upload(token, 30_000)]) as (connection,):
             for _ in range(30):  # 1,000 bytes in each tenth of a second: a whole upload takes longer than a time-out
                 connection.sendall(b"1,2,3,4,5\n" * 100)

@@ -89,7 +89,7 @@ def _stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(params=["", "127.0.0.1"], ids=["nobody is named", "a proxy is named"])
 def served(tmp_path: Path, request: pytest.FixtureRequest, _stopped_clock: None) -> Iterator[tuple[Served, bool]]:
     proxies = Proxies.named(request.param)
-    with api(tmp_path, failures_per_minute=2, proxies=proxies) as here, in_a_thread(here.app, proxies=proxies) as port:
+    with api(tmp_path, failures_per_minute=2, proxies=proxies) as here, in_a_thread(here.app) as port:
         yield Served(here, port), bool(request.param)
 
 
@@ -127,8 +127,8 @@ def test_connections_of_a_proxy_are_many_people_s(tmp_path: Path) -> None:
     for name, expected in (("", 5), ("127.0.0.1", 0)):
         (tmp_path / f"named{name}").mkdir()
         with (
-            api(tmp_path / f"named{name}") as here,
-            in_a_thread(here.app, limits, proxies=Proxies.named(name)) as port,
+            api(tmp_path / f"named{name}", proxies=Proxies.named(name)) as here,
+            in_a_thread(here.app, limits) as port,
             half_open(port, [b""] * 10) as opened,
         ):
             assert closed(opened, within=1.0) == expected

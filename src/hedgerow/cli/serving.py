@@ -110,9 +110,11 @@ class Serving:
 
         if not self.data.is_dir():
             raise ConfigError(f"--data: there is no folder {self.data}", remedy="make it, and put tables there")
-        proxies = Proxies.named(self.proxies)
         settings = Settings(
-            self.data, requests_per_minute=self.rate, largest_upload=self.largest_upload, proxies=proxies
+            self.data,
+            requests_per_minute=self.rate,
+            largest_upload=self.largest_upload,
+            proxies=Proxies.named(self.proxies),
         )
         limits = ConnectionLimits.of(
             self.connections,
@@ -133,7 +135,6 @@ class Serving:
                 app,
                 listening,
                 limits,
-                proxies=proxies,
                 started=lambda: self._started(store, desks, listening),
                 quiet=self.output.quiet,
             )

@@ -236,16 +236,16 @@ class Connections:
         Args:
             loop: Whose clock they go by.
         """
-        if self._next is None or self._next.cancelled():
+        if self._next is None:
             self._next = loop.call_later(self._tick, self._check, loop)
 
     def _check(self, loop: asyncio.AbstractEventLoop) -> None:
         self._next = None
+        if self._all.inside:
+            self.watch(loop)  # first, so that nothing that goes wrong with one connection keeps the others from it
         now = loop.time()
         for each in list(self._all.inside):
             each.check(now)
-        if self._all.inside:
-            self.watch(loop)
 
     def _rooms(self, each: Connection) -> list[_Room]:
         if not each.address:

@@ -20,7 +20,6 @@ import uvicorn
 from hedgerow.errors import ConfigError, ConflictError, NotThereError
 from hedgerow.service.connections import BACKLOG, ConnectionLimits, Connections
 from hedgerow.service.protocol import GuardedProtocol
-from hedgerow.service.proxies import Proxies
 from hedgerow.service.tokens import DEFAULT_DAYS, new_token
 
 if TYPE_CHECKING:
@@ -251,21 +250,19 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def configured(
-    app: FastAPI, limits: ConnectionLimits, *, proxies: Proxies | None = None, **more: Any
-) -> uvicorn.Config:
+def configured(app: FastAPI, limits: ConnectionLimits, **more: Any) -> uvicorn.Config:
     """How an application is served.
 
     Addresses of requests are not logged: they may hold conditions.
 
     Args:
-        app: The application. It looks at what proxies tell of addresses itself; what uvicorn would believe counts for
-            nothing, nor does ``FORWARDED_ALLOW_IPS``.
+        app: What `create_app` gave. It looks at what proxies tell of addresses itself, and its settings name them; what
+            uvicorn would believe counts for nothing, nor does ``FORWARDED_ALLOW_IPS``.
         limits: Of connections.
-        proxies: Their connections are many people's, and held to no limit of one address.
         more: Other options of uvicorn.
     """
-    made = partial(GuardedProtocol, connections=Connections(limits), proxies=proxies or Proxies())
+    proxies = app.state.service.settings.proxies
+    made = partial(GuardedProtocol, connections=Connections(limits), proxies=proxies)
     options: dict[str, Any] = {"http": made, "ws": "none", "lifespan": "on", "server_header": False, **more}
     return uvicorn.Config(
         app,
@@ -283,7 +280,6 @@ def run(
     listening: socket.socket,
     limits: ConnectionLimits,
     *,
-    proxies: Proxies,
     started: Callable[[], None],
     quiet: bool = False,
 ) -> int:
@@ -293,14 +289,13 @@ def run(
         app: The application.
         listening: What `listen` gave.
         limits: Of connections.
-        proxies: See `configured`.
         started: Called when requests are answered.
         quiet: Whether nothing but errors is logged.
 
     Returns:
         The number of the signal.
     """
-    config = configured(app, limits, proxies=proxies, log_level="error" if quiet else "warning")
+    config = configured(app, limits, log_level="error" if quiet else "warning")
     server = _Server(config, started)
     server.run(sockets=[listening])
     return server.stopped_by or signal.SIGTERM
