@@ -64,7 +64,7 @@ function tokenForm(app, known, sets, refresh, chosen) {
   const note = h("input", { autocomplete: "off" });
   const [said, made, button] = [h("div", {}), h("div", {}), h("button", { class: "button" }, "Make token")];
   const form = h("form", { class: "row-form", novalidate: true }, field("Person", person), field("Good for days", days), field("Note", note),
-    h("fieldset", { class: "ticks" }, h("legend", {}, "Lasts"), tick(ever, "for ever")),
+    (app.whole || app.me.expires === null) && h("fieldset", { class: "ticks" }, h("legend", {}, "Lasts"), tick(ever, "for ever")),
     h("fieldset", { class: "ticks" }, h("legend", {}, "Opens"), app.whole && tick(every, "all data sets, also later ones"), sets.map((set, i) => tick(boxes[i], set.title || set.name))),
     button);
   onSubmit(form, button, said, async () => {
