@@ -207,9 +207,10 @@ def main(address: str, folder: Path) -> None:
     import uvicorn
 
     from hedgerow.service.app import create_app
+    from hedgerow.service.connections import ConnectionLimits
     from hedgerow.service.demo import demo
     from hedgerow.service.desks import Desks
-    from hedgerow.service.running import listen
+    from hedgerow.service.running import configured, listen
     from hedgerow.service.settings import Settings
     from hedgerow.service.store import Store
     from hedgerow.service.tokens import new_token
@@ -227,7 +228,7 @@ def main(address: str, folder: Path) -> None:
     listening = listen("127.0.0.1", 0)
     sys.stdout.write(f"{listening.getsockname()[1]} {made.text}\n")
     sys.stdout.flush()
-    uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none")).run(sockets=[listening])
+    uvicorn.Server(configured(app, ConnectionLimits.of(), log_level="error")).run(sockets=[listening])
 
 
 if __name__ == "__main__":

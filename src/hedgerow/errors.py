@@ -355,6 +355,10 @@ class InvalidRequestError(ServiceError):
     """A request is not well-formed."""
 
 
+class MalformedRequestError(ServiceError):
+    """A request says something twice that may be said once, so that a proxy could read it otherwise."""
+
+
 class NotSignedInError(ServiceError):
     """There is no token, or it is wrong, has expired or was revoked."""
 

@@ -75,11 +75,12 @@ def place(tmp_path: Path) -> Place:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
-    """Starts the real program."""
+    """Starts the real program; perhaps with few files that it may open."""
 
-    def run(*arguments: object) -> subprocess.Popen[str]:
+    def run(*arguments: object, files: int | None = None) -> subprocess.Popen[str]:
+        limit = "" if files is None else f"import resource as r; r.setrlimit(r.RLIMIT_NOFILE, ({files}, {files}))"
         return subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, *map(str, arguments)],
+            [sys.executable, "-c", limit + PROGRAM, *map(str, arguments)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -10,7 +11,8 @@ import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +24,17 @@ from hedgerow.errors import ConfigError, NotThereError
 from hedgerow.privacy.budget import ApproxDP
 from hedgerow.privacy.register import Register
 from hedgerow.queries.count_statement import parse_count
-from hedgerow.service import running
+from hedgerow.service import connections, running
+from hedgerow.service.connections import ConnectionLimits
 from hedgerow.service.demo import demo
+from hedgerow.service.entries import Registration
+from hedgerow.service.proxies import Proxies
 from hedgerow.service.store import Store
 from hedgerow.service.tables import domain_of, read_private
 from hedgerow.service.tokens import Verifier
 from hedgerow.service.warming import compile_kernels
 from tests.cli.conftest import Place
+from tests.service.half_open import closed, half_open, mixed
 
 Start = Callable[..., "subprocess.Popen[str]"]
 TOKEN = re.compile(r"hgr_[0-9a-f]{16}_[A-Za-z0-9_-]{43}")
@@ -36,9 +42,9 @@ DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
 
 
 @contextmanager
-def started(start: Start, *arguments: object) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+def started(start: Start, *arguments: object, **more: Any) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
     """The real program, once it listens, and what it told as JSON."""
-    program = start("serve", "--port", "0", "--json", *arguments)
+    program = start("serve", "--port", "0", "--json", *arguments, **more)
     try:
         assert program.stdout is not None
         lines: list[str] = []
@@ -102,16 +108,41 @@ def test_a_first_start_and_ctrl_c(start: Start, tmp_path: Path) -> None:
     assert (tmp_path / "tables").stat().st_mode & 0o777 == 0o700
 
 
+def test_500_half_open_connections_at_300_files_keep_nobody_out(start: Start) -> None:
+    """Without limits the server ran out of files, and requests of those who were signed in timed out."""
+    with started(start, "--head-timeout", 6, files=300) as (program, told):
+        address, token = told["address"], told["tokens"]["custodian"]
+        port = int(address.rstrip("/").rpartition(":")[2])
+        assert asked(address, "me", token)["person"] == "custodian"
+        with ExitStack() as stack:
+            opened: list[socket.socket] = []
+            for _ in range(10):
+                opened += stack.enter_context(half_open(port, mixed(50)))
+                assert asked(address, "me", token)["person"] == "custodian"
+                assert asked(address, "people", token)["people"]
+            assert len(os.listdir(f"/proc/{program.pid}/fd")) < 250
+            assert closed(opened, within=30.0) == len(opened) == 500
+        assert stopped(program, signal.SIGTERM) == ""
+        assert program.returncode == 0
+
+
 # In this process, with a server that stops at once
 
 
 @pytest.fixture
-def at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+def served() -> list[dict[str, Any]]:
+    """What each server was to hold to."""
+    return []
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, served: list[dict[str, Any]]) -> list[str]:
     """Serving tells that it has started, and ends; in a folder of its own."""
     addresses: list[str] = []
 
-    def run(app: Any, listening: socket.socket, *, started: Callable[[], None], quiet: bool) -> int:
+    def run(app: Any, listening: socket.socket, limits: Any, *, started: Callable[[], None], **more: Any) -> int:
         addresses.append(running.url_of(listening))
+        served.append({"limits": limits, "settings": app.state.service.settings, **more})
         started()
         return signal.SIGTERM
 
@@ -129,18 +160,99 @@ def test_the_first_start_shows_one_token_and_what_to_do(place: Place, at_once: l
     (token,) = TOKEN.findall(first.stdout)
     assert f"{at_once[0]}{token}" not in first.stdout
     assert "register a table" in first.stdout
-    assert "--new-token custodian" in first.stdout
+    assert "--new-token custodian --token-datasets all" in first.stdout
+    assert "for all data sets and 30 days" in first.stdout
+    check_terms(token, None, 30)
     again = place.call("serve", "--port", 0)
     assert at_once[1] in again.stdout
     assert not TOKEN.findall(again.stdout)
 
 
+def check_terms(text: str, scope: tuple[str, ...] | None, days: int | None) -> None:
+    """What the token of a store is good for, and how long."""
+    store = Store.open("hedgerow.db")
+    try:
+        token = Verifier(store).caller(text).token
+    finally:
+        store.close()
+    lasts = None if token.expires is None else round((token.expires - token.created) / timedelta(days=1))
+    assert (token.data_sets, lasts) == (scope, days)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_token_of_the_command_line_says_what_it_is_good_for(place: Place) -> None:
+    first = place.call("serve", "--port", 0, "--token-days", "ever")
+    assert "for all data sets and for ever" in first.stdout
+    check_terms(TOKEN.findall(first.stdout)[0], None, None)
+    store = Store.open("hedgerow.db")
+    for name in ("people", "visits"):
+        store.register(Registration(name, "", {}, {}, {}, {}), by=None)
+    store.close()
+    new = ("serve", "--new-token", "custodian", "--token-datasets")
+    for given, days, scope, lasts in (
+        ("all", (), None, 30),
+        ("people", ("--token-days", 90), ("people",), 90),
+        (" people, visits,people", ("--token-days", "ever"), ("people", "visits"), None),
+    ):
+        told = json.loads(place.call(*new, given, *days, "--json").stdout)
+        check_terms(told["tokens"]["custodian"], scope, lasts)
+        assert told["datasets"] == ("all" if scope is None else list(scope))
+        assert told["days"] == (lasts or "ever")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--new-token", "custodian"), "a token says what it is good for"),
+        (("--token-datasets", "all"), "go together"),
+        (("--new-token", "custodian", "--token-datasets", " ,"), "names no data set"),
+        (("--new-token", "custodian", "--token-datasets", "nothing"), "no such data set"),
+        (("--new-token", "custodian", "--token-datasets", "all", "--token-days", "0"), "from 1 to 36,500"),
+        (("--token-days", "-1"), "from 1 to 36,500"),
+        (("--token-days", "never"), "or 'ever'"),
+        (("--token-days", "36501"), "or 'ever'"),
+    ],
+)
+def test_a_token_without_terms_is_not_made(
+    place: Place, at_once: list[str], arguments: tuple[str, ...], message: str
+) -> None:
+    place.call("serve", "--port", 0)
+    refused = place.call("serve", "--port", 0, *arguments)
+    assert refused.exit_code == 1
+    assert message in refused.stderr
+    assert len(at_once) == 1
+    store = Store.open("hedgerow.db")
+    assert len(store.tokens()) == 1
+    store.close()
+
+
+@pytest.mark.usefixtures("at_once")
+def test_limits_of_connections_and_proxies(
+    place: Place, served: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "open_files", lambda: 1024)
+    place.call("serve", "--port", 0)
+    given = ("--connections", 80, "--connections-per-address", 7, "--head-timeout", 3, "--stall-timeout", 4)
+    place.call("serve", "--port", 0, *given, "--proxies", "127.0.0.1,10.0.0.0/8")
+    for name, value in {"CONNECTIONS": "80", "HEAD_TIMEOUT": "5", "PROXIES": "::1", "STALL_TIMEOUT": "9"}.items():
+        monkeypatch.setenv(f"HEDGEROW_{name}", value)
+    place.call("serve", "--port", 0)
+    assert [each["limits"] for each in served] == [
+        ConnectionLimits(824, 206),
+        ConnectionLimits(80, 7, 3.0, 4.0),
+        ConnectionLimits(80, 20, 5.0, 9.0),
+    ]
+    named = [Proxies.named(text) for text in ("", "127.0.0.1,10.0.0.0/8", "::1")]
+    assert [each["settings"].proxies for each in served] == named
+
+
 def test_a_lost_token_is_replaced(place: Place, at_once: list[str]) -> None:
     place.call("serve", "--port", 0)
-    made = place.call("serve", "--new-token", "custodian")
+    new = ("serve", "--token-datasets", "all", "--new-token")
+    made = place.call(*new, "custodian")
     assert made.exit_code == 0
     assert TOKEN.fullmatch(made.stdout.strip())
-    told = json.loads(place.call("serve", "--new-token", "custodian", "--json").stdout)
+    told = json.loads(place.call(*new, "custodian", "--json").stdout)
     store = Store.open("hedgerow.db")
     try:
         for text in (made.stdout.strip(), told["tokens"]["custodian"]):
@@ -149,7 +261,7 @@ def test_a_lost_token_is_replaced(place: Place, at_once: list[str]) -> None:
     finally:
         store.close()
     for name in ("ann", "bob"):
-        refused = place.call("serve", "--new-token", name)
+        refused = place.call(*new, name)
         assert refused.exit_code == 1
         assert f"no custodian named '{name}'" in refused.stderr
         assert "the custodians are: custodian" in refused.stderr
@@ -158,7 +270,7 @@ def test_a_lost_token_is_replaced(place: Place, at_once: list[str]) -> None:
 
 @pytest.mark.parametrize("address", ["mistyped.db", "sqlite:///mistyped.db"])
 def test_a_token_is_not_made_in_a_store_that_is_not_there(place: Place, address: str) -> None:
-    refused = place.call("serve", "--store", address, "--new-token", "custodian")
+    refused = place.call("serve", "--store", address, "--new-token", "custodian", "--token-datasets", "all")
     assert refused.exit_code == 1
     assert "mistyped.db: there is no store" in refused.stderr
     assert not Path("mistyped.db").exists()
@@ -247,6 +359,8 @@ def test_a_port_that_is_taken(place: Place, at_once: list[str]) -> None:
         (("--store", "nowhere/s.db"), "store"),
         (("--store", "mysql://x/y"), "store"),
         (("--store-password-file", "x"), "goes with the address of a PostgreSQL store"),
+        (("--connections", "1000000000"), "connections do not fit"),
+        (("--proxies", "*"), "'*' is no address of a proxy"),
     ],
 )
 def test_what_cannot_be_served(place: Place, at_once: list[str], arguments: tuple[str, ...], message: str) -> None:
@@ -300,7 +414,7 @@ def test_only_one_of_two_processes_makes_the_first_custodian(tmp_path: Path) -> 
     store, other = Store.open(tmp_path / "s.db"), Store.open(tmp_path / "s.db")
     try:
         with pytest.raises(NotThereError, match="no custodian named 'x'"):
-            running.another_token(store, "x")
+            running.another_token(store, "x", data_sets=None, days=30)
         tokens = [running.first_token(each) for each in (store, other)]
         assert [token is None for token in tokens] == [False, True]
         assert len(store.tokens()) == 1

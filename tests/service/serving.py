@@ -18,8 +18,10 @@ from fastapi import FastAPI
 
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.service.app import create_app
+from hedgerow.service.connections import ConnectionLimits
 from hedgerow.service.desks import Desks
 from hedgerow.service.entries import Person
+from hedgerow.service.running import configured
 from hedgerow.service.settings import Settings
 from hedgerow.service.store import Store
 from hedgerow.service.tokens import new_token
@@ -64,7 +66,8 @@ class Server:
         """A new token of a person, who is added unless the role is None."""
         if role is not None:
             self.call("POST", "people", {"name": person, "role": role})
-        made: dict[str, str] = self.call("POST", "tokens", {"person": person, "datasets": datasets})
+        scope = "all" if datasets is None else datasets
+        made: dict[str, str] = self.call("POST", "tokens", {"person": person, "datasets": scope})
         return made["token"]
 
 
@@ -85,9 +88,10 @@ def serving(folder: Path, *, seed: int = 0) -> Iterator[Server]:
 
 
 @contextmanager
-def in_a_thread(app: FastAPI) -> Iterator[int]:
-    """Serve an application; gives its port."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, ws="none", lifespan="on"))
+def in_a_thread(app: FastAPI, limits: ConnectionLimits | None = None) -> Iterator[int]:
+    """Serve an application as the program does; gives its port."""
+    config = configured(app, limits or ConnectionLimits.of(), port=0, log_config=None)
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:

@@ -352,7 +352,7 @@ def test_two_uploads_of_one_name_leave_one_file(fresh: Api) -> None:
 def test_what_is_done_is_written_down(fresh: Api) -> None:
     carol = fresh.token("carol", "custodian")
     fresh.call("POST", "/v1/people", carol, json={"name": "ada", "role": "analyst"})
-    made = fresh.call("POST", "/v1/tokens", carol, json={"person": "ada", "note": "laptop"}).json()
+    made = fresh.call("POST", "/v1/tokens", carol, json={"person": "ada", "datasets": "all", "note": "laptop"}).json()
     fresh.call("PUT", "/v1/datasets/survey/grants/ada", carol, json={"queries": 5, "budget": None})
     fresh.call("GET", "/v1/datasets/survey/records?n=2", made["token"])
     fresh.call("PUT", "/v1/files/x.csv", carol, content=b"a\n1\n")

@@ -29,11 +29,13 @@ class Try:
         who: Who may.
         path: Of a request that succeeds; {data_set} is replaced.
         sent: Body and such, made anew for each request.
+        scoped: What a custodian is answered whose token is good for this data set and not for all.
     """
 
     who: Who
     path: str
     sent: Callable[[Api], dict[str, Any]] = field(default=lambda _: {})
+    scoped: int = 200
 
 
 def _fresh(prefix: str) -> str:
@@ -48,7 +50,9 @@ MATRIX: dict[tuple[str, str], Try] = {
     ("GET", "/v1/docs.css"): Try("anyone", "/v1/docs.css"),
     ("GET", "/v1/me"): Try("token", "/v1/me"),
     ("GET", "/v1/datasets"): Try("token", "/v1/datasets"),
-    ("POST", "/v1/datasets"): Try("custodian", "/v1/datasets", lambda _: {"json": registration(_fresh("new"))}),
+    ("POST", "/v1/datasets"): Try(
+        "custodian", "/v1/datasets", lambda _: {"json": registration(_fresh("new"))}, scoped=403
+    ),
     ("POST", "/v1/plan"): Try(
         "custodian",
         "/v1/plan",
@@ -69,12 +73,14 @@ MATRIX: dict[tuple[str, str], Try] = {
     ),
     ("GET", "/v1/people"): Try("custodian", "/v1/people"),
     ("POST", "/v1/people"): Try(
-        "custodian", "/v1/people", lambda _: {"json": {"name": _fresh("person"), "role": "analyst"}}
+        "custodian", "/v1/people", lambda _: {"json": {"name": _fresh("person"), "role": "analyst"}}, scoped=403
     ),
     ("GET", "/v1/tokens"): Try("custodian", "/v1/tokens"),
-    ("POST", "/v1/tokens"): Try("custodian", "/v1/tokens", lambda _: {"json": {"person": "zoe"}}),
-    ("DELETE", "/v1/tokens/{id}"): Try("custodian", "/v1/tokens/{token}"),
-    ("PUT", "/v1/files/{file}"): Try("custodian", "/v1/files/{file}", lambda _: {"content": b"a\n1\n"}),
+    ("POST", "/v1/tokens"): Try(
+        "custodian", "/v1/tokens", lambda _: {"json": {"person": "zoe", "datasets": ["survey"]}}, scoped=201
+    ),
+    ("DELETE", "/v1/tokens/{id}"): Try("custodian", "/v1/tokens/{token}", scoped=204),
+    ("PUT", "/v1/files/{file}"): Try("custodian", "/v1/files/{file}", lambda _: {"content": b"a\n1\n"}, scoped=403),
     ("GET", "/v1/audit"): Try("custodian", "/v1/audit"),
     **{
         (method, path): Try("anyone", path)
@@ -88,7 +94,7 @@ ROUTES = sorted(MATRIX)
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     with api(tmp_path_factory.mktemp("api")) as started:
-        started.person("zoe")
+        started.token("zoe", data_sets=("survey",))
         custodian = started.token("carol", "custodian")
         assert started.call("POST", "/v1/datasets", custodian, json=registration("closing")).status_code == 201
         yield started
@@ -108,6 +114,7 @@ def callers(here: Api) -> dict[str, str | None]:
         "analyst in scope": here.token("ada", data_sets=("survey", "closing")),
         "analyst of all": here.token("ada"),
         "analyst out of scope": here.token("ada", data_sets=("elsewhere",)),
+        "custodian in scope": here.token("sue", "custodian", data_sets=("survey", "closing")),
         "custodian out of scope": here.token("carol", "custodian", data_sets=("elsewhere",)),
         "custodian": here.token("carol", "custodian"),
     }
@@ -139,7 +146,7 @@ def sent(here: Api, key: tuple[str, str], token: str | None, data_set: str = "su
     path = tried.path.replace("{data_set}", "closing" if tried.path.endswith("/close") else data_set)
     path = path.replace("{file}", _fresh("table") + ".csv")
     if "{token}" in path:
-        path = path.replace("{token}", here.token("zoe").split("_")[1])
+        path = path.replace("{token}", here.token("zoe", data_sets=("survey",)).split("_")[1])
     return here.call(key[0], path, token, **tried.sent(here))
 
 
@@ -204,6 +211,19 @@ def test_custodians_do_everything(here: Api, callers: dict[str, str | None], key
     assert answer.status_code in (200, 201, 204), answer.text
 
 
+@pytest.mark.parametrize("key", ROUTES, ids=" ".join)
+def test_custodians_of_some_data_sets_do_what_concerns_these(
+    here: Api, callers: dict[str, str | None], key: tuple[str, str]
+) -> None:
+    before = actions(here)
+    answer = sent(here, key, callers["custodian in scope"])
+    assert answer.status_code == MATRIX[key].scoped, answer.text
+    if answer.status_code == 403:
+        assert answer.json()["code"] == "not-allowed"
+        assert "some data sets alone" in answer.json()["detail"]
+        assert actions(here) == before
+
+
 def test_lists_hold_only_data_sets_in_scope(here: Api, callers: dict[str, str | None]) -> None:
     def names(caller: str) -> set[str]:
         answer = here.call("GET", "/v1/datasets", callers[caller]).json()
@@ -239,15 +259,18 @@ def test_the_source_is_for_custodians(here: Api, callers: dict[str, str | None])
 def test_a_token_of_some_data_sets_makes_none_of_more(here: Api) -> None:
     token = here.token("carol", "custodian", data_sets=("survey",))
 
-    def made(datasets: list[str] | None) -> int:
+    def made(datasets: list[str] | str) -> int:
         sent = {"person": "zoe", "datasets": datasets}
         return int(here.call("POST", "/v1/tokens", token, json=sent).status_code)
 
-    assert [made(None), made(["closing"]), made(["survey"])] == [403, 404, 201]
+    here.token("zoe", data_sets=("survey",))
+    assert [made("all"), made(["closing"]), made(["survey"])] == [403, 404, 201]
 
 
 def test_a_token_is_good_until_it_is_revoked(here: Api, callers: dict[str, str | None]) -> None:
-    made = here.call("POST", "/v1/tokens", callers["custodian"], json={"person": "ada", "days": 1}).json()
+    made = here.call(
+        "POST", "/v1/tokens", callers["custodian"], json={"person": "ada", "datasets": "all", "days": 1}
+    ).json()
     assert here.call("GET", "/v1/me", made["token"]).json()["person"] == "ada"
     assert here.call("DELETE", f"/v1/tokens/{made['id']}", callers["custodian"]).status_code == 204
     assert here.call("GET", "/v1/me", made["token"]).status_code == 401

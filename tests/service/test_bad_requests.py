@@ -345,7 +345,7 @@ def test_registrations_that_do_not_fit_together(here: Api, carol: str, name: str
 def test_what_is_there_is_not_made_again(here: Api, carol: str) -> None:
     problem(here.call("POST", "/v1/datasets", carol, json=registration()), 409, "conflict")
     problem(here.call("POST", "/v1/people", carol, json={"name": "carol", "role": "analyst"}), 409, "conflict")
-    problem(here.call("POST", "/v1/tokens", carol, json={"person": "nobody"}), 404, "not-there")
+    problem(here.call("POST", "/v1/tokens", carol, json={"person": "nobody", "datasets": "all"}), 404, "not-there")
     problem(here.call("POST", "/v1/tokens", carol, json={"person": "carol", "datasets": ["none"]}), 404, "not-there")
     problem(here.call("DELETE", "/v1/tokens/0123456789abcdef", carol), 404, "not-there")
     problem(

@@ -122,10 +122,9 @@ def test_a_custodian_of_some_data_sets_is_none_of_the_others(tmp_path: Path) -> 
         refused = [
             here.call("POST", "/v1/datasets", scoped, json=registration("more", budget={"epsilon": 1000.0})),
             here.call("PUT", "/v1/files/more.csv", scoped, content=b"a\n1\n"),
-            here.call("GET", "/v1/audit", scoped),
             here.call("DELETE", f"/v1/tokens/{whole.split('_')[1]}", scoped),
         ]
-        assert [each.status_code for each in refused] == [403] * 4
+        assert [each.status_code for each in refused] == [403, 403, 404]
         assert [each.name for each in here.store.data_sets()] == ["survey"]
         assert here.call("DELETE", f"/v1/tokens/{scoped.split('_')[1]}", scoped).status_code == 204
 

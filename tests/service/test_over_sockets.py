@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -120,3 +121,76 @@ def test_an_upload_that_is_broken_off_leaves_nothing(served: Served) -> None:
     assert comes_true(lambda: [each.name for each in served.here.folder.iterdir()] == ["survey.csv"])
     whole = head("PUT", "/v1/files/half.csv", token, "Content-Length: 4") + b"a\n1\n"
     assert served.send(whole)[0] == 201
+
+
+ASKED = json.dumps({"queries": [{"where": "age = 1"}]}).encode()
+TYPE = "Content-Type: application/json"
+LENGTH = f"Content-Length: {len(ASKED)}"
+AMBIGUOUS = {
+    "a length and an encoding": [LENGTH, "Transfer-Encoding: chunked"],
+    "an encoding and a length": ["Transfer-Encoding: chunked", LENGTH],
+    "two lengths": [LENGTH, "Content-Length: 3"],
+    "the same length twice": [LENGTH, LENGTH],
+    "the same length twice in one header": [f"{LENGTH}, {len(ASKED)}"],
+    "a length in small letters": [LENGTH, LENGTH.lower()],
+    "two encodings": ["Transfer-Encoding: chunked", "Transfer-Encoding: chunked"],
+    "an encoding in an encoding": ["Transfer-Encoding: gzip, chunked"],
+    "an unknown encoding": ["Transfer-Encoding: xchunked"],
+    "a length that is none": ["Content-Length: +5"],
+    "two hosts": ["Host: other", LENGTH],
+    "the same host twice": ["Host: test", LENGTH],
+    "a blank before the colon": [f"{LENGTH.replace(':', ' :')}"],
+}
+
+
+@pytest.mark.parametrize("name", AMBIGUOUS)
+def test_a_request_that_could_be_read_in_two_ways_is_refused(served: Served, name: str) -> None:
+    """A proxy that reads it otherwise would take the rest for another person's request."""
+    begin = head("POST", "/v1/datasets/survey/queries", served.here.token("ada"), TYPE, *AMBIGUOUS[name])
+    status, headers, body = served.send(begin, ASKED)
+    assert (status, json.loads(body)["code"], headers["content-type"]) == (400, "malformed", "application/problem+json")
+    assert headers["connection"] == "close"
+    assert served.here.store.grants(served.here.store.data_set("survey").id) == []
+
+
+def test_what_follows_such_a_request_is_not_read(served: Served) -> None:
+    """Nor is it after one that was answered early, on the same connection."""
+    token = served.here.token("ada")
+    hidden = head("POST", "/v1/datasets/survey/queries", token, TYPE, LENGTH) + ASKED
+    twice = head("GET", "/v1/health", "", "Content-Length: 0", "Content-Length: 0")
+    early = head("GET", "/v1/me", "", "Content-Length: 4")
+    for sent, statuses in ((twice + hidden, [400]), (early + b"abcd" + twice + hidden, [401, 400])):
+        with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
+            connection.sendall(sent)
+            with connection.makefile("rb") as stream:
+                said = stream.read()
+        assert [int(status) for status in re.findall(rb"HTTP/1\.1 (\d{3}) ", said)] == statuses
+    assert served.here.store.grants(served.here.store.data_set("survey").id) == []
+
+
+def test_an_encoding_from_http_1_0_is_refused(served: Served) -> None:
+    old = b"POST /v1/people HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    assert served.send(old)[0] == 400
+
+
+def test_names_of_headers_in_other_places_are_nothing_of_the_kind(served: Served) -> None:
+    """In a value, in a line that goes on, in a body."""
+    token = served.here.token("ada")
+    more = ["X-One: a Content-Length: 3", "X-Host: Host: x", "X-Content-Length: 7"]
+    begin = head("POST", "/v1/datasets/survey/queries", token, TYPE, LENGTH, *more)
+    assert served.send(begin, ASKED)[0] == 200
+    body = b"\r\nHost: a\r\nHost: b\r\nContent-Length: 1\r\n" + ASKED
+    begin = head("POST", "/v1/datasets/survey/queries", token, TYPE, f"Content-Length: {len(body)}")
+    assert served.send(begin, body)[0] == 422
+
+
+def test_two_authorization_headers_are_refused(served: Served) -> None:
+    """Whichever of them a proxy has looked at."""
+    ada, carol = served.here.token("ada"), served.here.token("carol", "custodian")
+    for second in (carol, ada, "garbage"):
+        for name in ("Authorization", "AUTHORIZATION"):
+            status, headers, body = served.send(head("GET", "/v1/me", ada, f"{name}: Bearer {second}"))
+            assert (status, json.loads(body)["code"]) == (400, "malformed")
+            assert headers["content-type"] == "application/problem+json"
+    assert served.send(head("GET", "/v1/me", ada))[0] == 200
+    assert served.send(head("GET", "/v1/me", "", f"Authorization: Bearer {ada}, Bearer {carol}"))[0] == 401

@@ -68,7 +68,8 @@ def test_tokens_come_back_with_their_person(store: Store, scope: tuple[str, ...]
     with pytest.raises(NotThereError):
         store.add_token(replace(token, id="x", person=ada.id + 7), b"", b"", by=ada.id)
     assert [entry.action for entry in store.audit()] == ["add token", "add person"]
-    assert store.audit()[0].details == {"person": "ada", "datasets": None if scope is None else list(scope)}
+    told = {"datasets": None if scope is None else list(scope), "expires": "2026-01-11T03:04:05+00:00"}
+    assert store.audit()[0].details == {"person": "ada", **told}
 
 
 def test_a_token_is_revoked_once_and_for_all(store: Store) -> None:

@@ -17,6 +17,7 @@ from hedgerow.queries.sensitivity import Neighbours
 
 PLACES = "Places"
 LIMITS = "Limits"
+TOKENS = "Tokens"
 STORE = "hedgerow.db"
 TABLES = "tables"
 INTERRUPTED = 130
@@ -150,6 +151,64 @@ def serve(
             rich_help_panel=LIMITS,
         ),
     ] = 1024,
+    connections: Annotated[
+        int | None,
+        typer.Option(
+            "--connections",
+            metavar="N",
+            envvar="HEDGEROW_CONNECTIONS",
+            min=1,
+            help="Connections at a time.",
+            show_default="what the files fit that the process may open (ulimit -n)",
+            rich_help_panel=LIMITS,
+        ),
+    ] = None,
+    connections_per_address: Annotated[
+        int | None,
+        typer.Option(
+            "--connections-per-address",
+            metavar="N",
+            envvar="HEDGEROW_CONNECTIONS_PER_ADDRESS",
+            min=1,
+            help="Connections at a time of one address; proxies that are named are not held to it.",
+            show_default="a quarter of all",
+            rich_help_panel=LIMITS,
+        ),
+    ] = None,
+    head_timeout: Annotated[
+        float,
+        typer.Option(
+            "--head-timeout",
+            metavar="SECONDS",
+            envvar="HEDGEROW_HEAD_TIMEOUT",
+            min=0.1,
+            help="How long a connection may take for the head of a request.",
+            rich_help_panel=LIMITS,
+        ),
+    ] = 10.0,
+    stall_timeout: Annotated[
+        float,
+        typer.Option(
+            "--stall-timeout",
+            metavar="SECONDS",
+            envvar="HEDGEROW_STALL_TIMEOUT",
+            min=0.1,
+            help="How long a body may stand still on its way here, or an answer on its way out: below 500 bytes a "
+            "second.",
+            rich_help_panel=LIMITS,
+        ),
+    ] = 20.0,
+    proxies: Annotated[
+        str,
+        typer.Option(
+            "--proxies",
+            metavar="ADDRESSES",
+            envvar="HEDGEROW_PROXIES",
+            help="Reverse proxies whose X-Forwarded-For is believed: addresses or networks with commas between.",
+            show_default="none",
+            rich_help_panel=PLACES,
+        ),
+    ] = "",
     demo: Annotated[
         bool,
         typer.Option("--demo", help="Serve Adult (public data) from a temporary folder, to try it out."),
@@ -157,17 +216,39 @@ def serve(
     new_token: Annotated[
         str | None,
         typer.Option(
-            "--new-token", metavar="NAME", help="Print a fresh token for the custodian NAME and exit; serves nothing."
+            "--new-token",
+            metavar="NAME",
+            help="Print a fresh token for the custodian NAME and exit; serves nothing. Needs --token-datasets.",
+            rich_help_panel=TOKENS,
         ),
     ] = None,
+    token_datasets: Annotated[
+        str | None,
+        typer.Option(
+            "--token-datasets",
+            metavar="NAMES|all",
+            help="What the token of --new-token is good for: data sets with commas between, or 'all', also later ones.",
+            rich_help_panel=TOKENS,
+        ),
+    ] = None,
+    token_days: Annotated[
+        str,
+        typer.Option(
+            "--token-days",
+            metavar="DAYS|ever",
+            help="How long tokens are good that this command prints; 'ever' for without end.",
+            rich_help_panel=TOKENS,
+        ),
+    ] = "30",
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     r"""Answer questions about private tables over HTTP and in a browser.
 
     A custodian registers a table once; analysts ask counting questions for as long as its privacy budget lasts. The
-    first start with an empty store prints a custodian's token. What is kept survives crashes; Ctrl-C or SIGTERM stops
-    the server after what it is at. Every option that the environment can set is named in its help.
+    first start with an empty store prints a custodian's token, good for all data sets and 30 days. What is kept
+    survives crashes; Ctrl-C or SIGTERM stops the server after what it is at. Every option that the environment can
+    set is named in its help.
 
     Examples:
       hedgerow serve --demo
@@ -175,12 +256,13 @@ def serve(
       HEDGEROW_STORE=postgresql://hedgerow@db/hedgerow hedgerow serve \
           --store-password-file /run/secrets/database_password --data /srv/tables
       hedgerow serve --store hedgerow.db --register people.register --limit 3
-      hedgerow serve --store hedgerow.db --new-token custodian
+      hedgerow serve --store hedgerow.db --new-token custodian --token-datasets all
     """
-    from hedgerow.cli.serving import Serving, check_installed, print_new_token
+    from hedgerow.cli.serving import Serving, check_installed, days_of, print_new_token, scope_of
 
     output = prepare(ctx, quiet=quiet, as_json=as_json)
     check_installed()
+    scope, days = scope_of(token_datasets, new_token), days_of(token_days)
     given = ctx.get_parameter_source("store")
     if store is not None and given is not None and given.name == "COMMANDLINE":
         _warn_of_password(output, store)
@@ -198,9 +280,15 @@ def serve(
             demo=demo,
             register=register,
             limit=limit_of(limit, limit_delta, limit_rho, limit_neighbours),
+            days=days,
+            connections=connections,
+            connections_per_address=connections_per_address,
+            head_timeout=head_timeout,
+            stall_timeout=stall_timeout,
+            proxies=proxies,
         )
         if new_token is not None:
-            print_new_token(asked, new_token)
+            print_new_token(asked, new_token, scope)
             return
         if data is None:
             asked.data.mkdir(mode=0o700, exist_ok=True)

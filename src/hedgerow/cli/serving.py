@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _NEEDED = ("alembic", "fastapi", "itsdangerous", "limits", "prometheus_client", "psycopg", "sqlalchemy", "uvicorn")
 _ANALYST = "analyst"
+_MOST_DAYS = 36_500  # as the API has it
 _TLS = (
     "other machines can reach this server, and it speaks plain HTTP: whoever is between can read tokens and answers. "
     "Put a reverse proxy with TLS before it (docs/server.md)."
@@ -59,6 +60,12 @@ class Serving:
         demo: Whether to register Adult.
         register: File of the register that data sets are charged to; None for none.
         limit: Of that register, if it is named.
+        days: How long printed tokens are good; None for ever.
+        connections: At a time; None for what fits.
+        connections_per_address: At a time; None for a part of all.
+        head_timeout: In seconds.
+        stall_timeout: In seconds.
+        proxies: See `Proxies.named`.
     """
 
     output: Output
@@ -72,6 +79,12 @@ class Serving:
     demo: bool = field(kw_only=True)
     register: Path | None = field(default=None, kw_only=True)
     limit: Limit | None = field(default=None, kw_only=True)
+    days: int | None = field(kw_only=True)
+    connections: int | None = field(kw_only=True)
+    connections_per_address: int | None = field(kw_only=True)
+    head_timeout: float = field(kw_only=True)
+    stall_timeout: float = field(kw_only=True)
+    proxies: str = field(kw_only=True)
 
     def open_store(self) -> Store:
         """Open the store.
@@ -92,17 +105,30 @@ class Serving:
             The number of the signal.
 
         Raises:
-            ConfigError: The address is taken, or the folder is not there.
+            ConfigError: The address is taken, the folder is not there, or so many connections do not fit.
             StoreError: The store cannot be opened.
         """
         from hedgerow.service.app import create_app
+        from hedgerow.service.connections import ConnectionLimits
         from hedgerow.service.desks import Desks
+        from hedgerow.service.proxies import Proxies
         from hedgerow.service.running import is_reachable, listen, run
         from hedgerow.service.settings import Settings
 
         if not self.data.is_dir():
             raise ConfigError(f"--data: there is no folder {self.data}", remedy="make it, and put tables there")
-        settings = Settings(self.data, requests_per_minute=self.rate, largest_upload=self.largest_upload)
+        settings = Settings(
+            self.data,
+            requests_per_minute=self.rate,
+            largest_upload=self.largest_upload,
+            proxies=Proxies.named(self.proxies),
+        )
+        limits = ConnectionLimits.of(
+            self.connections,
+            self.connections_per_address,
+            head_seconds=self.head_timeout,
+            stall_seconds=self.stall_timeout,
+        )
         with ExitStack() as stack:
             listening = stack.enter_context(closing(listen(self.host, self.port)))
             if is_reachable(listening):
@@ -115,7 +141,13 @@ class Serving:
             if self.demo:
                 self._register(store, desks)
             app = create_app(desks, store, settings)
-            return run(app, listening, started=lambda: self._started(store, desks, listening), quiet=self.output.quiet)
+            return run(
+                app,
+                listening,
+                limits,
+                started=lambda: self._started(store, desks, listening),
+                quiet=self.output.quiet,
+            )
 
     def _register(self, store: Store, desks: Desks) -> None:
         from hedgerow.service.demo import demo
@@ -144,7 +176,7 @@ class Serving:
         self.output.result(
             {"address": address, "store": without_password(self.store), "data": str(self.data), "tokens": tokens}
         )
-        _show(self.output, address, tokens, demo=self.demo)
+        _show(self.output, address, tokens, demo=self.demo, days=self.days)
         threading.Thread(target=_ahead, args=(desks,), name="ahead", daemon=True).start()
 
     def _tokens(self, store: Store) -> dict[str, str]:
@@ -152,20 +184,70 @@ class Serving:
 
         if self.demo:
             custodian, analyst = person_of(store, FIRST_CUSTODIAN, "custodian"), person_of(store, _ANALYST, "analyst")
-            return {person.name: token_of(store, person, "demo") for person in (custodian, analyst)}
-        token = first_token(store)
+            return {
+                person.name: token_of(store, person, data_sets=None, days=self.days, note="demo")
+                for person in (custodian, analyst)
+            }
+        token = first_token(store, self.days)
         return {} if token is None else {FIRST_CUSTODIAN: token}
 
 
-def print_new_token(asked: Serving, name: str) -> None:
-    """Print a fresh token for a custodian who has lost hers.
+def scope_of(text: str | None, new_token: str | None) -> tuple[str, ...] | None:
+    """What ``--token-datasets`` says: names of data sets, or None for all of them.
 
     Args:
-        asked: Where the store is.
-        name: Of the custodian.
+        text: What was given.
+        new_token: What was given for ``--new-token``, which alone needs it.
 
     Raises:
-        NotThereError: There is no custodian of this name, or no store.
+        ConfigError: It says nothing, or is needed or given without the other one.
+
+    Example:
+        >>> scope_of("people,visits", "ada"), scope_of("all", "ada")
+        (('people', 'visits'), None)
+    """
+    if (text is None) != (new_token is None):
+        raise ConfigError(
+            "--new-token and --token-datasets go together: a token says what it is good for",
+            remedy="--new-token NAME --token-datasets people,visits; or 'all', for later ones too",
+        )
+    if text is None or text == "all":
+        return None
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise ConfigError("--token-datasets names no data set", remedy="give names with commas between, or 'all'")
+    return names
+
+
+def days_of(text: str) -> int | None:
+    """What ``--token-days`` says: a number of days, or None for ever.
+
+    Raises:
+        ConfigError: It is neither.
+
+    Example:
+        >>> days_of("90"), days_of("ever")
+        (90, None)
+    """
+    if text == "ever":
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) <= 5 and 1 <= int(text) <= _MOST_DAYS):
+        raise ConfigError(
+            f"--token-days is a number from 1 to {_MOST_DAYS:,}, or 'ever'; not {text!r}", remedy="for example 30"
+        )
+    return int(text)
+
+
+def print_new_token(asked: Serving, name: str, data_sets: tuple[str, ...] | None) -> None:
+    """Print a fresh token for a custodian who has lost hers, or whose token expires.
+
+    Args:
+        asked: Where the store is, and how long the token is good.
+        name: Of the custodian.
+        data_sets: What it is good for; None for all.
+
+    Raises:
+        NotThereError: There is no custodian or data set of this name, or no store.
         StoreError: The store cannot be opened.
     """
     from hedgerow.service.running import another_token
@@ -174,27 +256,30 @@ def print_new_token(asked: Serving, name: str) -> None:
     if "://" not in str(asked.store).removeprefix("sqlite:///") and not file.exists():
         raise NotThereError(f"{file}: there is no store", remedy="give the --store that the server is started with")
     with closing(asked.open_store()) as store:
-        token = another_token(store, name)
-    asked.output.result({"tokens": {name: token}})
+        token = another_token(store, name, data_sets=data_sets, days=asked.days)
+    scope = "all" if data_sets is None else list(data_sets)
+    asked.output.result({"tokens": {name: token}, "datasets": scope, "days": asked.days or "ever"})
     if not asked.output.as_json:
         asked.output.out.print(token, soft_wrap=True)
 
 
-def _show(output: Output, address: str, tokens: dict[str, str], *, demo: bool) -> None:
+def _show(output: Output, address: str, tokens: dict[str, str], *, demo: bool, days: int | None) -> None:
     if output.as_json:
         return
     if output.quiet:
         for token in tokens.values():  # never shown again: they are the result
             output.out.print(token)
         return
+    good = "for ever" if days is None else f"{days:,} days"
     lines = [f"Hedgerow answers at [bold]{address}[/]"]
     for name, token in tokens.items():
-        lines += ["", f"Token of the {name}, shown this once:", f"[bold]{token}[/]"]
+        lines += ["", f"Token of the {name}, for all data sets and {good}, shown this once:", f"[bold]{token}[/]"]
     if demo:
         lines += ["", "Open the address and sign in with either token; the data set is 'adult'.", _NOT_KEPT]
     elif tokens:
         lines += ["", "Open the address and sign in, register a table, and make tokens for analysts.",
-                  "A lost token: hedgerow serve --new-token custodian, with the same --store."]  # fmt: skip
+                  "Before it expires, or if it is lost, make another, with the same --store:",
+                  "hedgerow serve --new-token custodian --token-datasets all"]  # fmt: skip
     output.panel("\n".join(lines), title="demo" if demo else "ready")
 
 

@@ -26,6 +26,7 @@ from hedgerow.service.guards import BodyLimit, SecurityHeaders
 from hedgerow.service.metrics import Counted
 from hedgerow.service.operations import SECURITY
 from hedgerow.service.problems import Shield, add_handlers
+from hedgerow.service.proxies import Forwarded
 from hedgerow.service.settings import Settings
 from hedgerow.service.told import Problem
 from hedgerow.version import __version__
@@ -98,6 +99,7 @@ def create_app(desks: Desks, store: Store, settings: Settings) -> FastAPI:
     for guard, options in ((BodyLimit, {"settings": settings}), (Shield, {}), (SecurityHeaders, {})):
         app.add_middleware(guard, **options)  # each stands before those above
     app.add_middleware(Counted, metrics=service.metrics)
+    app.add_middleware(Forwarded, proxies=settings.proxies)
     web.mount(app)
     return app
 

@@ -51,6 +51,8 @@ class Token:
         >>> token = Token("0123456789abcdef", 1, ("adult",), datetime(2030, 1, 1))
         >>> token.reaches("adult"), token.reaches("patients")
         (True, False)
+        >>> token.lies_within(("adult", "patients")), token.lies_within(("patients",)), token.lies_within(None)
+        (True, False, True)
     """
 
     id: str
@@ -64,6 +66,10 @@ class Token:
     def reaches(self, data_set: str) -> bool:
         """Whether its scope holds a data set."""
         return self.data_sets is None or data_set in self.data_sets
+
+    def lies_within(self, scope: tuple[str, ...] | None) -> bool:
+        """Whether it is good for nothing outside a scope; None is the scope of everything."""
+        return scope is None or (bool(self.data_sets) and set(self.data_sets or ()) <= set(scope))
 
 
 @final

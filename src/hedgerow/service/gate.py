@@ -15,7 +15,14 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hedgerow.errors import InvalidRequestError, NotAllowedError, NotThereError, StoreBusyError, StoreError
+from hedgerow.errors import (
+    InvalidRequestError,
+    MalformedRequestError,
+    NotAllowedError,
+    NotThereError,
+    StoreBusyError,
+    StoreError,
+)
 from hedgerow.service.cursors import Cursors
 from hedgerow.service.entries import DataSet
 from hedgerow.service.guards import Rates, address_of
@@ -172,11 +179,19 @@ class GatedRoute(APIRoute):
 
     async def _caller(self, request: Request) -> Caller:
         service = await the_service(request)
-        header, address = request.headers.get("authorization"), address_of(request.scope)
+        header, address = _authorization(request), address_of(request.scope)
         caller = await anyio.to_thread.run_sync(service.sign_in, header, address, limiter=service.sign_ins)
         if self.who == "custodian" and not caller.is_custodian:
             raise NotAllowedError("this is for custodians", remedy="ask a custodian to do it")
         return caller
+
+
+def _authorization(request: Request) -> str | None:
+    """The header that says who asks; of two, a proxy may have looked at the other one."""
+    found = request.headers.getlist("authorization")
+    if len(found) > 1:
+        raise MalformedRequestError("there are two Authorization headers", remedy="send one")
+    return found[0] if found else None
 
 
 def _check_parameters(given: list[str], known: set[str]) -> None:

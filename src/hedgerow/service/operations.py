@@ -16,6 +16,7 @@ from hedgerow.service.problems import Kind
 PROBLEM = {"$ref": "#/components/schemas/Problem"}
 SECURITY = "token"
 _EXAMPLES: Mapping[str, tuple[str, str]] = {
+    "malformed": ("there are two Authorization headers", "send one"),
     "not-signed-in": ("this needs a token", "send the header 'Authorization: Bearer hgr_...'"),
     "not-allowed": ("this is for custodians", "ask a custodian to do it"),
     "not-there": ("there is no data set 'adlut'", "GET /v1/datasets lists those that this token is good for"),
@@ -90,7 +91,7 @@ class Operation:
     def _kinds(self) -> list[Kind]:
         kinds = [*self.problems, problems.INVALID, problems.STORE, problems.BUSY, problems.INTERNAL]
         if self.route is not ForAnyone:
-            kinds += [problems.NOT_SIGNED_IN, problems.RATE]
+            kinds += [problems.MALFORMED, problems.NOT_SIGNED_IN, problems.RATE]
         if self.route is ForCustodians:
             kinds.append(problems.NOT_ALLOWED)
         if "{name}" in self.path:

@@ -47,10 +47,12 @@ class Kind:
     title: str
 
 
+MALFORMED = Kind("malformed", 400, "Not to be read in one way alone")
 NOT_SIGNED_IN = Kind("not-signed-in", 401, "Not signed in")
 NOT_ALLOWED = Kind("not-allowed", 403, "Not allowed")
 NOT_THERE = Kind("not-there", 404, "Not there")
 WRONG_METHOD = Kind("wrong-method", 405, "This address does not take that method")
+TIME_OUT = Kind("time-out", 408, "Too slow")
 CONFLICT = Kind("conflict", 409, "It contradicts what is there")
 TOO_MUCH = Kind("too-much", 413, "Larger than this server takes")
 INVALID = Kind("invalid", 422, "Not well-formed")
@@ -62,6 +64,7 @@ BUSY = Kind("busy", 503, "Busy")
 TABLE = Kind("table", 503, "The private table cannot be read")
 
 _KINDS: tuple[tuple[type[errors.HedgerowError], Kind], ...] = (
+    (errors.MalformedRequestError, MALFORMED),
     (errors.NotSignedInError, NOT_SIGNED_IN),
     (errors.NotAllowedError, NOT_ALLOWED),
     (errors.NotThereError, NOT_THERE),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import Path
@@ -11,12 +11,13 @@ from hedgerow.errors import NotThereError
 from hedgerow.service import problems
 from hedgerow.service.cursors import Place
 from hedgerow.service.entries import Grant, Person, Token
-from hedgerow.service.gate import By, Here
+from hedgerow.service.gate import By, Here, Service
 from hedgerow.service.operations import ForCustodians, Operation
 from hedgerow.service.routes_data_sets import Name
 from hedgerow.service.routes_questions import Cursor, Limit
+from hedgerow.service.scopes import check_may_have, end_of, people_in, person_in, tokens_in
 from hedgerow.service.sent import PERSON_NAME, TOKEN_ID, GrantAsked, PersonAsked, TokenAsked
-from hedgerow.service.tokens import new_token
+from hedgerow.service.tokens import Caller, new_token
 from hedgerow.service.told import (
     AuditEntryTold,
     AuditTold,
@@ -58,7 +59,7 @@ def list_grants(name: Name, here: Here, by: By) -> GrantList:
 
 def set_grant(name: Name, person: Who, asked: GrantAsked, here: Here, by: By) -> GrantTold:
     """Limit how much an analyst may ask of a data set, and what it may cost."""
-    data_set, whom = here.data_set(name, by), here.store.person(person)
+    data_set, whom = here.data_set(name, by), person_in(here.store, person, by)
     grant = here.store.set_grant(data_set.id, whom.id, asked.queries, asked.budget, by=by.person.id)
     return _grant(grant, whom.name)
 
@@ -67,13 +68,17 @@ def _grant(grant: Grant, person: str) -> GrantTold:
     return GrantTold(person=person, queries=grant.queries, budget=grant.budget, asked=grant.asked, spent=grant.spent)
 
 
-def list_people(here: Here) -> PersonList:
-    """Everybody who may have tokens."""
-    return PersonList(people=[_person(person) for person in here.store.people()])
+def list_people(here: Here, by: By) -> PersonList:
+    """Everybody who may have tokens; with a token for some data sets, those who have to do with them."""
+    return PersonList(people=[_person(person) for person in people_in(here.store, by)])
 
 
 def add_person(asked: PersonAsked, here: Here, by: By) -> PersonTold:
-    """Add somebody who may have tokens."""
+    """Add somebody who may have tokens.
+
+    With a token for all data sets: people are the whole server's.
+    """
+    by.check_reaches_all()
     return _person(here.store.add_person(asked.name, asked.role, by=by.person.id))
 
 
@@ -81,36 +86,39 @@ def _person(person: Person) -> PersonTold:
     return PersonTold(name=person.name, role=person.role, created=person.created)
 
 
-def list_tokens(here: Here) -> TokenList:
-    """All tokens, without their secrets."""
+def list_tokens(here: Here, by: By) -> TokenList:
+    """Tokens, without their secrets; with a token for some data sets, those that are good for no others."""
     names = {person.id: person.name for person in here.store.people()}
-    return TokenList(tokens=[TokenTold(**_token(token, names[token.person])) for token in here.store.tokens()])
+    return TokenList(tokens=[TokenTold(**_token(token, names[token.person])) for token in tokens_in(here.store, by)])
 
 
 def make_token(asked: TokenAsked, here: Here, by: By) -> TokenMade:
-    """Make a token for somebody; its secret is shown this once."""
-    person, now = here.store.person(asked.person), datetime.now(UTC)
-    if asked.datasets is None:
-        by.check_reaches_all()
-    for name in asked.datasets or ():
-        here.data_set(name, by)
-    made = new_token(
-        person.id,
-        data_sets=None if asked.datasets is None else tuple(dict.fromkeys(asked.datasets)),
-        expires=None if asked.days is None else now + timedelta(days=asked.days),
-        note=asked.note,
-        now=now,
-    )
+    """Make a token for somebody; its secret is shown this once.
+
+    With a token for some data sets, what is made with it is good for no others, does not outlive it, and is for an
+    analyst or oneself.
+    """
+    person, now = person_in(here.store, asked.person, by), datetime.now(UTC)
+    scope = _scope(asked, here, by)
+    check_may_have(person, by)
+    days = asked.days if "days" in asked.model_fields_set else None
+    made = new_token(person.id, data_sets=scope, expires=end_of(days, by, now), note=asked.note, now=now)
     here.store.add_token(made.token, made.salt, made.digest, by=by.person.id)
     return TokenMade(**_token(made.token, person.name), token=made.text)
+
+
+def _scope(asked: TokenAsked, here: Service, by: Caller) -> tuple[str, ...] | None:
+    if asked.datasets == "all":
+        by.check_reaches_all()
+        return None
+    return tuple(here.data_set(name, by).name for name in dict.fromkeys(asked.datasets))
 
 
 def revoke_token(id: TokenId, here: Here, by: By) -> None:
     """Revoke a token: from now on it is good for nothing."""
     found = here.store.token(id)
-    if found is None:
+    if found is None or not found[0].lies_within(by.token.data_sets):
         raise NotThereError("there is no such token", remedy="GET /v1/tokens lists them")
-    by.check_reaches_all(found[0].data_sets)
     here.store.revoke(id, by=by.person.id)
 
 
@@ -118,7 +126,7 @@ def _token(token: Token, person: str) -> dict[str, Any]:
     return {
         "id": token.id,
         "person": person,
-        "datasets": None if token.data_sets is None else list(token.data_sets),
+        "datasets": "all" if token.data_sets is None else list(token.data_sets),
         "created": token.created,
         "expires": token.expires,
         "revoked": token.revoked,
@@ -127,10 +135,12 @@ def _token(token: Token, person: str) -> dict[str, Any]:
 
 
 def get_audit(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> AuditTold:
-    """What was done by whom, newest first."""
-    by.check_reaches_all()
-    place = Place("audit", 0, by.person.id)
-    found = here.store.audit(before=here.cursors.read(cursor, place), limit=limit + 1)
+    """What was done by whom, newest first; with a token for some data sets, what was done to them and their tokens."""
+    scope = by.token.data_sets
+    place = Place("audit", 0, by.person.id, "" if scope is None else " ".join(scope))
+    tokens = None if scope is None else [token.id for token in tokens_in(here.store, by)]
+    before = here.cursors.read(cursor, place)
+    found = here.store.audit(before=before, limit=limit + 1, data_sets=scope, tokens=tokens)
     return AuditTold(
         entries=[
             AuditEntryTold(

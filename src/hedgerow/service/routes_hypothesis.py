@@ -8,10 +8,11 @@ import threading
 import weakref
 from collections.abc import Iterator
 from pathlib import Path as File
-from typing import IO, Annotated, Literal
+from typing import IO, Annotated, Any, Literal, final
 
 from fastapi import Query
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from hedgerow.domain import Domain
 from hedgerow.errors import InvalidRequestError, StoreBusyError
@@ -77,7 +78,7 @@ def get_records(name: Name, here: Here, by: By, n: Number = None, form: Form = "
     file, size = _drawn(here, data_set, n, form, by)
     here.store.note(by.person.id, "records", name, {"n": n, "format": form})
     headers = {"Content-Disposition": f'attachment; filename="{name}-synthetic.{form}"', "Content-Length": str(size)}
-    return StreamingResponse(_pieces(file), media_type=_TYPES[form], headers=headers)
+    return _Sent(file, media_type=_TYPES[form], headers=headers)
 
 
 def _drawn(here: Service, data_set: DataSet, n: int | None, form: str, by: Caller) -> tuple[IO[bytes], int]:
@@ -117,10 +118,24 @@ def _written(here: Service, data_set: DataSet, n: int | None, form: str, by: Cal
         return path.open("rb"), path.stat().st_size
 
 
+@final
+class _Sent(StreamingResponse):
+    """A file on its way; closed also where nobody fetches it to its end."""
+
+    def __init__(self, file: IO[bytes], **options: Any) -> None:
+        super().__init__(_pieces(file), **options)
+        self._file = file
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._file.close()
+
+
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:
-    with file:
-        while piece := file.read(_PIECE):
-            yield piece
+    while piece := file.read(_PIECE):
+        yield piece
 
 
 OPERATIONS = (

@@ -24,6 +24,7 @@ from hedgerow.service.gate import By, Here, Service
 from hedgerow.service.operations import ForTokens, Operation
 from hedgerow.service.problems import ECHOED, shortened
 from hedgerow.service.routes_data_sets import Name
+from hedgerow.service.scopes import person_in
 from hedgerow.service.sent import LARGEST_PAGE, PERSON_NAME, Question, QuestionsAsked
 from hedgerow.service.tokens import Caller
 from hedgerow.service.told import Answer, Answers, EarlierAnswer, EarlierAnswers, Summary
@@ -99,7 +100,7 @@ def _second(at: datetime | None) -> datetime | None:
 
 def _whose(here: Service, by: Caller, person: str | None) -> int | None:
     if by.is_custodian:
-        return None if person is None else here.store.person(person).id
+        return None if person is None else person_in(here.store, person, by).id
     if person not in (None, by.person.name):
         raise NotAllowedError("these are another person's answers", remedy="leave 'person' out to see your own")
     return by.person.id

@@ -34,7 +34,7 @@ async def me(by: By) -> Me:
     return Me(
         person=by.person.name,
         role=by.person.role,
-        datasets=None if token.data_sets is None else list(token.data_sets),
+        datasets="all" if token.data_sets is None else list(token.data_sets),
         expires=token.expires,
         version=__version__,
     )

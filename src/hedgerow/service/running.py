@@ -8,6 +8,8 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, final
@@ -16,7 +18,9 @@ from urllib.parse import quote, urlsplit, urlunsplit
 import uvicorn
 
 from hedgerow.errors import ConfigError, ConflictError, NotThereError
-from hedgerow.service.tokens import new_token
+from hedgerow.service.connections import BACKLOG, ConnectionLimits, Connections
+from hedgerow.service.protocol import GuardedProtocol
+from hedgerow.service.tokens import DEFAULT_DAYS, new_token
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -28,7 +32,8 @@ FIRST_CUSTODIAN = "custodian"
 """Name of the custodian of an empty store."""
 _PATIENCE = 30
 """Seconds that requests at work have to finish when the server is stopped."""
-_BACKLOG = 2048
+_KEPT_ALIVE = 5
+"""Seconds that a connection stays open for another request, if nothing comes."""
 
 _REASONS = {
     errno.EADDRINUSE: ("something else listens there", "stop that, or take another port; --port 0 finds a free one"),
@@ -60,7 +65,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
-        made.listen(_BACKLOG)
+        made.listen(BACKLOG)
     except OSError as error:
         made.close()
         reason, remedy = _REASONS.get(error.errno or 0, (error.strerror or "it does not work", "take another address"))
@@ -140,8 +145,12 @@ def without_password(store: str) -> str:
     return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}{mark}{place}", query=""))
 
 
-def first_token(store: Store) -> str | None:
-    """A token for the first custodian of an empty store; None if somebody is there.
+def first_token(store: Store, days: int | None = DEFAULT_DAYS) -> str | None:
+    """A token of all data sets for the first custodian of an empty store; None if somebody is there.
+
+    Args:
+        store: Where people are.
+        days: How long it is good; None for ever.
 
     Example:
         >>> import tempfile
@@ -159,19 +168,27 @@ def first_token(store: Store) -> str | None:
         person = store.add_person(FIRST_CUSTODIAN, "custodian", by=None)
     except ConflictError:  # another process was quicker
         return None
-    return token_of(store, person, note="first start")
+    return token_of(store, person, data_sets=None, days=days, note="first start")
 
 
-def another_token(store: Store, name: str) -> str:
+def another_token(store: Store, name: str, *, data_sets: tuple[str, ...] | None, days: int | None) -> str:
     """A fresh token for a custodian who has lost hers.
 
+    Args:
+        store: Where people are.
+        name: Of the custodian.
+        data_sets: Names of those that it is good for; None for all.
+        days: How long it is good; None for ever.
+
     Raises:
-        NotThereError: There is no custodian of this name.
+        NotThereError: There is no custodian of this name, or no such data set.
     """
+    for each in data_sets or ():
+        store.data_set(each)
     custodians = [person for person in store.people() if person.role == "custodian"]
     for person in custodians:
         if person.name == name:
-            return token_of(store, person, note="made at the server")
+            return token_of(store, person, data_sets=data_sets, days=days, note="made at the server")
     listed = ", ".join(person.name for person in custodians)
     raise NotThereError(
         f"there is no custodian named {name!r} in this store",
@@ -187,9 +204,18 @@ def person_of(store: Store, name: str, role: Role) -> Person:
         return store.add_person(name, role, by=None)
 
 
-def token_of(store: Store, person: Person, note: str) -> str:
-    """A new token for all data sets. SECRET: to be shown once."""
-    made = new_token(person.id, note=note)
+def token_of(store: Store, person: Person, *, data_sets: tuple[str, ...] | None, days: int | None, note: str) -> str:
+    """A new token. SECRET: to be shown once.
+
+    Args:
+        store: Where tokens are.
+        person: Whose it is.
+        data_sets: Names of those that it is good for; None for all.
+        days: How long it is good; None for ever.
+        note: What it is for.
+    """
+    expires = None if days is None else datetime.now(UTC) + timedelta(days=days)
+    made = new_token(person.id, data_sets=data_sets, expires=expires, note=note)
     store.add_token(made.token, made.salt, made.digest, by=None)
     return made.text
 
@@ -224,28 +250,52 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def run(app: FastAPI, listening: socket.socket, *, started: Callable[[], None], quiet: bool = False) -> int:
-    """Serve until a signal comes; requests at work are finished.
+def configured(app: FastAPI, limits: ConnectionLimits, **more: Any) -> uvicorn.Config:
+    """How an application is served.
 
     Addresses of requests are not logged: they may hold conditions.
 
     Args:
+        app: What `create_app` gave. It looks at what proxies tell of addresses itself, and its settings name them; what
+            uvicorn would believe counts for nothing, nor does ``FORWARDED_ALLOW_IPS``.
+        limits: Of connections.
+        more: Other options of uvicorn.
+    """
+    proxies = app.state.service.settings.proxies
+    made = partial(GuardedProtocol, connections=Connections(limits), proxies=proxies)
+    options: dict[str, Any] = {"http": made, "ws": "none", "lifespan": "on", "server_header": False, **more}
+    return uvicorn.Config(
+        app,
+        access_log=False,
+        proxy_headers=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=_KEPT_ALIVE,
+        timeout_graceful_shutdown=_PATIENCE,
+        **options,
+    )
+
+
+def run(
+    app: FastAPI,
+    listening: socket.socket,
+    limits: ConnectionLimits,
+    *,
+    started: Callable[[], None],
+    quiet: bool = False,
+) -> int:
+    """Serve until a signal comes; requests at work are finished.
+
+    Args:
         app: The application.
         listening: What `listen` gave.
+        limits: Of connections.
         started: Called when requests are answered.
         quiet: Whether nothing but errors is logged.
 
     Returns:
         The number of the signal.
     """
-    options: dict[str, Any] = {"server_header": False, "ws": "none", "lifespan": "on"}
-    config = uvicorn.Config(
-        app,
-        access_log=False,
-        log_level="error" if quiet else "warning",
-        timeout_graceful_shutdown=_PATIENCE,
-        **options,
-    )
+    config = configured(app, limits, log_level="error" if quiet else "warning")
     server = _Server(config, started)
     server.run(sockets=[listening])
     return server.stopped_by or signal.SIGTERM

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from hedgerow.service.desks import MOST_CONFIDENCE
 from hedgerow.service.entries import Role
+from hedgerow.service.tokens import DEFAULT_DAYS
 
 DATA_SET_NAME = r"^[a-z0-9_-]{1,40}$"
 PERSON_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}$"
@@ -188,10 +189,19 @@ class TokenAsked(Asked):
     """A token to make."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"person": "ada", "datasets": ["adult"], "days": 90, "note": "laptop"}]}
+        json_schema_extra={
+            "examples": [
+                {"person": "ada", "datasets": ["adult"], "days": 90, "note": "laptop"},
+                {"person": "carol", "datasets": "all", "days": "ever"},
+            ]
+        }
     )
 
     person: PersonName
-    datasets: Annotated[list[DataSetName], Field(max_length=1000)] | None = Field(None, description="Null for all.")
-    days: Annotated[int, Field(ge=1, le=36_500)] | None = Field(None, description="How long it is good; null for ever.")
+    datasets: Annotated[list[DataSetName], Field(min_length=1, max_length=1000)] | Literal["all"] = Field(
+        description="Names of the data sets that it is good for; 'all' for all of them, also later ones."
+    )
+    days: Annotated[int, Field(ge=1, le=36_500)] | Literal["ever"] = Field(
+        DEFAULT_DAYS, description="How long it is good; 'ever' for without end."
+    )
     note: Line = ""

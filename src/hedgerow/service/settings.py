@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
 from hedgerow.errors import ConfigError
+from hedgerow.service.proxies import Proxies
 
 
 @final
@@ -22,6 +23,7 @@ class Settings:
         failures_per_minute: Wrong tokens from one address, before its unknown tokens are not looked at for a while.
         downloads: Files of synthetic records that are made at a time.
         threads: Requests that are worked on at a time.
+        proxies: Who is believed about where requests come from.
 
     Example:
         >>> Settings(Path("data")).largest_body
@@ -39,6 +41,7 @@ class Settings:
     failures_per_minute: int = 20
     downloads: int = 2
     threads: int = 128
+    proxies: Proxies = field(default_factory=Proxies)
 
     def __post_init__(self) -> None:
         """Check the numbers.

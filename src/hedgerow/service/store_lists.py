@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import RowMapping, Select, select
@@ -12,6 +12,11 @@ from hedgerow.service.entries import AuditEntry, GivenAnswer, LedgerEntry
 from hedgerow.service.schema import ANSWERS, AUDIT, EVENTS, PEOPLE
 from hedgerow.service.store_part import Part, audited
 from hedgerow.service.store_sessions import ROW_OF_ANSWER
+
+ABOUT_DATA_SETS = ("register", "close", "grant", "records")
+"""Actions of the audit log whose subject is the name of a data set."""
+ABOUT_TOKENS = ("add token", "revoke token")
+"""Actions whose subject is the id of a token."""
 
 
 class Lists(Part):
@@ -54,15 +59,30 @@ class Lists(Part):
             rows = connection.execute(page)
             return [LedgerEntry(number, Event.from_dict(body), at, name) for number, body, at, name in rows]
 
-    def audit(self, *, before: int | None = None, limit: int = 100) -> list[AuditEntry]:
+    def audit(
+        self,
+        *,
+        before: int | None = None,
+        limit: int = 100,
+        data_sets: Sequence[str] | None = None,
+        tokens: Sequence[str] | None = None,
+    ) -> list[AuditEntry]:
         """What people did, newest first.
 
         Args:
             before: Only entries with smaller numbers.
             limit: How many at most.
+            data_sets: Names of data sets; given with the tokens, only entries about these and those. None for all.
+            tokens: Ids of tokens, or None.
         """
         columns = (AUDIT.c.id, AUDIT.c.at, PEOPLE.c.name, AUDIT.c.action, AUDIT.c.subject, AUDIT.c.details)
-        page = _page(select(*columns).select_from(AUDIT).outerjoin(PEOPLE), AUDIT.c.id, before, limit)
+        wanted = select(*columns).select_from(AUDIT).outerjoin(PEOPLE)
+        if data_sets is not None:
+            # An id may look like a name, and a name of a person like one of a data set: the action says which it is.
+            of_data_sets = AUDIT.c.action.in_(ABOUT_DATA_SETS) & AUDIT.c.subject.in_(data_sets)
+            of_tokens = AUDIT.c.action.in_(ABOUT_TOKENS) & AUDIT.c.subject.in_(tokens or ())
+            wanted = wanted.where(of_data_sets | of_tokens)
+        page = _page(wanted, AUDIT.c.id, before, limit)
         with self._database.reading() as connection:
             return [AuditEntry(*row) for row in connection.execute(page)]
 

@@ -86,7 +86,9 @@ class People(Part):
         with self._database.writing() as connection:
             connection.execute(insert(TOKENS), row)
             person = connection.scalar(select(PEOPLE.c.name).where(PEOPLE.c.id == token.person))
-            audited(connection, by, "add token", token.id, {"person": person, "datasets": scope})
+            expires = None if token.expires is None else token.expires.isoformat(timespec="seconds")
+            told = {"person": person, "datasets": scope, "expires": expires}
+            audited(connection, by, "add token", token.id, told)
 
     def tokens(self) -> list[Token]:
         """All of them, oldest first, also those that are no good any more."""

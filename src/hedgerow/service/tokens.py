@@ -14,7 +14,7 @@ import re
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol, final
@@ -23,6 +23,8 @@ from hedgerow.errors import NotAllowedError, NotSignedInError, RateError
 from hedgerow.service.entries import Person, Token
 
 PREFIX = "hgr"
+DEFAULT_DAYS = 30
+"""So long is a token good, unless another time is given; "for ever" is said in so many words."""
 SALT_BYTES = 16
 _WIDTH = 2**14
 _BLOCKS = 8
@@ -76,17 +78,13 @@ class Caller:
         """Whether everything is allowed."""
         return self.person.role == "custodian"
 
-    def check_reaches_all(self, data_sets: Iterable[str] | None = None) -> None:
-        """Refuse what goes beyond the scope of the token.
-
-        Args:
-            data_sets: What it is about; None for the whole server.
+    def check_reaches_all(self) -> None:
+        """Refuse what concerns the whole server.
 
         Raises:
-            NotAllowedError: The token is good for some data sets alone, and these are not among them.
+            NotAllowedError: The token is good for some data sets alone.
         """
-        scope = self.token.data_sets
-        if scope is not None and (data_sets is None or not set(data_sets) <= set(scope)):
+        if self.token.data_sets is not None:
             raise NotAllowedError(
                 "your own token is good for some data sets alone", remedy="name those, or use a token for all of them"
             )

@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from hedgerow.service.entries import Role, Status
 
+Scope = list[str] | Literal["all"]
+
 
 class Told(BaseModel):
     """Something that is answered: what is documented, and nothing else that it is made from."""
@@ -47,8 +49,8 @@ class Me(Told):
 
     person: str
     role: Role
-    datasets: list[str] | None = Field(description="Names of the data sets that the token is good for; null for all.")
-    expires: datetime | None
+    datasets: Scope = Field(description="Names of the data sets that the token is good for, or 'all'.")
+    expires: datetime | None = Field(description="Until when it is good; null for ever.")
     version: str
 
 
@@ -268,7 +270,7 @@ class PersonTold(Told):
 
 
 class PersonList(Told):
-    """Everybody."""
+    """Everybody; for custodians of some data sets, those who have to do with them."""
 
     people: list[PersonTold]
 
@@ -278,9 +280,9 @@ class TokenTold(Told):
 
     id: str
     person: str
-    datasets: list[str] | None
+    datasets: Scope = Field(description="Names of the data sets that it is good for, or 'all'.")
     created: datetime
-    expires: datetime | None
+    expires: datetime | None = Field(description="Until when it is good; null for ever.")
     revoked: datetime | None
     note: str
 
@@ -292,7 +294,7 @@ class TokenMade(TokenTold):
 
 
 class TokenList(Told):
-    """All tokens."""
+    """All tokens; for custodians of some data sets, those that are good for no others."""
 
     tokens: list[TokenTold]
 

@@ -7,7 +7,9 @@ import io
 import json
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -145,7 +147,8 @@ def test_a_custodian_adds_a_person_makes_a_token_and_revokes_it(server: Server, 
     page.get_by_role("button", name="Add person").click()
     expect(page.get_by_role("table", name="People")).to_contain_text("emmy")
     expect(page.get_by_label("Person", exact=True)).to_have_value("emmy")  # a token is what she needs next
-    page.get_by_label("all data sets").uncheck()
+    page.get_by_role("button", name="Make token").click()
+    expect(page.get_by_role("alert")).to_contain_text("would open nothing")
     page.get_by_label("A survey", exact=True).check()
     page.get_by_role("button", name="Make token").click()
     token = page.get_by_label("Token of emmy").input_value()
@@ -163,6 +166,51 @@ def test_a_custodian_adds_a_person_makes_a_token_and_revokes_it(server: Server, 
     page.reload()
     page.wait_for_selector("table")
     assert token not in page.content()
+
+
+def test_all_data_sets_and_for_ever_are_ticked_and_30_days_are_not(
+    server: Server, open_page: Callable[..., Page]
+) -> None:
+    server.call("POST", "people", {"name": "sonja", "role": "analyst"})
+    page = open_page(server.token)
+    go(page, server, "#/people")
+
+    def made() -> dict[str, Any]:
+        page.get_by_role("button", name="Make token").click()
+        expect(page.get_by_label("Token of sonja")).to_be_visible()
+        told: dict[str, Any] = server.call("GET", "me", token=page.get_by_label("Token of sonja").input_value())
+        return told
+
+    page.get_by_label("Person", exact=True).select_option("sonja")
+    page.get_by_label("A survey", exact=True).check()
+    first = made()
+    left = datetime.fromisoformat(first["expires"]) - datetime.now(UTC)
+    assert (first["datasets"], round(left / timedelta(days=1))) == (["survey"], 30)
+    page.get_by_label("all data sets").check()
+    page.get_by_label("for ever").check()
+    with page.expect_response(re.compile(r"/v1/tokens$")):
+        page.get_by_role("button", name="Make token").click()
+    expect(page.get_by_role("table", name="Tokens").locator("tbody tr").last).to_contain_text("for ever")
+    second = server.call("GET", "me", token=page.get_by_label("Token of sonja").input_value())
+    assert (second["datasets"], second["expires"]) == ("all", None)
+
+
+def test_a_custodian_of_some_data_sets_sees_these_alone(server: Server, open_page: Callable[..., Page]) -> None:
+    server.register("apart", "a\n" + "x\ny\n" * 20, {"a": ["x", "y"]}, title="Apart")
+    server.token_of("nelly", datasets=["survey"])
+    page = open_page(server.token_of("emil", datasets=["apart"], role="custodian"), "#/people")
+    assert page.get_by_role("link", name="Register").count() == 0
+    assert page.get_by_role("button", name="Add person").count() == 0
+    assert page.get_by_label("all data sets").count() == page.get_by_label("for ever").count() == 0
+    expect(page.get_by_role("table", name="People")).to_contain_text("emil")
+    assert "nelly" not in page.locator("main").inner_text()
+    page.get_by_label("Person", exact=True).select_option("emil")
+    page.get_by_label("Apart", exact=True).check()
+    page.get_by_role("button", name="Make token").click()
+    expect(page.get_by_label("Token of emil")).to_be_visible()
+    go(page, server, "#/audit")
+    expect(page.get_by_role("table", name="Audit entries").locator("tbody tr")).to_have_count(3)
+    assert "nelly" not in page.locator("main").inner_text()
 
 
 def test_the_ledger_shows_every_event_and_their_sum(server: Server, open_page: Callable[..., Page]) -> None:

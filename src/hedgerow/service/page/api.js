@@ -1,7 +1,7 @@
 /**
  * The server's HTTP API. The token is kept in the tab's session storage and nowhere else.
  *
- * @typedef {{person: string, role: "custodian" | "analyst", datasets: string[] | null, expires: string | null, version: string}} Me
+ * @typedef {{person: string, role: "custodian" | "analyst", datasets: string[] | "all", expires: string | null, version: string}} Me
  * @typedef {{queries: number | null, asked: number, budget: number | null, spent: number}} Share
  * @typedef {{name: string, title: string, status: "opening" | "open" | "closed", spent: number, limit: number, unit: string,
  *   updates: number, updates_left: number, price: number | null, threshold: number | null, total: number | null, asked: number, closed: string,

@@ -24,7 +24,7 @@ function entry(summary) {
 
 /** @param {import("./main.js").App} app */
 function nothing(app) {
-  return h("p", { class: "lead" }, app.custodian
+  return h("p", { class: "lead" }, app.custodian && app.whole
     ? ["No data set is registered yet. ", h("a", { href: "#/register" }, "Register one"), "."]
     : "Your token opens no data set yet. Ask your custodian which data sets you may ask.");
 }

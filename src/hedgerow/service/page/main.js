@@ -14,6 +14,7 @@ import { signIn } from "./signin.js";
  * @typedef {object} App What every view is given.
  * @property {api.Me} me
  * @property {boolean} custodian
+ * @property {boolean} whole Whether the token is good for the whole server.
  * @property {(name: string) => any} draft What is being entered about a data set; it outlives the views.
  * @property {(address: string) => void} go
  */
@@ -25,7 +26,7 @@ const foot = /** @type {HTMLElement} */ (document.getElementById("foot"));
 const GENERAL = [
   { address: "#/", title: "Data sets", view: dataSetsView, custodians: false },
   { address: "#/people", title: "People & tokens", view: peopleView, custodians: true },
-  { address: "#/register", title: "Register", view: registerView, custodians: true },
+  { address: "#/register", title: "Register", view: registerView, custodians: true, whole: true },
   { address: "#/audit", title: "Audit", view: auditView, custodians: true },
 ];
 
@@ -39,6 +40,7 @@ function appOf(me) {
   return {
     me,
     custodian: me.role === "custodian",
+    whole: me.datasets === "all",
     draft: (name) => drafts.get(name) ?? drafts.set(name, {}).get(name),
     go: (address) => { if (location.hash === address) show(); else location.hash = address; },
   };
@@ -92,7 +94,7 @@ function header() {
   }
   const mine = app;
   fill(top, h("div", { class: "bar" }, brand,
-    h("nav", { "aria-label": "General" }, GENERAL.filter((entry) => mine.custodian || !entry.custodians)
+    h("nav", { "aria-label": "General" }, GENERAL.filter((entry) => (mine.custodian || !entry.custodians) && (mine.whole || !entry.whole))
       .map((entry) => h("a", { href: entry.address, "aria-current": location.hash === entry.address && "page" }, entry.title))),
     h("p", { class: "who" }, h("span", {}, h("b", {}, mine.me.person), `, ${mine.me.role}`),
       h("button", { class: "link", type: "button", on: { click: signOut } }, "Sign out"))));

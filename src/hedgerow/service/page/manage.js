@@ -38,7 +38,7 @@ function limits({ person, queries, budget, asked, spent }, unit) {
 /** @param {string} name @param {import("./api.js").Detail} detail @param {any[]} people @param {() => Promise<void>} done */
 function limitForm(name, detail, people, done) {
   const analysts = people.filter((person) => person.role === "analyst");
-  if (!analysts.length) return h("p", {}, "There is no analyst yet. ", h("a", { href: "#/people" }, "Add one"), ".");
+  if (!analysts.length) return h("p", {}, "There is no analyst yet. ", h("a", { href: "#/people" }, "People & tokens"), " tells how one comes here.");
   const person = choice(analysts.map((each) => [each.name, each.name]), analysts[0].name);
   const queries = h("input", { type: "number", min: 0, step: 1, inputmode: "numeric", placeholder: "no limit" });
   const budget = h("input", { type: "number", min: 0, step: "any", inputmode: "decimal", placeholder: "no limit" });

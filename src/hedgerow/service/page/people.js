@@ -3,13 +3,17 @@
 import { get, post, remove } from "./api.js";
 import { announce, choice, confirmed, field, fill, h, table, tick } from "./dom.js";
 import { moment } from "./format.js";
-import { attempt, onSubmit } from "./problems.js";
+import { alarm, attempt, onSubmit } from "./problems.js";
 
 const PEOPLE = [{ title: "Name" }, { title: "Role" }, { title: "Since", class: "when" }];
 const TOKENS = [{ title: "Token" }, { title: "Person" }, { title: "Data sets", class: "wide" }, { title: "Note", class: "wide" }, { title: "Good until", class: "when" }, { title: "" }];
 
-/** @param {HTMLElement} place */
-export async function peopleView(place) {
+const LEAD = "Custodians may do everything. Analysts ask the data sets that their tokens open. Add a person, then make a token and hand it over.";
+const LEAD_OF_SOME = "Your token is good for some data sets, and so is every token that you make: it lasts no longer than yours. "
+  + "A custodian of all data sets adds people; whoever has a token or limits there is listed here.";
+
+/** @param {HTMLElement} place @param {import("./main.js").App} app */
+export async function peopleView(place, app) {
   const [people, tokens, makers] = [h("div", {}), h("div", {}), h("div", {})];
 
   async function refresh() {
@@ -20,11 +24,11 @@ export async function peopleView(place) {
   }
 
   const [known, sets] = await refresh();
-  const maker = (/** @type {any[]} */ all, chosen = "") => fill(makers, tokenForm(all, sets, refresh, chosen));
+  const maker = (/** @type {any[]} */ all, chosen = "") => fill(makers, tokenForm(app, all, sets, refresh, chosen));
   maker(known);
   fill(place, h("h1", { tabindex: "-1" }, "People & tokens"),
-    h("p", { class: "lead" }, "Custodians may do everything. Analysts ask the data sets that their tokens open. Add a person, then make a token and hand it over."),
-    h("h2", {}, "People"), people, personForm(async (name) => maker((await refresh())[0], name)),
+    h("p", { class: "lead" }, app.whole ? LEAD : LEAD_OF_SOME),
+    h("h2", {}, "People"), people, app.whole && personForm(async (name) => maker((await refresh())[0], name)),
     h("h2", {}, "Tokens"), makers, tokens);
 }
 
@@ -44,21 +48,33 @@ function personForm(done) {
   return h("div", {}, form, said);
 }
 
-/** @param {any[]} people @param {import("./api.js").Summary[]} sets @param {() => Promise<any>} refresh @param {string} chosen Whose token it will be. */
-function tokenForm(people, sets, refresh, chosen) {
+/**
+ * @param {import("./main.js").App} app @param {any[]} known @param {import("./api.js").Summary[]} sets @param {() => Promise<any>} refresh
+ * @param {string} chosen Whose token it will be.
+ */
+function tokenForm(app, known, sets, refresh, chosen) {
+  const people = known.filter((each) => app.whole || each.role === "analyst" || each.name === app.me.person);
   const person = choice(people.map((each) => [each.name, `${each.name} (${each.role})`]), chosen || (people.find((each) => each.role === "analyst") ?? people[0])?.name);
-  const every = h("input", { type: "checkbox", checked: true });
-  const boxes = sets.map((set) => h("input", { type: "checkbox", value: set.name, disabled: true }));
+  const every = h("input", { type: "checkbox" });
+  const boxes = sets.map((set) => h("input", { type: "checkbox", value: set.name }));
   every.addEventListener("change", () => boxes.forEach((box) => { box.disabled = every.checked; }));
-  const days = h("input", { type: "number", min: 1, step: 1, inputmode: "numeric", placeholder: "for ever" });
+  const days = h("input", { type: "number", min: 1, step: 1, inputmode: "numeric", placeholder: app.whole ? "30" : "30, or as long as yours" });
+  const ever = h("input", { type: "checkbox" });
+  ever.addEventListener("change", () => { days.disabled = ever.checked; });
   const note = h("input", { autocomplete: "off" });
   const [said, made, button] = [h("div", {}), h("div", {}), h("button", { class: "button" }, "Make token")];
   const form = h("form", { class: "row-form", novalidate: true }, field("Person", person), field("Good for days", days), field("Note", note),
-    h("fieldset", { class: "ticks" }, h("legend", {}, "Opens"), tick(every, "all data sets, also later ones"), sets.map((set, i) => tick(boxes[i], set.title || set.name))),
+    (app.whole || app.me.expires === null) && h("fieldset", { class: "ticks" }, h("legend", {}, "Lasts"), tick(ever, "for ever")),
+    h("fieldset", { class: "ticks" }, h("legend", {}, "Opens"), app.whole && tick(every, "all data sets, also later ones"), sets.map((set, i) => tick(boxes[i], set.title || set.name))),
     button);
   onSubmit(form, button, said, async () => {
-    const datasets = every.checked ? null : boxes.filter((box) => box.checked).map((box) => box.value);
-    const reply = await post("tokens", { person: person.value, datasets, days: days.value ? Number(days.value) : null, note: note.value.trim() });
+    const datasets = every.checked ? "all" : boxes.filter((box) => box.checked).map((box) => box.value);
+    if (!datasets.length) {
+      fill(said, alarm("This token would open nothing", [app.whole ? "Choose what it opens: some data sets, or all of them." : "Choose what it opens."]));
+      return;
+    }
+    const lasts = ever.checked ? { days: "ever" } : days.value ? { days: Number(days.value) } : {};
+    const reply = await post("tokens", { person: person.value, datasets, note: note.value.trim(), ...lasts });
     fill(made, shownOnce(reply.token, person.value));
     announce("The token is made. Copy it now: it is shown once.");
     await refresh();
@@ -99,7 +115,7 @@ function row(token, refresh) {
     announce("The token is revoked.");
     await refresh();
   }));
-  return [h("code", {}, token.id), token.person, token.datasets === null ? "all" : token.datasets.join(", ") || "none", token.note ?? "",
+  return [h("code", {}, token.id), token.person, token.datasets === "all" ? "all" : token.datasets.join(", ") || "none", token.note ?? "",
     token.revoked ? h("span", { class: "quiet" }, "revoked ", moment(token.revoked)) : moment(token.expires) || "for ever",
     token.revoked ? "" : [button, said]];
 }
