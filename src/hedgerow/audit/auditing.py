@@ -188,8 +188,8 @@ class _Checking:
 
     def _sentence(self) -> str:
         written = sentence_of(self._budget or {}, float(exact(self._ledger["limit"])))
-        secure = self._opened.kind != "release" or self._content["provenance"]["secure"] is True
-        return written if secure else stamped(written)
+        told = {"secure": True} if self._opened.kind == LEDGER else self._origin
+        return written if told["secure"] is True else stamped(written, told.get("noise"))
 
     def _check_total(self) -> Finding:
         relation = self._relation or (self._entries[0].neighbours if self._entries else "add-remove")
@@ -210,8 +210,13 @@ class _Checking:
         return check_sensitivities(self._entries, self._backed, weights=weights, bounds=config.get("bounds"))
 
     def _check_noise(self) -> Finding:
-        told = self._content["provenance"] if self._opened.kind == "release" else self._content
-        return check_noise(told["secure"], told.get("noise"), self._opened.version)
+        return check_noise(self._origin["secure"], self._origin.get("noise"), self._opened.version)
+
+    @property
+    def _origin(self) -> Mapping[str, Any]:
+        """Where it is said who drew the noise."""
+        found: Mapping[str, Any] = self._content if self._opened.kind == "session" else self._content["provenance"]
+        return found
 
     def _second_opinion(self) -> Finding | None:
         inner = (self._budget or {}).get("inner", self._budget or {})

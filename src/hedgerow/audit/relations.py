@@ -22,7 +22,19 @@ REPLACE_FILTERED = "replace-then-filter"
 IN_WORDS = {
     ADD_REMOVE: "one person's record is added or left out",
     REPLACE: "one person's record is replaced by any other (the number of records is public)",
+    REPLACE_FILTERED: "one person's record in the whole table is replaced by any other, before the filter chooses rows "
+    "(the number of records in the whole table is public, how many pass the filter is not)",
 }
+
+
+def of_whole_tables(relation: str) -> str:
+    """The relation between whole tables, before any filter: amounts under the same one add up.
+
+    Example:
+        >>> of_whole_tables("replace-then-filter")
+        'replace'
+    """
+    return REPLACE if relation == REPLACE_FILTERED else relation
 
 
 def check_relation(relation: object) -> str:
@@ -35,9 +47,9 @@ def check_relation(relation: object) -> str:
         >>> check_relation("replace")
         'replace'
     """
-    if relation not in (ADD_REMOVE, REPLACE, REPLACE_FILTERED):
+    if not isinstance(relation, str) or relation not in IN_WORDS:
         raise ValueError(f"there is no neighbouring relation {relation!r}")
-    return str(relation)
+    return relation
 
 
 def squared_of_marginal(relation: str, *, gaussian: bool) -> Fraction:

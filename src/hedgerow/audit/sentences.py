@@ -10,7 +10,9 @@ from hedgerow.audit.conversion import amplified, epsilon_of_rho
 from hedgerow.audit.exact import exact
 from hedgerow.audit.relations import IN_WORDS, check_relation
 
-_STAMP = "NOT PRIVATE: seeded"
+
+_SOURCES = ("hedgerow.privacy.noise.OpenDPNoise", "hedgerow.privacy.noise.SeededNoise")
+"""Those of Hedgerow; a session that was seeded once stays so, whatever draws its noise now."""
 
 
 def sentence_of(budget: Mapping[str, Any], limit: float) -> str:
@@ -55,14 +57,19 @@ def sentence_of(budget: Mapping[str, Any], limit: float) -> str:
     return f"When {relation}, the probability of any outcome of this release changes by a factor {told}."
 
 
-def stamped(sentence: str) -> str:
+def stamped(sentence: str, noise: str | None) -> str:
     """The sentence of a release whose noise was not secure.
 
+    Args:
+        sentence: What the budget promises.
+        noise: Full name of the class that drew the noise last, if the file says it.
+
     Example:
-        >>> stamped("When ...")
+        >>> stamped("When ...", "hedgerow.privacy.noise.SeededNoise")
         'NOT PRIVATE: seeded. With secure noise: When ...'
     """
-    return f"{_STAMP}. With secure noise: {sentence}"
+    why = "seeded" if not noise or noise in _SOURCES else "noise from a source of its own"
+    return f"NOT PRIVATE: {why}. With secure noise: {sentence}"
 
 
 def relation_of(budget: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, final
 
 from hedgerow.audit.conversion import epsilon_of_rho
 from hedgerow.audit.exact import tanh_of_half
+from hedgerow.audit.relations import REPLACE, of_whole_tables
 
 
 @final
@@ -46,7 +47,7 @@ class Total:
     """What the files of one neighbouring relation add up to.
 
     Attributes:
-        relation: The neighbouring relation.
+        relation: The neighbouring relation between whole tables.
         files: What was added, each content once.
         epsilon: Sum of pure epsilons; None unless all are pure.
         rho: Sum in zCDP.
@@ -84,7 +85,7 @@ class Total:
 
 
 def totals_of(shares: Sequence[Share], delta: Fraction | None) -> list[Total]:
-    """The sum for each neighbouring relation: amounts under different ones do not add up.
+    """The sum for each neighbouring relation between whole tables: amounts under different ones do not add up.
 
     Example:
         >>> one = Share("a", "1", "replace", "d", "epsilon", Fraction(1), Fraction(1))
@@ -94,7 +95,7 @@ def totals_of(shares: Sequence[Share], delta: Fraction | None) -> list[Total]:
     """
     by_relation: dict[str, dict[str, Share]] = {}
     for share in shares:
-        by_relation.setdefault(share.relation, {})[share.digest] = share
+        by_relation.setdefault(of_whole_tables(share.relation), {})[share.digest] = share
     return [_total(relation, list(each.values()), shares, delta) for relation, each in by_relation.items()]
 
 
@@ -112,10 +113,12 @@ def _total(relation: str, added: Sequence[Share], shares: Sequence[Share], delta
 
 def _remarks(relation: str, added: Sequence[Share], shares: Sequence[Share]) -> list[str]:
     remarks = []
-    if others := sorted({share.relation for share in shares} - {relation}):
+    if others := sorted({of_whole_tables(share.relation) for share in shares} - {relation}):
         remarks.append(f"files under {' and '.join(map(repr, others))} are not in this sum: such amounts do not add up")
     if len({share.domain for share in added}) > 1:
         remarks.append("the domains differ: the sum is right for files that were made from the same people's records")
-    if len([share for share in shares if share.relation == relation]) > len(added):
+    if relation == REPLACE and any(share.relation != relation for share in added):
+        remarks.append("those with a filter count too: their guarantees are about the whole table as well")
+    if len([share for share in shares if of_whole_tables(share.relation) == relation]) > len(added):
         remarks.append("some of the files are copies of others, and count once")
     return remarks

@@ -1,9 +1,9 @@
 """One zip file of a JSON text and numpy arrays, whose every byte of content is checked before it is used.
 
 The zip comment holds the SHA-256 of ``release.json`` (``session.json`` in the files of sessions), which holds the size
-and the SHA-256 of every array. The checksums find damage, and say nothing about who wrote the file. A signature of them
-may follow in the comment (`hedgerow.signing`); it is verified by ``hedgerow audit --key``, and not here. Arrays are read
-when they are asked for, and never unpickled. Equal content gives equal bytes.
+and the SHA-256 of every array. The checksums find damage, and say nothing about who wrote the file. A signature may
+follow in the comment (`hedgerow.signing`); ``hedgerow audit --key`` verifies it. Arrays are read when they are asked
+for, and never unpickled. Equal content gives equal bytes.
 """
 
 from __future__ import annotations
