@@ -10,7 +10,6 @@ from hedgerow.audit.conversion import amplified, epsilon_of_rho
 from hedgerow.audit.exact import exact
 from hedgerow.audit.relations import IN_WORDS, check_relation
 
-
 _SOURCES = ("hedgerow.privacy.noise.OpenDPNoise", "hedgerow.privacy.noise.SeededNoise")
 """Those of Hedgerow; a session that was seeded once stays so, whatever draws its noise now."""
 
