@@ -26,10 +26,11 @@ from hedgerow.audit.ledger_checks import (
     entries_of,
     head_of,
 )
-from hedgerow.audit.looks import Backed, check_error, check_measurements, check_sensitivities, check_total
+from hedgerow.audit.looks import Backed, check_error, check_measurements, check_total
 from hedgerow.audit.origin import check_noise, check_signature, check_versions
 from hedgerow.audit.reading import LEDGER, Opened, read
 from hedgerow.audit.second_opinion import second_opinion
+from hedgerow.audit.sensitivities import check_sensitivities
 from hedgerow.audit.sentences import relation_of, sentence_of, stamped
 from hedgerow.audit.totals import Share, Total, totals_of
 
@@ -206,8 +207,7 @@ class _Checking:
     def _check_sensitivities(self) -> Finding:
         families = self._content.get("workload", {}).get("families", ())
         config = self._content.get("config") or self._content.get("provenance", {}).get("parameters", {})
-        weights = [family["weight"] for family in families]
-        return check_sensitivities(self._entries, self._backed, weights=weights, bounds=config.get("bounds"))
+        return check_sensitivities(self._entries, self._backed, families=families, bounds=config.get("bounds"))
 
     def _check_noise(self) -> Finding:
         return check_noise(self._origin["secure"], self._origin.get("noise"), self._opened.version)

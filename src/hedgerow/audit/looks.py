@@ -5,22 +5,15 @@ from __future__ import annotations
 import math
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 from hedgerow.audit.entries import Entry
 from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Finding, Severity, gathered
-from hedgerow.audit.relations import REPLACE, squared_of_marginal, squared_of_values
+from hedgerow.audit.relations import REPLACE
 
 MECHANISMS = {"laplace": "discrete Laplace", "gaussian": "discrete Gaussian"}
-_TOTAL = "number of records"
-_GRID = Fraction(1, 2**10)
-"""Errors are rounded to this before noise is added, which adds as much to their sensitivity."""
-
-_TEN_BITS = 1 - Fraction(1, 2**9)
-"""What a count is worth in a score is rounded down to 10 bits."""
-
+TOTAL = "number of records"
 Backed = dict[int, Mapping[str, Any]]
 """Stored measurements, by the number of the event that paid for each."""
 
@@ -122,73 +115,16 @@ def check_total(entries: Sequence[Entry], relation: str, *, released: bool, vers
     """
     if relation == REPLACE and version == 1:
         text = "it is exact: format 1 does not say whether a filter chose the records, whose number is private then"
-        return Finding(_TOTAL, Severity.UNKNOWN, text)
+        return Finding(TOTAL, Severity.UNKNOWN, text)
     if relation == REPLACE:
-        return Finding(_TOTAL, Severity.HOLDS, 'public under "replace"')
-    paid = [entry for entry in _additive(entries) if entry.target == _TOTAL and not entry.about_earlier]
+        return Finding(TOTAL, Severity.HOLDS, 'public under "replace"')
+    paid = [entry for entry in _additive(entries) if entry.target == TOTAL and not entry.about_earlier]
     if paid:
         noise = f"{paid[-1].mechanism} noise of scale {float(paid[-1].scale):.6g}"
-        return Finding(_TOTAL, Severity.HOLDS, f"paid for, with {noise}")
+        return Finding(TOTAL, Severity.HOLDS, f"paid for, with {noise}")
     if released:
-        return Finding(_TOTAL, Severity.FAILS, f"the file tells it, and no event pays for it under {relation!r}")
-    return Finding(_TOTAL, Severity.NOTE, "no event asks for it")
-
-
-def check_sensitivities(
-    entries: Sequence[Entry], backed: Backed, *, weights: Sequence[float], bounds: Sequence[float] | None
-) -> Finding:
-    """Whether sensitivities are at least what their targets need, as far as the file tells what these are.
-
-    Args:
-        entries: Of the ledger.
-        backed: Which event paid for which measurement.
-        weights: Of the families of the workload; none where there is no workload.
-        bounds: Of the queries that a session takes; None where there is no session.
-    """
-    wrong, told = [], 0
-    for entry in entries:
-        least = _of_measured(entry, backed[entry.number]) if entry.number in backed else None
-        if least is None:
-            least = _of_target(entry, weights, bounds)
-        if least is None:
-            continue
-        told += 1
-        if entry.sensitivity**2 < least:
-            stated, needed = f"{float(entry.sensitivity):.6g}", f"{math.sqrt(least):.6g}"
-            wrong.append(f"{entry.name}: a sensitivity of {stated} is stated, at least {needed} is needed")
-    noisy = sum(entry.mechanism != "public" for entry in entries)
-    rest = f"; those of {noisy - told:,} are taken as stated" if noisy > told else ""
-    return gathered("sensitivities", wrong, [], f"{told:,} are at least what their targets need{rest}")
-
-
-def _of_measured(entry: Entry, measured: Mapping[str, Any]) -> Fraction | None:
-    target, relation = measured["target"], entry.neighbours
-    match target["kind"]:
-        case "marginal":
-            return squared_of_marginal(relation, gaussian=measured["noise"] == "gaussian")
-        case "parity":
-            return squared_of_values(relation, Fraction(-1), Fraction(1))
-        case "explicit":
-            low, high = map(exact, target["limits"])
-            return squared_of_values(relation, low, high)
-    return Fraction(1)
-
-
-def _of_target(entry: Entry, weights: Sequence[float], bounds: Sequence[float] | None) -> Fraction | None:
-    """The square of the least sensitivity that the words of an event tell; None where they tell none."""
-    additive = entry.mechanism in MECHANISMS.values()
-    if additive and entry.target == _TOTAL:
-        return Fraction(1)
-    if additive and entry.target.startswith(("mean error of ", "largest error of ")):
-        return (1 + _GRID) ** 2
-    if not additive and entry.target.startswith("worst of ") and weights:
-        return (min(map(exact, weights)) * _TEN_BITS) ** 2
-    if not additive and entry.target.endswith(" queries and their complements"):
-        return (_TEN_BITS / 2) ** 2  # scores are scaled to a width of 1, and no value is further from 0 than that half
-    if entry.mechanism == "sparse vector" and bounds is not None:
-        low, high = map(exact, bounds)
-        return squared_of_values(entry.neighbours, low, high)
-    return None
+        return Finding(TOTAL, Severity.FAILS, f"the file tells it, and no event pays for it under {relation!r}")
+    return Finding(TOTAL, Severity.NOTE, "no event asks for it")
 
 
 def _additive(entries: Iterable[Entry]) -> Iterable[Entry]:
