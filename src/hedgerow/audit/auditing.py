@@ -189,8 +189,9 @@ class _Checking:
 
     def _sentence(self) -> str:
         written = sentence_of(self._budget or {}, float(exact(self._ledger["limit"])))
-        told = {"secure": True} if self._opened.kind == LEDGER else self._origin
-        return written if told["secure"] is True else stamped(written, told.get("noise"))
+        if self._opened.kind == LEDGER or self._origin["secure"] is True:
+            return written
+        return stamped(written, self._origin.get("noise"))
 
     def _check_total(self) -> Finding:
         relation = self._relation or (self._entries[0].neighbours if self._entries else "add-remove")
