@@ -14,7 +14,8 @@ import pytest
 import hedgerow
 from hedgerow.algorithms.mwem import MWEM
 from hedgerow.audit import Audit, Finding, Severity, audit_files
-from hedgerow.errors import AuditError
+from hedgerow.data.chunks import scan_table
+from hedgerow.errors import AuditError, DamagedReleaseError
 from hedgerow.privacy.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.queries.workload import Workload
@@ -42,12 +43,15 @@ def finding_of(audit: Audit, check: str) -> Finding:
 @pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_release_of_every_algorithm_holds(name: str, budget: Budget, tmp_path: Path) -> None:
-    plain = name in ("fourier", "pmw")  # they take one kind of query
-    release = run(ALGORITHMS[name](), budget, WORKLOADS[0] if plain else WORKLOADS[1], BINARY if plain else MIXED)
-    audit = audited(saved(release, tmp_path), delta=1e-6)
-    assert not bad(audit), audit
-    assert audit.verdict is Severity.HOLDS, audit
-    assert audit.facts["guarantee"] == release.guarantee()
+    """Over marginals of attributes of all kinds, or the kinds of queries that it takes."""
+    marginals, mixed = WORKLOADS
+    asked = [(marginals, BINARY)] if name == "fourier" else [(marginals, MIXED)]
+    asked += [] if name in ("fourier", "pmw") else [(mixed, BINARY)]
+    for workload, domain in asked:
+        release = run(ALGORITHMS[name](), budget, workload, domain)
+        audit = audited(saved(release, tmp_path), delta=1e-6)
+        assert audit.verdict is Severity.HOLDS, audit
+        assert audit.facts["guarantee"] == release.guarantee()
 
 
 def test_a_release_of_a_sample_holds(tmp_path: Path) -> None:
@@ -61,7 +65,7 @@ def test_a_release_of_filtered_records_holds_and_the_number_of_records_is_paid_f
     people = tmp_path / "people.csv"
     people.write_text("a,b\n" + "0,1\n1,1\n1,0\n" * 50)
     domain = hedgerow.Domain(hedgerow.IntegerRange(name, 0, 1) for name in "ab")
-    table = hedgerow.read_table(people, domain, where="a = 1")
+    table = scan_table(people, domain, where="a = 1")
     release = MWEM(rounds=1).run(table, Workload.marginals(domain, 2), PureDP(1.0, "replace"))
     path = saved(release, tmp_path)
     assert audited(path).verdict is Severity.HOLDS
@@ -84,7 +88,7 @@ def release(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def session(tmp_path: Path) -> Path:
     online = hedgerow.OnlinePMW(updates=3, threshold=0.05)
     going = online.start(table_of(BINARY), PureDP(20.0))
-    for question in ("a = 1", "a = 1 and b = 0", "c = 0", "a = b"[:1] + " = 0"):
+    for question in ("a = 1", "a = 1 and b = 0", "c = 0", "a = 0"):
         going.ask(question)
     going.save(tmp_path / "people.session")
     return tmp_path / "people.session"
@@ -94,8 +98,30 @@ def test_a_session_holds_and_so_does_its_release(session: Path, tmp_path: Path) 
     audit = audited(session)
     assert audit.verdict is Severity.HOLDS, audit
     assert audit.kind == "session"
-    going = hedgerow.OnlinePMW.resume(session, table_of(BINARY))
+    going = hedgerow.OnlineSession.restore(session, table_of(BINARY))
     assert audited(saved(going.release(), tmp_path)).verdict is Severity.HOLDS
+
+
+@pytest.mark.parametrize("budget", [PureDP(20.0), ApproxDP(20.0, 1e-6)], ids=["pure", "approximate"])
+def test_a_session_that_starts_from_a_release_holds(budget: Budget, tmp_path: Path) -> None:
+    """Events of the earlier release pay for nothing in the file, and are computed anew all the same."""
+    earlier = run(MWEM(rounds=2), PureDP(1.0))
+    going = hedgerow.OnlinePMW(updates=3, threshold=0.05).start(table_of(BINARY), budget, warm=earlier)
+    going.ask("a = 1 and b = 0")
+    path = saved(going.release(), tmp_path)
+    assert audited(path).verdict is Severity.HOLDS
+
+    def cheaper(content: dict[str, Any]) -> None:
+        events_of(content)[0]["charge"] *= 0.5
+
+    assert events_label(path, 0).startswith("earlier")
+    assert "charges" in bad(audited(rewritten(path, cheaper)))
+
+
+def events_label(path: Path, number: int) -> str:
+    with zipfile.ZipFile(path) as archive:
+        label: str = json.loads(archive.read("release.json"))["content"]["ledger"]["events"][number]["label"]
+    return label
 
 
 def test_a_charged_session_shows_no_secret(session: Path) -> None:
@@ -117,7 +143,7 @@ def test_every_charge_that_is_made_smaller_is_found(release: Path, share: float)
         def scaled(content: dict[str, Any], number: int = number) -> None:
             events_of(content)[number]["charge"] *= share
 
-        assert bad(audited(rewritten(release, scaled))) == {"charges"}
+        assert bad(audited(rewritten(release, scaled))) - {"dp-accounting"} == {"charges"}
 
 
 def test_all_charges_made_smaller_at_once_are_found(release: Path) -> None:
@@ -125,7 +151,7 @@ def test_all_charges_made_smaller_at_once_are_found(release: Path) -> None:
         for event in events_of(content):
             event["charge"] *= 1e-9
 
-    assert bad(audited(rewritten(release, scaled))) == {"charges"}
+    assert bad(audited(rewritten(release, scaled))) - {"dp-accounting"} == {"charges"}
 
 
 def test_a_scale_that_is_made_larger_to_fit_a_charge_is_found_at_what_was_measured(release: Path) -> None:
@@ -355,7 +381,7 @@ def test_what_is_none_of_ours_is_refused(tmp_path: Path, release: Path) -> None:
         b'{"events": [], "events": []}',
         b'{"events": [' + b"[" * 100_000,
         b"\xff\xfe",
-        release.read_bytes()[:-30],
+        release.read_bytes()[:-300],
     ]
     for text in texts:
         file.write_bytes(text)
@@ -437,7 +463,7 @@ def test_releases_add_up_by_relation_and_copies_count_once(tmp_path: Path) -> No
     assert [each.relation for each in sums] == ["add-remove", "replace"]
     assert sums[0].epsilon is None
     assert sums[0].converted is not None
-    assert 1.0 < sums[0].converted < 5.0
+    assert 2.0 * (1.0 - 1e-9) < sums[0].converted < 2.0  # one pure epsilon and that of the other at its own delta
     assert all("do not add up" in each.remarks[0] for each in sums)
 
 
@@ -484,6 +510,6 @@ def test_what_stands_behind_the_checksum_is_a_signature_or_damage(tmp_path: Path
     path = saved(run(MWEM(rounds=1), PureDP(1.0)), tmp_path, sign=SigningKey.make(tmp_path / "key"))
     with zipfile.ZipFile(path, "a") as archive:
         archive.comment = archive.comment[:-1]
-    with pytest.raises(hedgerow.errors.DamagedReleaseError):
+    with pytest.raises(DamagedReleaseError):
         Release.load(path)
     assert bad(audited(path)) == {"file"}

@@ -188,7 +188,7 @@ def basis_to_dict(basis: Basis, curator: Curator) -> dict[str, Any]:
 
     Args:
         basis: Configuration, rules and number of records.
-        curator: Knows the domain, and whether its noise protects.
+        curator: Knows the domain, who draws its noise, and whether that protects.
     """
     return {
         "config": basis.config.parameters(),
@@ -198,6 +198,7 @@ def basis_to_dict(basis: Basis, curator: Curator) -> dict[str, Any]:
         "total": basis.total,
         "total_noise": _noise_to_dict(basis.total_noise),
         "secure": basis.secure and curator.secure,
+        "noise": curator.noise_source,
     }
 
 

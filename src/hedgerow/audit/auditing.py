@@ -221,8 +221,9 @@ class _Checking:
 
     def _second_opinion(self) -> Finding | None:
         inner = (self._budget or {}).get("inner", self._budget or {})
-        delta = self._delta if self._delta is not None else inner.get("delta")
-        return None if delta is None else second_opinion(self._entries, exact(delta))
+        stated = inner.get("delta")
+        delta = exact(stated) if self._delta is None and stated is not None else self._delta
+        return None if delta is None else second_opinion(self._entries, delta)
 
     def facts(self) -> dict[str, Any]:
         """What was read, for showing."""

@@ -49,7 +49,7 @@ def check_measurements(
         if not free[key]:
             wrong.append(f"{text}: no event of the ledger pays for {each['noise']} noise of scale {each['scale']:.6g}")
         else:
-            backed[free[key].popleft().number] = each
+            backed[free[key][0].number] = each
     text = f"each of {len(measured):,} is paid for by an event with the same noise"
     return backed, gathered("measurements", wrong, [], text if measured else "none are in the file")
 

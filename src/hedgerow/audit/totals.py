@@ -52,7 +52,8 @@ class Total:
         epsilon: Sum of pure epsilons; None unless all are pure.
         rho: Sum in zCDP.
         delta: Of the conversion; None where none is asked for.
-        converted: The epsilon at that delta, the smaller of the pure sum and what zCDP gives.
+        converted: The epsilon at that delta: the smallest of what zCDP gives for all, and what it gives for those in
+            rho, with the pure epsilons added.
         remarks: What must be known to read the sum.
     """
 
@@ -100,15 +101,14 @@ def totals_of(shares: Sequence[Share], delta: Fraction | None) -> list[Total]:
 
 
 def _total(relation: str, added: Sequence[Share], shares: Sequence[Share], delta: Fraction | None) -> Total:
-    pure = all(share.unit == "epsilon" for share in added)
-    epsilon = sum((share.limit for share in added), Fraction(0)) if pure else None
+    epsilon = sum((share.limit for share in added if share.unit == "epsilon"), Fraction(0))
+    rest = sum((share.limit for share in added if share.unit == "rho"), Fraction(0))
     rho = sum((share.rho for share in added), Fraction(0))
     converted = None
     if delta is not None:
-        converted = epsilon_of_rho(rho, delta)
-        converted = converted if epsilon is None else min(epsilon, converted)
-    paths = tuple(share.path for share in added)
-    return Total(relation, paths, epsilon, rho, delta, converted, tuple(_remarks(relation, added, shares)))
+        converted = min(epsilon_of_rho(rho, delta), epsilon + epsilon_of_rho(rest, delta))
+    paths, remarks = tuple(share.path for share in added), tuple(_remarks(relation, added, shares))
+    return Total(relation, paths, None if rest else epsilon, rho, delta, converted, remarks)
 
 
 def _remarks(relation: str, added: Sequence[Share], shares: Sequence[Share]) -> list[str]:
