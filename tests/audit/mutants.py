@@ -333,7 +333,7 @@ def totals_are_right(load: Load) -> None:
     totals = load("totals")
 
     def share(path: str, relation: str, unit: str, limit: Fraction) -> Any:
-        return totals.Share(path, path, relation, "d", unit, limit, limit)
+        return totals.Share(path, path, relation, "d", unit, limit)
 
     one = share("a", "replace", "epsilon", Fraction(1))
     filtered = share("b", "replace-then-filter", "epsilon", Fraction(1))

@@ -104,7 +104,8 @@ def _of_file(opened: Opened, delta: Fraction | None, key: VerifyingKey | None) -
     if opened.kind != LEDGER:
         findings.append(check_signature(opened, key))
     findings += checking.findings()
-    return Audit(opened.path, opened.kind, checking.facts(), tuple(findings)), checking.share()
+    audit = Audit(opened.path, opened.kind, checking.facts(), tuple(findings))
+    return audit, checking.share(holds=audit.verdict is not Severity.FAILS)
 
 
 def _of_content(opened: Opened) -> Finding:
@@ -244,8 +245,12 @@ class _Checking:
         }
         return {name: _or_none(fact, self._ledger) if callable(fact) else fact for name, fact in facts.items()}
 
-    def share(self) -> Share | None:
-        """What the file adds to a sum; None if it cannot be told."""
+    def share(self, *, holds: bool) -> Share | None:
+        """What the file adds to a sum; None if it cannot be told.
+
+        Args:
+            holds: Whether nothing was found to be wrong.
+        """
         try:
             domain = self._content.get("domain")
             return Share(
@@ -255,7 +260,7 @@ class _Checking:
                 domain="" if domain is None else hashlib.sha256(json.dumps(domain).encode()).hexdigest(),
                 unit={"epsilon": "epsilon", "rho": "rho"}[self._ledger["unit"]],
                 limit=exact(self._ledger["limit"]),
-                spent=sum((entry.charge for entry in self._entries), Fraction(0)),
+                holds=holds,
             )
         except _SHAPES:
             return None

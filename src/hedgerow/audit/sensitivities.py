@@ -47,7 +47,7 @@ def check_sensitivities(
             stated, needed = f"{float(entry.sensitivity):.6g}", f"{math.sqrt(least):.6g}"
             wrong.append(f"{entry.name}: a sensitivity of {stated} is stated, at least {needed} is needed")
     noisy = sum(entry.mechanism != "public" for entry in entries)
-    rest = f"; {noisy - told:,} could not be told, and are taken as stated" if noisy > told else ""
+    rest = "; what the rest need is not in the file" if noisy > told else ""
     return gathered("sensitivities", wrong, [], f"at least what their targets need, in {told:,} of {noisy:,}{rest}")
 
 

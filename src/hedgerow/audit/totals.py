@@ -24,7 +24,7 @@ class Share:
         domain: SHA-256 of its domain; empty where the file has none.
         unit: ``"epsilon"`` or ``"rho"``.
         limit: What it may spend, which is what it promises: what is left unspent is no smaller promise.
-        spent: What it did spend.
+        holds: Whether its own audit found nothing wrong.
     """
 
     path: str
@@ -33,7 +33,7 @@ class Share:
     domain: str
     unit: str
     limit: Fraction
-    spent: Fraction
+    holds: bool = True
 
     @property
     def rho(self) -> Fraction:
@@ -89,8 +89,8 @@ def totals_of(shares: Sequence[Share], delta: Fraction | None) -> list[Total]:
     """The sum for each neighbouring relation between whole tables: amounts under different ones do not add up.
 
     Example:
-        >>> one = Share("a", "1", "replace", "d", "epsilon", Fraction(1), Fraction(1))
-        >>> other = Share("b", "2", "replace", "d", "epsilon", Fraction(2), Fraction(1))
+        >>> one = Share("a", "1", "replace", "d", "epsilon", Fraction(1))
+        >>> other = Share("b", "2", "replace", "d", "epsilon", Fraction(2))
         >>> print(*totals_of([one, other, one], None))
         2 files under 'replace': epsilon = 3, rho = 1.98531
     """
@@ -115,6 +115,8 @@ def _remarks(relation: str, added: Sequence[Share], shares: Sequence[Share]) -> 
     remarks = []
     if others := sorted({of_whole_tables(share.relation) for share in shares} - {relation}):
         remarks.append(f"files under {' and '.join(map(repr, others))} are not in this sum: such amounts do not add up")
+    if wrong := [share.path for share in added if not share.holds]:
+        remarks.append(f"{', '.join(wrong)}: counted with what is promised, although the audit fails")
     if len({share.domain for share in added}) > 1:
         remarks.append("the domains differ: the sum is right for files that were made from the same people's records")
     if relation == REPLACE and any(share.relation != relation for share in added):
