@@ -379,6 +379,7 @@ def test_what_is_none_of_ours_is_refused(tmp_path: Path, release: Path) -> None:
         b'{"events": 1}',
         b'{"events": [], "limit": NaN}',
         b'{"events": [], "events": []}',
+        b'{"events": [], "limit": 1.0, "unit": "rho", "next": null}',
         b'{"events": [' + b"[" * 100_000,
         b"\xff\xfe",
         release.read_bytes()[:-300],

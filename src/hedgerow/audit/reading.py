@@ -82,6 +82,8 @@ def _read_export(file: Path, stream: IO[bytes]) -> Opened:
     content = _parsed(file, text)
     if not isinstance(content.get("events"), list):
         raise _strange(file, "it is neither an archive nor a ledger in JSON")
+    if "next" in content:
+        raise _strange(file, "it is one page of a ledger, which the chain of the whole does not fit")
     return Opened(str(file), LEDGER, NEWEST, content, hashlib.sha256(text).hexdigest())
 
 
@@ -156,5 +158,5 @@ def _refuse(word: str) -> Never:
 def _strange(file: Path, reason: str) -> AuditError:
     return AuditError(
         f"{file}: not a release, a session or a ledger of Hedgerow ({reason})",
-        remedy="give files that Hedgerow wrote, or the JSON of GET /v1/datasets/NAME/ledger",
+        remedy="give files that Hedgerow wrote, or the JSON of GET /v1/datasets/NAME/ledger/file",
     )

@@ -56,7 +56,7 @@ def audit(
       hedgerow audit people.release
       hedgerow audit people.release --key custodian.pub --html audit.html
       hedgerow audit may.release june.release --delta 1e-9 --json
-      curl -H "Authorization: Bearer TOKEN" SERVER/v1/datasets/NAME/ledger > ledger.json
+      curl -H "Authorization: Bearer TOKEN" SERVER/v1/datasets/NAME/ledger/file > ledger.json
       hedgerow audit ledger.json
 
     Exit codes: 0 everything holds, 1 something fails, 2 wrong usage, 3 nothing fails and something cannot be
