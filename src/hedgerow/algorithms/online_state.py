@@ -100,6 +100,7 @@ def _public(
     ledger = Ledger(curator.budget.limit, curator.budget.unit, curator.ledger.events)
     content = {
         **basis_to_dict(basis, curator),
+        "noise": curator.noise_source,  # as in the provenance of releases; nobody but an auditor reads it
         "ledger": ledger.to_dict(),
         "model": entry,
         "measurements": len(history.measurements),
@@ -188,7 +189,7 @@ def basis_to_dict(basis: Basis, curator: Curator) -> dict[str, Any]:
 
     Args:
         basis: Configuration, rules and number of records.
-        curator: Knows the domain, who draws its noise, and whether that protects.
+        curator: Knows the domain, and whether its noise protects.
     """
     return {
         "config": basis.config.parameters(),
@@ -198,7 +199,6 @@ def basis_to_dict(basis: Basis, curator: Curator) -> dict[str, Any]:
         "total": basis.total,
         "total_noise": _noise_to_dict(basis.total_noise),
         "secure": basis.secure and curator.secure,
-        "noise": curator.noise_source,
     }
 
 
