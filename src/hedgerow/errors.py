@@ -331,6 +331,14 @@ class ReleaseVersionError(ReleaseError):
     """The file was written in a format that this version does not read."""
 
 
+class AuditError(HedgerowError):
+    """A file cannot be audited: it is not there, may not be read, or is nothing that Hedgerow wrote."""
+
+
+class SigningError(HedgerowError):
+    """A key cannot be read or written, or is of another kind."""
+
+
 class RecordsError(HedgerowError):
     """Synthetic records cannot be written where they should go; what was there is as it was."""
 

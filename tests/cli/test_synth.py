@@ -207,10 +207,10 @@ def test_a_release_that_cannot_be_saved_is_rescued(
 
     write = file.write_container
 
-    def fail_once(path: Path, *arguments: object) -> None:
+    def fail_once(path: Path, *arguments: object, **options: object) -> None:
         if Path(path).parent == place.folder:
             raise failure
-        write(path, *arguments)
+        write(path, *arguments, **options)
 
     monkeypatch.setattr(file, "write_container", fail_once)
     result = place.synth()

@@ -114,6 +114,7 @@ def _public(
     ledger = Ledger(curator.budget.limit, curator.budget.unit, curator.ledger.events)
     content = {
         **basis_to_dict(basis, curator),
+        "noise": curator.noise_source,  # as in the provenance of releases; nobody but an auditor reads it
         "ledger": ledger.to_dict(),
         "model": entry,
         "measurements": len(history.measurements),

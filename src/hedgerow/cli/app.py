@@ -12,6 +12,7 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 from hedgerow.cli.ask import ask
+from hedgerow.cli.audit import audit
 from hedgerow.cli.compare import compare
 from hedgerow.cli.console import Output
 from hedgerow.cli.domain import domain
@@ -21,6 +22,7 @@ from hedgerow.cli.plan import plan
 from hedgerow.cli.register import show_register
 from hedgerow.cli.released import answer, report, sample, show
 from hedgerow.cli.serve import serve
+from hedgerow.cli.signing import key
 from hedgerow.cli.synth import synth
 from hedgerow.errors import HedgerowError
 
@@ -87,6 +89,7 @@ def _overview(
       hedgerow synth people.csv --domain people.yaml --epsilon 1 \
           -o synthetic.csv --report report.html
       hedgerow answer synthetic.release "age < 30 and sex = 'Female'"
+      hedgerow audit synthetic.release               is what it says true?
       hedgerow compare public.csv --domain people.yaml --epsilon 0.1,1 -o e.csv
       hedgerow experiment mwem-figure-2              a figure of a paper, again
       hedgerow serve --demo                          a server, and a page to ask on
@@ -96,7 +99,10 @@ def _overview(
 
 
 app.callback(help=_help(_overview))(_overview)
-for _command in (synth, plan, domain, sample, answer, ask, show, report, mechanisms, compare, experiment, serve):
+_COMMANDS = (
+    synth, plan, domain, sample, answer, ask, show, report, audit, key, mechanisms, compare, experiment, serve
+)  # fmt: skip
+for _command in _COMMANDS:
     app.command(help=_help(_command))(_command)
 
 _register = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")

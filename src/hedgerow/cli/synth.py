@@ -51,6 +51,7 @@ from hedgerow.cli.registering import (
     limit_of,
     open_register,
 )
+from hedgerow.cli.signing import Sign, signing_key
 from hedgerow.cli.spending import accounted
 from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.queries.sensitivity import Neighbours
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from hedgerow.privacy.evaluation import ExactErrors
     from hedgerow.queries.workload import Workload
     from hedgerow.release import Release
+    from hedgerow.signing import SigningKey
 
 
 @final
@@ -160,6 +162,7 @@ def synth(
             help="NOT PRIVATE: noise that can be drawn again, for tests. The release is stamped.",
         ),
     ] = None,
+    sign: Sign = None,
     show_values: Annotated[
         bool,
         typer.Option("--show-values", help="Let messages about bad cells show their values.", rich_help_panel=TABLE),
@@ -193,6 +196,7 @@ def synth(
     budget = budget_of(epsilon, delta, rho, neighbours)
     algorithm = algorithm_of(mechanism, rounds, alpha)
     files.check(register, force=force)
+    key = signing_key(shown, sign)
     names = split_names(columns)
     asked = workload_of(files.domain, names, workload)
     algorithm.check(asked, budget.regime)  # before a large table is read for nothing
@@ -210,7 +214,7 @@ def synth(
             count_column=count_column, extra_columns=extra, coded=coded, show_values=show_values,
         )  # fmt: skip
         made = _run(shown, algorithm, table, workload=asked, budget=budget, seed=seed)
-        _save(shown, made, files.release)
+        _save(shown, made, files.release, key)
     with _keeping(shown, files.release):
         registered.add_digest(files.release)
         _write(shown, files, made, records, _exact_errors(table, made) if evaluate else None, registered=registered)
@@ -233,13 +237,13 @@ def _run(
         return algorithm.run_with(curator, workload, progress=progress)
 
 
-def _save(output: Output, release: Release, path: Path) -> None:
+def _save(output: Output, release: Release, path: Path, key: SigningKey | None) -> None:
     """Save the release first: everything else can be made again from it, and it cannot."""
     try:
-        release.save(path)
+        release.save(path, sign=key)
     except (HedgerowError, OSError, KeyboardInterrupt):
         rescue = Path(tempfile.mkdtemp(prefix="hedgerow-")) / path.name
-        release.save(rescue)
+        release.save(rescue, sign=key)
         output.warn(f"{path} could not be written; the release is saved in {rescue}")
         raise
 

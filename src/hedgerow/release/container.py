@@ -1,8 +1,9 @@
 """One zip file of a JSON text and numpy arrays, whose every byte of content is checked before it is used.
 
 The zip comment holds the SHA-256 of ``release.json`` (``session.json`` in the files of sessions), which holds the size
-and the SHA-256 of every array. The checksums find damage; they are no signature, and say nothing about who wrote the
-file. Arrays are read when they are asked for, and never unpickled. Equal content gives equal bytes.
+and the SHA-256 of every array. The checksums find damage, and say nothing about who wrote the file. A signature may
+follow in the comment (`hedgerow.signing`); ``hedgerow audit --key`` verifies it. Arrays are read when they are asked
+for, and never unpickled. Equal content gives equal bytes.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ import errno
 import hashlib
 import json
 import os
+import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self, final
@@ -32,6 +34,7 @@ RELEASE = "release"
 Array = NDArray[Any]
 
 _COMMENT = b"hedgerow release sha256="
+_SIGNATURE = b" ed25519="
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a zip date; a real one would make equal releases differ
 _STORE_FROM = 1 << 24  # bytes; compressing large tables takes longer than it saves
 _LARGEST_HEAD = 1 << 30
@@ -56,6 +59,7 @@ def write_container(
     *,
     kind: str = RELEASE,
     private: bool = False,
+    sign: Callable[[bytes], bytes] | None = None,
 ) -> None:
     """Write the file in one step: a reader sees the old file or the whole new one.
 
@@ -65,6 +69,7 @@ def write_container(
         arrays: Arrays of numbers, by name.
         kind: What is in it, in one word.
         private: Whether only the owner may read the file.
+        sign: Gives the signature of the zip comment in base64, which is put behind it; None for none.
 
     Raises:
         ReleaseError: The folder does not exist or cannot be written to.
@@ -75,7 +80,9 @@ def write_container(
             head = {"format": f"hedgerow-{kind}", "version": VERSION, "arrays": table, "content": content}
             text = json.dumps(head, indent=1, allow_nan=False).encode()
             archive.writestr(_member(f"{kind}.json", len(text)), text)
-            archive.comment = _COMMENT + hashlib.sha256(text).hexdigest().encode()
+            archive.comment = comment = _COMMENT + hashlib.sha256(text).hexdigest().encode()
+            if sign is not None:
+                archive.comment = comment + _SIGNATURE + sign(comment)
     except OSError as error:
         raise ReleaseError(
             f"{path}: the {kind} cannot be written: {error.strerror or error}",
@@ -212,7 +219,8 @@ def _checked_head(file: Path, archive: zipfile.ZipFile, kind: str) -> Mapping[st
         )
     if version not in range(1, VERSION + 1) or not isinstance(head.get("content"), dict):
         raise damaged(file, "its format version is unknown", kind)
-    if archive.comment != _COMMENT + hashlib.sha256(text).hexdigest().encode():
+    comment = _COMMENT + hashlib.sha256(text).hexdigest().encode()
+    if not re.fullmatch(re.escape(comment) + b"(" + _SIGNATURE + b"[A-Za-z0-9+/]{86}==)?", archive.comment):
         raise damaged(file, f"{name} does not match its checksum", kind)
     return head
 

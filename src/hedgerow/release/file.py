@@ -23,12 +23,18 @@ from hedgerow.release.release import Release
 
 if TYPE_CHECKING:
     from hedgerow.domain import Domain
+    from hedgerow.signing import SigningKey
 
 _FAULTS = (AttributeError, KeyError, IndexError, OverflowError, TypeError, ValueError)
 
 
-def save_release(release: Release, path: str | os.PathLike[str]) -> None:
+def save_release(release: Release, path: str | os.PathLike[str], sign: SigningKey | None = None) -> None:
     """Write a release to one file, in one step.
+
+    Args:
+        release: The release.
+        path: Target; its folder must exist.
+        sign: The private key that it is signed with; None for no signature.
 
     Raises:
         ReleaseError: The file cannot be written.
@@ -49,7 +55,8 @@ def save_release(release: Release, path: str | os.PathLike[str]) -> None:
         "model": model,
         "provenance": release.provenance.to_dict(),
     }
-    write_container(path, content, {**workload_arrays, **measurement_arrays, **model_arrays})
+    arrays = {**workload_arrays, **measurement_arrays, **model_arrays}
+    write_container(path, content, arrays, sign=None if sign is None else sign.sign)
 
 
 def load_release(path: str | os.PathLike[str]) -> Release:

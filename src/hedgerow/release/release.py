@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hedgerow.queries.measurement import Measurement
     from hedgerow.queries.workload import Workload
     from hedgerow.records import Records
+    from hedgerow.signing import SigningKey
 
 NOTHING = "nothing: no measurement and no evaluated workload covers this query"
 """What an answer without an interval covers."""
@@ -358,20 +359,22 @@ class Release:
         piece = Evidence(value, radius, total.evidence.source)
         return intersect(query, value, [piece], total, confidence)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, sign: SigningKey | None = None) -> None:
         """Write the release to one file, in one step: a reader sees the old file or the whole new one.
 
         The file is a zip archive of a JSON text and numpy arrays with checksums; no pickle, nothing private.
 
         Args:
             path: Target; its folder must exist.
+            sign: The private key that it is signed with, as ``hedgerow.signing.SigningKey.read`` gives it; None for no
+                signature. ``hedgerow audit --key`` verifies it.
 
         Raises:
             ReleaseError: The file cannot be written.
         """
         from hedgerow.release.file import save_release
 
-        save_release(self, path)
+        save_release(self, path, sign)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -1,0 +1,278 @@
+"""The audit of files: every check in its order, and what the files add up to.
+
+No check trusts another: what one of them stumbles over is a finding of that check, and the others go on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+from hedgerow.audit.entries import Entry
+from hedgerow.audit.exact import exact
+from hedgerow.audit.findings import Audit, Finding, Severity, worst
+from hedgerow.audit.ledger_checks import (
+    budget_faults,
+    check_charges,
+    check_head,
+    check_limit,
+    check_public,
+    check_sum,
+    entries_of,
+    head_of,
+)
+from hedgerow.audit.looks import Backed, check_error, check_measurements, check_total
+from hedgerow.audit.origin import check_noise, check_signature, check_versions
+from hedgerow.audit.reading import LEDGER, Opened, read
+from hedgerow.audit.second_opinion import second_opinion
+from hedgerow.audit.sensitivities import check_sensitivities
+from hedgerow.audit.sentences import relation_of, sentence_of, stamped
+from hedgerow.audit.totals import Share, Total, totals_of
+
+if TYPE_CHECKING:
+    from hedgerow.signing import VerifyingKey
+
+_SHAPES = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
+"""What content of another shape leads to."""
+
+
+@final
+@dataclass(frozen=True)
+class Audits:
+    """What the audit of some files found.
+
+    Attributes:
+        files: One for each file.
+        totals: What they add up to, for each neighbouring relation; empty for a single file.
+
+    Example:
+        >>> Audits((), ()).verdict
+        <Severity.HOLDS: 'holds'>
+    """
+
+    files: tuple[Audit, ...]
+    totals: tuple[Total, ...]
+
+    @property
+    def verdict(self) -> Severity:
+        """The worst finding."""
+        return worst(audit.verdict for audit in self.files)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "verdict": self.verdict.value,
+            "files": [audit.to_dict() for audit in self.files],
+            "totals": [total.to_dict() for total in self.totals],
+        }
+
+
+def audit_files(
+    paths: Sequence[str | os.PathLike[str]], *, delta: float | None = None, key: VerifyingKey | None = None
+) -> Audits:
+    """Verify releases, sessions and ledgers that a server exported, from the files alone.
+
+    Args:
+        paths: The files.
+        delta: At which zCDP is turned into (epsilon, delta), for files that name no delta and for sums.
+        key: The public key that files should be signed with.
+
+    Returns:
+        What was found. Nothing that is wrong with a file's content is raised.
+
+    Raises:
+        AuditError: A file cannot be read, or is none of these.
+        ValueError: delta is not between 0 and 1.
+    """
+    wanted = None if delta is None else exact(delta)
+    if wanted is not None and not 0 < wanted < 1:
+        raise ValueError(f"delta must lie between 0 and 1, not {delta!r}")
+    found = [_of_file(read(path), wanted, key) for path in paths]
+    shares = [share for _, share in found if share is not None]
+    totals = totals_of(shares, wanted) if len(found) > 1 else []
+    return Audits(tuple(audit for audit, _ in found), tuple(totals))
+
+
+def _of_file(opened: Opened, delta: Fraction | None, key: VerifyingKey | None) -> tuple[Audit, Share | None]:
+    checking = _Checking(opened, delta)
+    findings = [_of_content(opened)]
+    if opened.kind != LEDGER:
+        findings.append(check_signature(opened, key))
+    findings += checking.findings()
+    audit = Audit(opened.path, opened.kind, checking.facts(), tuple(findings))
+    return audit, checking.share(holds=audit.verdict is not Severity.FAILS)
+
+
+def _of_content(opened: Opened) -> Finding:
+    if opened.faults:
+        return Finding("file", Severity.FAILS, "it was changed or damaged", opened.faults)
+    if opened.kind == LEDGER:
+        return Finding("file", Severity.NOTE, "a ledger in JSON, which has no checksum of its own")
+    return Finding("file", Severity.HOLDS, f"format {opened.version}; every part matches its checksum")
+
+
+@final
+class _Checking:
+    """The checks of one file's content."""
+
+    def __init__(self, opened: Opened, delta: Fraction | None) -> None:
+        """Find the ledger and read its events."""
+        self._opened, self._content, self._delta = opened, opened.content, delta
+        self._entries: list[Entry] = []
+        self._backed: Backed = {}
+        self._ledger: Mapping[str, Any] = {}
+        self._budget: Mapping[str, Any] | None = None
+
+    def findings(self) -> Iterator[Finding]:
+        """What each check came to."""
+        try:
+            self._ledger = self._content if self._opened.kind == LEDGER else self._content["ledger"]
+            self._budget = self._content.get("budget")
+            if self._budget is not None and (fault := budget_faults(self._budget)):
+                yield Finding("budget", Severity.FAILS, f"it cannot be read: {fault}")
+                self._budget = None
+            self._entries, finding = entries_of(self._ledger, self._relation, self._opened.version)
+        except _SHAPES as error:
+            yield _unfit("ledger", error)
+            return
+        yield finding
+        for name, check in self._checks():
+            try:
+                found = check()
+            except _SHAPES as error:
+                found = _unfit(name, error)
+            if found is not None:
+                yield found
+
+    def _checks(self) -> Iterator[tuple[str, Callable[[], Finding | None]]]:
+        version, entries, ledger = self._opened.version, self._entries, self._ledger
+        yield "charges", lambda: check_charges(entries)
+        yield "sum", lambda: check_sum(entries, ledger)
+        yield "limit", self._check_limit
+        yield "hash chain", lambda: check_head(ledger, version)
+        yield "sentence", self._check_sentence
+        yield "public numbers", lambda: check_public(entries)
+        yield "number of records", self._check_total
+        if self._opened.kind != LEDGER:
+            yield "measurements", self._check_measurements
+            yield "error estimate", lambda: check_error(self._content.get("error"), entries)
+        yield "sensitivities", self._check_sensitivities
+        if self._opened.kind != LEDGER:
+            yield "noise", self._check_noise
+        if self._opened.kind == "release":
+            yield "versions", lambda: check_versions(self._content["provenance"]["versions"])
+        yield "dp-accounting", self._second_opinion
+
+    @property
+    def _relation(self) -> str | None:
+        return None if self._budget is None else relation_of(self._budget)
+
+    def _check_limit(self) -> Finding:
+        if self._budget is None:
+            return Finding("limit", Severity.UNKNOWN, "the file does not hold the budget that the limit stands for")
+        return check_limit(self._budget, self._ledger)
+
+    def _check_sentence(self) -> Finding | None:
+        stated = self._content.get("statement" if self._opened.kind == LEDGER else "guarantee")
+        if self._opened.kind == "session":
+            return None  # it holds none: its release and its page write it
+        if self._budget is None:
+            return Finding("sentence", Severity.UNKNOWN, "the file does not hold the budget that it is about")
+        written = self._sentence()
+        if stated != written:
+            return Finding("sentence", Severity.FAILS, "it is not what the numbers say", (f"it should be: {written}",))
+        return Finding("sentence", Severity.HOLDS, "it is what the numbers say, word for word")
+
+    def _sentence(self) -> str:
+        written = sentence_of(self._budget or {}, float(exact(self._ledger["limit"])))
+        if self._opened.kind == LEDGER or self._origin["secure"] is True:
+            return written
+        return stamped(written, self._origin.get("noise"))
+
+    def _check_total(self) -> Finding:
+        relation = self._relation or (self._entries[0].neighbours if self._entries else "add-remove")
+        told = self._content.get("total") is not None
+        return check_total(self._entries, relation, released=told, version=self._opened.version)
+
+    def _check_measurements(self) -> Finding:
+        measured = self._content["measurements"]
+        if self._opened.kind == "session":
+            measured = self._content["measured"][:measured]  # what follows is known from tests and the hypothesis
+        self._backed, finding = check_measurements(measured, self._entries, self._content["domain"]["attributes"])
+        return finding
+
+    def _check_sensitivities(self) -> Finding:
+        families = self._content.get("workload", {}).get("families", ())
+        config = self._content.get("config") or self._content.get("provenance", {}).get("parameters", {})
+        return check_sensitivities(self._entries, self._backed, families=families, bounds=config.get("bounds"))
+
+    def _check_noise(self) -> Finding:
+        return check_noise(self._origin["secure"], self._origin.get("noise"), self._opened.version)
+
+    @property
+    def _origin(self) -> Mapping[str, Any]:
+        """Where it is said who drew the noise."""
+        found: Mapping[str, Any] = self._content if self._opened.kind == "session" else self._content["provenance"]
+        return found
+
+    def _second_opinion(self) -> Finding | None:
+        inner = (self._budget or {}).get("inner", self._budget or {})
+        stated = inner.get("delta")
+        delta = exact(stated) if self._delta is None and stated is not None else self._delta
+        return None if delta is None else second_opinion(self._entries, delta)
+
+    def facts(self) -> dict[str, Any]:
+        """What was read, for showing."""
+        provenance = self._content.get("provenance", {})
+        facts = {
+            "format": self._opened.version,
+            "digest": self._opened.digest,
+            "head": head_of,
+            "guarantee": lambda _: self._sentence(),
+            "budget": lambda _: dict(self._budget or {}),
+            "neighbours": lambda _: self._relation or self._entries[0].neighbours,
+            "limit": lambda ledger: float(exact(ledger["limit"])),
+            "spent": lambda _: float(sum((entry.charge for entry in self._entries), Fraction(0))),
+            "unit": lambda ledger: str(ledger["unit"]),
+            "events": lambda ledger: len(ledger["events"]),
+            "algorithm": lambda _: provenance["algorithm"],
+            "versions": lambda _: dict(provenance["versions"]),
+        }
+        return {name: _or_none(fact, self._ledger) if callable(fact) else fact for name, fact in facts.items()}
+
+    def share(self, *, holds: bool) -> Share | None:
+        """What the file adds to a sum; None if it cannot be told.
+
+        Args:
+            holds: Whether nothing was found to be wrong.
+        """
+        try:
+            domain = self._content.get("domain")
+            return Share(
+                path=self._opened.path,
+                digest=self._opened.digest,
+                relation=self._relation or self._entries[0].neighbours,
+                domain="" if domain is None else hashlib.sha256(json.dumps(domain).encode()).hexdigest(),
+                unit={"epsilon": "epsilon", "rho": "rho"}[self._ledger["unit"]],
+                limit=exact(self._ledger["limit"]),
+                holds=holds,
+            )
+        except _SHAPES:
+            return None
+
+
+def _unfit(check: str, error: Exception) -> Finding:
+    reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+    return Finding(check, Severity.FAILS, f"the file does not have the shape that it should have ({reason})")
+
+
+def _or_none(fact: Callable[[Mapping[str, Any]], Any], ledger: Mapping[str, Any]) -> Any:
+    try:
+        return fact(ledger)
+    except _SHAPES:
+        return None

@@ -1,0 +1,124 @@
+"""What mechanisms cost, by formulas of the auditor's own (docs/theory.md section 0 has the proofs).
+
+With sensitivity s, scale b and n values, draws or fires:
+
+| mechanism | loss x | pure epsilon | zCDP rho |
+|---|---|---|---|
+| discrete Laplace | s / b | x | x tanh(x / 2) |
+| discrete Gaussian | | none | s^2 / (2 b^2) |
+| exponential mechanism | 2 s / b | x | x^2 / 8 |
+| permute-and-flip | 2 s / b | x | refused |
+| exponential mechanism, one draw or independent draws | 2 s / b + 2^-38 | n x | n x^2 / 8 |
+| sparse vector, threshold noise of scale t | s / t + 2 n s / b | x | x tanh(x / 2) |
+| public | | 0 | 0 |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from hedgerow.audit.entries import Entry
+from hedgerow.audit.exact import Bounds, tanh_of_half
+
+_SPARSE_VECTOR = "sparse vector"
+_ROUNDING_OF_WEIGHTS = Fraction(1, 2**38)
+_OLD = ("earlier release", "interrupted")
+"""Mechanisms of files of format 1 that stand for others, which are not in the file."""
+
+
+class UnknownCostError(Exception):
+    """The file does not hold what the cost would be computed from."""
+
+
+def cost(entry: Entry) -> Bounds:
+    """Bounds on what an event costs, in its unit.
+
+    Raises:
+        UnknownCostError: The file does not say enough.
+        ValueError: There is no such mechanism, it has no cost in this unit, or its noise is no noise.
+
+    Example:
+        >>> event = {"label": "select", "mechanism": "exponential mechanism", "target": "worst of 3 candidates",
+        ...     "sensitivity": 1.0, "scale": 1.0, "charge": 0.5, "unit": "rho", "neighbours": "replace", "values": 1}
+        >>> cost(Entry.of(1, event))
+        Bounds(low=Fraction(1, 2), high=Fraction(1, 2))
+    """
+    if entry.unit not in ("epsilon", "rho"):
+        raise ValueError(f"nothing is counted in {entry.unit!r}")
+    if entry.mechanism in _OLD:
+        raise UnknownCostError("an event that stands for others, which the file does not hold")
+    if entry.mechanism not in _COSTS:
+        raise ValueError(f"no mechanism is called {entry.mechanism!r}")
+    if entry.threshold_scale and entry.mechanism != _SPARSE_VECTOR:
+        raise ValueError(f"{entry.mechanism} has no threshold")
+    return _COSTS[entry.mechanism](entry)
+
+
+def _free(entry: Entry) -> Bounds:
+    if entry.sensitivity or entry.scale or entry.charge:
+        raise ValueError("what is public has no noise and no charge")
+    return Bounds.of(Fraction(0))
+
+
+def _laplace(entry: Entry) -> Bounds:
+    return _of_any_pure(_ratio(entry.sensitivity, entry.scale), entry.unit)
+
+
+def _gaussian(entry: Entry) -> Bounds:
+    _only(entry, "rho")
+    return Bounds.of(_ratio(entry.sensitivity, entry.scale) ** 2 / 2)
+
+
+def _exponential(entry: Entry) -> Bounds:
+    return _of_bounded_range(2 * _ratio(entry.sensitivity, entry.scale), entry.unit)
+
+
+def _permute_and_flip(entry: Entry) -> Bounds:
+    _only(entry, "epsilon")
+    return Bounds.of(2 * _ratio(entry.sensitivity, entry.scale))
+
+
+def _draws(entry: Entry) -> Bounds:
+    loss = 2 * _ratio(entry.sensitivity, entry.scale) + _ROUNDING_OF_WEIGHTS
+    return Bounds.of(Fraction(entry.values)).times(_of_bounded_range(loss, entry.unit))
+
+
+def _sparse_vector(entry: Entry) -> Bounds:
+    if entry.threshold_scale is None:
+        raise UnknownCostError("the scale of the threshold's noise is not in the file")
+    threshold = _ratio(entry.sensitivity, entry.threshold_scale)
+    return _of_any_pure(threshold + 2 * entry.values * _ratio(entry.sensitivity, entry.scale), entry.unit)
+
+
+_COSTS: Mapping[str, Callable[[Entry], Bounds]] = {
+    "public": _free,
+    "discrete Laplace": _laplace,
+    "discrete Gaussian": _gaussian,
+    "exponential mechanism": _exponential,
+    "permute-and-flip": _permute_and_flip,
+    "exponential mechanism, one draw": _draws,
+    "exponential mechanism, independent draws": _draws,
+    _SPARSE_VECTOR: _sparse_vector,
+}
+
+
+def _ratio(sensitivity: Fraction, scale: Fraction) -> Fraction:
+    if not (sensitivity > 0 and scale > 0):
+        raise ValueError("the sensitivity or the scale of the noise is 0")
+    return sensitivity / scale
+
+
+def _of_any_pure(loss: Fraction, unit: str) -> Bounds:
+    """What any mechanism costs whose log-probabilities move by at most so much: in zCDP, as randomised response."""
+    return Bounds.of(loss) if unit == "epsilon" else Bounds.of(loss).times(tanh_of_half(loss))
+
+
+def _of_bounded_range(loss: Fraction, unit: str) -> Bounds:
+    """What a mechanism costs whose log-weights move within an interval of so much."""
+    return Bounds.of(loss if unit == "epsilon" else loss * loss / 8)
+
+
+def _only(entry: Entry, unit: str) -> None:
+    if entry.unit != unit:
+        raise ValueError(f"{entry.mechanism} has no cost in {entry.unit}")

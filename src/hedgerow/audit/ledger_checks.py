@@ -1,0 +1,169 @@
+"""Checks of a ledger: its events, what they cost, their sum, the limit, and the chain that ties them together."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from hedgerow.audit.conversion import epsilon_of_rho
+from hedgerow.audit.costs import UnknownCostError, cost
+from hedgerow.audit.entries import Entry
+from hedgerow.audit.exact import exact
+from hedgerow.audit.findings import Finding, Severity, gathered
+from hedgerow.audit.relations import REPLACE
+from hedgerow.audit.sentences import relation_of
+
+_SHAPES = (AttributeError, KeyError, TypeError, ValueError)
+
+
+def entries_of(ledger: Mapping[str, Any], relation: str | None, version: int) -> tuple[list[Entry], Finding]:
+    """The events of a ledger, and whether all of them are readable, in one unit and under one relation.
+
+    Args:
+        ledger: As the file holds it.
+        relation: That the budget names; None where there is no budget.
+        version: Of the file's format.
+
+    Example:
+        >>> print(entries_of({"unit": "rho", "events": [{}]}, "replace", 2)[1].details)
+        ('event 1 does not have the fields of an event',)
+    """
+    found: list[Entry] = []
+    wrong: list[str] = []
+    for number, mapping in enumerate(ledger["events"], start=1):
+        try:
+            entry = Entry.of(number, mapping)
+        except (TypeError, ValueError, OverflowError) as error:
+            wrong.append(str(error))
+            continue
+        found.append(entry)
+        if entry.unit != ledger["unit"]:
+            wrong.append(f"{entry.name}: is counted in {entry.unit}, the ledger in {ledger['unit']}")
+        if entry.neighbours != (relation or found[0].neighbours):
+            wrong.append(f"{entry.name}: holds between tables that are neighbours by {entry.neighbours!r}")
+        if version > 1 and entry.threshold_scale is None:
+            wrong.append(f"{entry.name}: does not say the scale of a threshold's noise")
+    count = len(ledger["events"])
+    text = f"{count:,} event{'' if count == 1 else 's'}, in one unit and under one neighbouring relation"
+    return found, gathered("ledger", wrong, [], text)
+
+
+def check_charges(entries: Sequence[Entry]) -> Finding:
+    """Whether every charge covers what its mechanism costs.
+
+    Example:
+        >>> event = {"label": "measure", "mechanism": "discrete Laplace", "target": "sex", "sensitivity": 1.0,
+        ...     "scale": 2.0, "charge": 0.4, "unit": "epsilon", "neighbours": "replace", "values": 2}
+        >>> check_charges([Entry.of(1, event)]).details
+        ("event 1, measure of 'sex': is charged 0.4 epsilon and costs 0.5",)
+    """
+    wrong, unknown = [], []
+    for entry in entries:
+        try:
+            needed = cost(entry)
+        except UnknownCostError as error:
+            unknown.append(f"{entry.name}: {error}")
+        except ValueError as error:
+            wrong.append(f"{entry.name}: {error}")
+        else:
+            if entry.charge < needed.high:
+                charged, least = f"{float(entry.charge):.9g}", f"{float(needed.high):.9g}"
+                wrong.append(f"{entry.name}: is charged {charged} {entry.unit} and costs {least}")
+    return gathered("charges", wrong, unknown, "each covers what its mechanism costs at its sensitivity and scale")
+
+
+def check_sum(entries: Sequence[Entry], ledger: Mapping[str, Any]) -> Finding:
+    """Whether the charges add up to no more than the limit."""
+    limit, spent = exact(ledger["limit"]), sum((entry.charge for entry in entries), Fraction(0))
+    text = f"{float(spent):.6g} of {float(limit):.6g} {ledger['unit']} spent"
+    stated = ledger.get("spent")
+    if spent > limit:
+        return Finding("sum", Severity.FAILS, f"{text}: the charges pass the limit by {float(spent - limit):.3g}")
+    if stated is not None and not math.isclose(exact(stated), spent, rel_tol=1e-12):
+        return Finding("sum", Severity.FAILS, f"{text}, and the file says that {stated!r} are")
+    return Finding("sum", Severity.HOLDS, text)
+
+
+def check_limit(budget: Mapping[str, Any], ledger: Mapping[str, Any]) -> Finding:
+    """Whether the limit of the ledger is what the budget promises.
+
+    Example:
+        >>> budget = {"kind": "approximate", "epsilon": 1.0, "delta": 1e-6, "neighbours": "replace"}
+        >>> [check_limit(budget, {"limit": rho, "unit": "rho"}).severity.value for rho in (0.024355, 0.024357)]
+        ['holds', 'fails']
+    """
+    inner = budget["inner"] if budget["kind"] == "subsampled" else budget
+    limit, unit = exact(ledger["limit"]), "epsilon" if inner["kind"] == "pure" else "rho"
+    if ledger["unit"] != unit:
+        return Finding("limit", Severity.FAILS, f"a {inner['kind']} budget is not counted in {ledger['unit']}")
+    if inner["kind"] != "approximate":
+        promised = exact(inner[unit])
+        told = f"the ledger may hold {float(limit):.6g} {unit}, and {float(promised):.6g} is promised"
+        return Finding("limit", Severity.HOLDS if limit <= promised else Severity.FAILS, told)
+    delta, promised = exact(inner["delta"]), exact(inner["epsilon"])
+    found = epsilon_of_rho(limit, delta)
+    told = f"rho = {float(limit):.6g} is epsilon = {float(found):.6g} at delta = {float(delta):.3g}; "
+    told += f"{float(promised):.6g} is promised"
+    return Finding("limit", Severity.HOLDS if found <= promised else Severity.FAILS, told)
+
+
+def check_public(entries: Sequence[Entry]) -> Finding | None:
+    """Whether nothing is called public that is not: the number of records, under "replace", and nothing else."""
+    public = [entry for entry in entries if entry.mechanism == "public"]
+    if not public:
+        return None
+    wrong = [
+        f"{entry.name}: is not public under {entry.neighbours!r}"
+        for entry in public
+        if entry.neighbours != REPLACE or entry.target != "number of records"
+    ]
+    return gathered("public numbers", wrong, [], 'only the number of records, which "replace" makes public')
+
+
+def head_of(ledger: Mapping[str, Any]) -> str:
+    """The head of a ledger's hash chain.
+
+    The chain starts with the limit and the unit; each link is the SHA-256 of the link before it, a line feed, and the
+    event as JSON with sorted names and without spaces.
+
+    Example:
+        >>> head_of({"limit": 1.0, "unit": "rho", "events": []})[:16]
+        '0dca3d6c594b6797'
+    """
+    head = "hedgerow ledger"
+    for link in ({"limit": ledger["limit"], "unit": ledger["unit"]}, *ledger["events"]):
+        text = json.dumps(link, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+        head = hashlib.sha256(head.encode() + b"\n" + text.encode()).hexdigest()
+    return head
+
+
+def check_head(ledger: Mapping[str, Any], version: int) -> Finding:
+    """Whether the chain over all events ends in the head that the file holds."""
+    found, stated = head_of(ledger), ledger.get("head")
+    if stated is None and version == 1:
+        return Finding("hash chain", Severity.UNKNOWN, "files of format 1 hold no head")
+    if stated != found:
+        return Finding("hash chain", Severity.FAILS, f"the events lead to {found}, and the file holds {stated}")
+    return Finding("hash chain", Severity.HOLDS, f"the events lead to the head {found}")
+
+
+def budget_faults(budget: Mapping[str, Any]) -> str:
+    """What is wrong with the shape of a budget; empty if nothing is.
+
+    Example:
+        >>> budget_faults({"kind": "pure", "epsilon": "much", "neighbours": "replace"})
+        "'much' is no number"
+    """
+    try:
+        relation_of(budget)
+        inner = budget["inner"] if budget["kind"] == "subsampled" else budget
+        names = {"pure": ("epsilon",), "zcdp": ("rho",), "approximate": ("epsilon", "delta")}[inner["kind"]]
+        if any(exact(inner[name]) <= 0 for name in names) or ("delta" in names and exact(inner["delta"]) >= 1):
+            return "a number of the budget is out of its range"
+    except _SHAPES as error:
+        return str(error) if isinstance(error, TypeError | ValueError) else f"it has no {error}"
+    return ""

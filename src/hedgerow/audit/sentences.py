@@ -1,0 +1,115 @@
+"""The sentence of a guarantee, written anew from its numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from hedgerow.audit.conversion import amplified, epsilon_of_rho
+from hedgerow.audit.exact import exact
+from hedgerow.audit.relations import IN_WORDS, check_relation
+
+_SOURCES = ("hedgerow.privacy.noise.OpenDPNoise", "hedgerow.privacy.noise.SeededNoise")
+"""Those of Hedgerow; a session that was seeded once stays so, whatever draws its noise now."""
+
+
+def sentence_of(budget: Mapping[str, Any], limit: float) -> str:
+    """What a budget promises, in one sentence.
+
+    Args:
+        budget: Its kind and its numbers, as files hold them.
+        limit: What its ledger may hold.
+
+    Raises:
+        KeyError, TypeError, ValueError: It is no budget.
+
+    Example:
+        >>> print(sentence_of({"kind": "pure", "epsilon": 1.0, "neighbours": "add-remove"}, 1.0))
+        When one person's record is added or left out, the probability of any outcome of this release changes by a
+        factor of at most 2.718 (pure differential privacy with epsilon = 1).
+    """
+    relation = IN_WORDS[relation_of(budget)]
+    match budget["kind"]:
+        case "pure":
+            epsilon = budget["epsilon"]
+            told = f"of at most {_factor(epsilon)} (pure differential privacy with epsilon = {epsilon:.6g})"
+        case "zcdp":
+            rho = budget["rho"]
+            return (
+                f"When {relation}, the Renyi divergence of every order alpha > 1 between the outcomes of this release "
+                f"is at most {rho:.6g} alpha (zero-concentrated differential privacy with rho = {rho:.6g})."
+            )
+        case "approximate":
+            epsilon, delta = budget["epsilon"], budget["delta"]
+            told = f"of at most {_factor(epsilon)}, apart from a probability of at most {delta:.3g} (differential "
+            told += f"privacy with epsilon = {epsilon:.6g} and delta = {delta:.3g}, accounted as zCDP with rho = "
+            told += f"{limit:.6g})"
+        case "subsampled":
+            epsilon, delta = of_a_sample(budget, limit)
+            apart = f", apart from a probability of at most {delta:.3g}" if delta else ""
+            told = f"of at most {_factor(epsilon)}{apart} (differential privacy with epsilon = {epsilon:.6g} and delta "
+            told += f"= {delta:.3g}, amplified by a secret sample of {budget['sampled']:,} of "
+            told += f"{budget['population']:,} records)"
+        case kind:
+            raise ValueError(f"there is no budget of the kind {kind!r}")
+    return f"When {relation}, the probability of any outcome of this release changes by a factor {told}."
+
+
+def stamped(sentence: str, noise: str | None) -> str:
+    """The sentence of a release whose noise was not secure.
+
+    Args:
+        sentence: What the budget promises.
+        noise: Full name of the class that drew the noise last, if the file says it.
+
+    Example:
+        >>> stamped("When ...", "hedgerow.privacy.noise.SeededNoise")
+        'NOT PRIVATE: seeded. With secure noise: When ...'
+    """
+    why = "seeded" if not noise or noise in _SOURCES else "noise from a source of its own"
+    return f"NOT PRIVATE: {why}. With secure noise: {sentence}"
+
+
+def relation_of(budget: Mapping[str, Any]) -> str:
+    """The neighbouring relation of a budget; that of a sample is the one of its inner budget.
+
+    Raises:
+        KeyError, TypeError, ValueError: There is none.
+    """
+    return relation_of(budget["inner"]) if budget["kind"] == "subsampled" else check_relation(budget["neighbours"])
+
+
+def of_a_sample(budget: Mapping[str, Any], limit: float) -> tuple[float, float]:
+    """The (epsilon, delta) of a budget that is spent on a secret sample.
+
+    Args:
+        budget: Of the kind "subsampled".
+        limit: What its ledger may hold.
+
+    Raises:
+        KeyError, TypeError, ValueError: It is no such budget.
+
+    Example:
+        >>> inner = {"kind": "pure", "epsilon": 1.0, "neighbours": "replace"}
+        >>> epsilon, delta = of_a_sample({"kind": "subsampled", "inner": inner, "sampled": 1, "population": 2}, 1.0)
+        >>> round(epsilon, 6), delta
+        (0.620115, 0.0)
+    """
+    inner, share = budget["inner"], exact(budget["sampled"]) / exact(budget["population"])
+    if not 0 < share <= 1:
+        raise ValueError("a sample holds from one to all records")
+    if inner["kind"] == "pure":
+        return float(amplified(exact(inner["epsilon"]), share)), 0.0
+    delta = budget.get("delta")
+    if delta is None:
+        delta = inner["delta"]
+    if inner["kind"] == "approximate" and delta == inner["delta"]:
+        epsilon = exact(inner["epsilon"])
+    else:
+        epsilon = epsilon_of_rho(exact(limit), exact(delta))
+    return float(amplified(epsilon, share)), float(share * exact(delta))
+
+
+def _factor(epsilon: float) -> str:
+    return f"{math.exp(epsilon):.4g}" if epsilon < 20 else f"e^{epsilon:.6g}"

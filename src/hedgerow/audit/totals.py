@@ -1,0 +1,126 @@
+"""What several releases of one table add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+from hedgerow.audit.conversion import epsilon_of_rho
+from hedgerow.audit.exact import tanh_of_half
+from hedgerow.audit.relations import REPLACE, of_whole_tables
+
+
+@final
+@dataclass(frozen=True)
+class Share:
+    """What one file adds.
+
+    Attributes:
+        path: The file.
+        digest: Of its content: what stands twice in a list counts once.
+        relation: Its neighbouring relation.
+        domain: SHA-256 of its domain; empty where the file has none.
+        unit: ``"epsilon"`` or ``"rho"``.
+        limit: What it may spend, which is what it promises: what is left unspent is no smaller promise.
+        holds: Whether its own audit found nothing wrong.
+    """
+
+    path: str
+    digest: str
+    relation: str
+    domain: str
+    unit: str
+    limit: Fraction
+    holds: bool = True
+
+    @property
+    def rho(self) -> Fraction:
+        """The limit in zCDP: an epsilon costs ``epsilon tanh(epsilon / 2)``."""
+        return self.limit if self.unit == "rho" else self.limit * tanh_of_half(self.limit).high
+
+
+@final
+@dataclass(frozen=True)
+class Total:
+    """What the files of one neighbouring relation add up to.
+
+    Attributes:
+        relation: The neighbouring relation between whole tables.
+        files: What was added, each content once.
+        epsilon: Sum of pure epsilons; None unless all are pure.
+        rho: Sum in zCDP.
+        delta: Of the conversion; None where none is asked for.
+        converted: The epsilon at that delta: the smallest of what zCDP gives for all, and what it gives for those in
+            rho, with the pure epsilons added.
+        remarks: What must be known to read the sum.
+    """
+
+    relation: str
+    files: tuple[str, ...]
+    epsilon: Fraction | None
+    rho: Fraction
+    delta: Fraction | None
+    converted: Fraction | None
+    remarks: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        numbers = {name: getattr(self, name) for name in ("epsilon", "rho", "delta", "converted")}
+        return {
+            "neighbours": self.relation,
+            "files": list(self.files),
+            **{name: None if number is None else float(number) for name, number in numbers.items()},
+            "remarks": list(self.remarks),
+        }
+
+    def __str__(self) -> str:
+        """A line for people."""
+        amounts = [] if self.epsilon is None else [f"epsilon = {float(self.epsilon):.6g}"]
+        amounts.append(f"rho = {float(self.rho):.6g}")
+        if self.converted is not None and self.delta is not None:
+            amounts.append(f"epsilon = {float(self.converted):.6g} at delta = {float(self.delta):.3g}")
+        counted = f"{len(self.files)} file{'' if len(self.files) == 1 else 's'}"
+        return f"{counted} under {self.relation!r}: {', '.join(amounts)}"
+
+
+def totals_of(shares: Sequence[Share], delta: Fraction | None) -> list[Total]:
+    """The sum for each neighbouring relation between whole tables: amounts under different ones do not add up.
+
+    Example:
+        >>> one = Share("a", "1", "replace", "d", "epsilon", Fraction(1))
+        >>> other = Share("b", "2", "replace", "d", "epsilon", Fraction(2))
+        >>> print(*totals_of([one, other, one], None))
+        2 files under 'replace': epsilon = 3, rho = 1.98531
+    """
+    by_relation: dict[str, dict[str, Share]] = {}
+    for share in shares:
+        by_relation.setdefault(of_whole_tables(share.relation), {})[share.digest] = share
+    return [_total(relation, list(each.values()), shares, delta) for relation, each in by_relation.items()]
+
+
+def _total(relation: str, added: Sequence[Share], shares: Sequence[Share], delta: Fraction | None) -> Total:
+    epsilon = sum((share.limit for share in added if share.unit == "epsilon"), Fraction(0))
+    rest = sum((share.limit for share in added if share.unit == "rho"), Fraction(0))
+    rho = sum((share.rho for share in added), Fraction(0))
+    converted = None
+    if delta is not None:
+        converted = min(epsilon_of_rho(rho, delta), epsilon + epsilon_of_rho(rest, delta))
+    paths, remarks = tuple(share.path for share in added), tuple(_remarks(relation, added, shares))
+    return Total(relation, paths, None if rest else epsilon, rho, delta, converted, remarks)
+
+
+def _remarks(relation: str, added: Sequence[Share], shares: Sequence[Share]) -> list[str]:
+    remarks = []
+    if others := sorted({of_whole_tables(share.relation) for share in shares} - {relation}):
+        remarks.append(f"files under {' and '.join(map(repr, others))} are not in this sum: such amounts do not add up")
+    if wrong := [share.path for share in added if not share.holds]:
+        remarks.append(f"{', '.join(wrong)}: counted with what is promised, although the audit fails")
+    if len({share.domain for share in added}) > 1:
+        remarks.append("the domains differ: the sum is right for files that were made from the same people's records")
+    if relation == REPLACE and any(share.relation != relation for share in added):
+        remarks.append("those with a filter count too: their guarantees are about the whole table as well")
+    if len([share for share in shares if of_whole_tables(share.relation) == relation]) > len(added):
+        remarks.append("some of the files are copies of others, and count once")
+    return remarks

@@ -1,0 +1,358 @@
+"""Mistakes planted in the auditor's own code, each killed by a check of what the auditor then says."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import ModuleType
+from typing import Any
+
+import mpmath
+
+PACKAGE = "hedgerow.audit"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A text of a module's source that stands there once, and what stands in its place."""
+
+    module: str
+    text: str
+    other: str
+
+    def __str__(self) -> str:
+        return f"{self.module}: {self.text!r} -> {self.other!r}"
+
+
+class _Changed(SourceFileLoader):
+    """Reads a module's source with the mistake in it, and no compiled copy."""
+
+    mutant: Mutant
+
+    def get_code(self, fullname: str) -> Any:
+        source = self.get_data(self.get_filename(fullname)).decode()
+        if source.count(self.mutant.text) != 1:
+            raise LookupError(f"{self.mutant} does not fit: its text does not stand there once")
+        return compile(source.replace(self.mutant.text, self.mutant.other), self.get_filename(fullname), "exec")
+
+
+@dataclass
+class _Finder(MetaPathFinder):
+    mutant: Mutant
+
+    def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if fullname != f"{PACKAGE}.{self.mutant.module}":
+            return None
+        spec = PathFinder.find_spec(fullname, path)
+        assert spec is not None
+        assert spec.origin is not None
+        loader = _Changed(fullname, spec.origin)
+        loader.mutant = self.mutant
+        spec.loader = loader
+        return spec
+
+
+@contextmanager
+def planted(mutant: Mutant | None) -> Iterator[Callable[[str], ModuleType]]:
+    """The auditor's package anew, with a mistake in it; gives what imports one of its modules."""
+    names = [name for name in sys.modules if name == PACKAGE or name.startswith(f"{PACKAGE}.")]
+    kept = {name: sys.modules.pop(name) for name in names}
+    finder = None if mutant is None else _Finder(mutant)
+    if finder is not None:
+        sys.meta_path.insert(0, finder)
+    try:
+        yield lambda name: importlib.import_module(f"{PACKAGE}.{name}")
+    finally:
+        if finder is not None:
+            sys.meta_path.remove(finder)
+        for name in [name for name in sys.modules if name == PACKAGE or name.startswith(f"{PACKAGE}.")]:
+            del sys.modules[name]
+        sys.modules.update(kept)
+
+
+MUTANTS = [
+    Mutant(
+        "costs",
+        "_of_any_pure(_ratio(entry.sensitivity, entry.scale), entry.unit)",
+        "Bounds.of(_ratio(entry.sensitivity, entry.scale) / 2)",
+    ),
+    Mutant(
+        "costs", "_ratio(entry.sensitivity, entry.scale) ** 2 / 2", "_ratio(entry.sensitivity, entry.scale) ** 2 / 4"
+    ),
+    Mutant("costs", "_ratio(entry.sensitivity, entry.scale) ** 2 / 2", "_ratio(entry.sensitivity, entry.scale) / 2"),
+    Mutant(
+        "costs",
+        "_of_bounded_range(2 * _ratio(entry.sensitivity, entry.scale), entry.unit)",
+        "_of_bounded_range(_ratio(entry.sensitivity, entry.scale), entry.unit)",
+    ),
+    Mutant(
+        "costs",
+        "Bounds.of(2 * _ratio(entry.sensitivity, entry.scale))",
+        "Bounds.of(_ratio(entry.sensitivity, entry.scale))",
+    ),
+    Mutant(
+        "costs",
+        "loss = 2 * _ratio(entry.sensitivity, entry.scale) + _ROUNDING_OF_WEIGHTS",
+        "loss = 2 * _ratio(entry.sensitivity, entry.scale)",
+    ),
+    Mutant("costs", "Bounds.of(Fraction(entry.values)).times", "Bounds.of(Fraction(1)).times"),
+    Mutant("costs", "threshold + 2 * entry.values * _ratio", "threshold + 2 * _ratio"),
+    Mutant("costs", "threshold + 2 * entry.values * _ratio", "threshold + entry.values * _ratio"),
+    Mutant("costs", "threshold + 2 * entry.values * _ratio", "2 * entry.values * _ratio"),
+    Mutant("costs", "loss * loss / 8", "loss * loss / 16"),
+    Mutant("costs", ".times(tanh_of_half(loss))", ".times(tanh_of_half(loss / 2))"),
+    Mutant("costs", "Bounds.of(loss).times(tanh_of_half(loss))", "Bounds.of(loss * loss / 4)"),
+    Mutant("costs", "if entry.unit != unit:", "if not entry.unit:"),
+    Mutant("costs", "if not (sensitivity > 0 and scale > 0):", "if not scale > 0:"),
+    Mutant("costs", "if entry.sensitivity or entry.scale or entry.charge:", "if entry.charge:"),
+    Mutant("exact", "(1 - power.high) / (1 + power.high)", "(1 - power.high) / 2"),
+    Mutant("exact", "(1 - power.low) / (1 + power.low)", "(1 - power.high) / (1 + power.low)"),
+    Mutant("exact", "if isinstance(value, bool) or not", "if not"),
+    Mutant("conversion", "-log_delta / excess", "-log_delta / order"),
+    Mutant("conversion", "-log_order / excess)", "-log_order / excess, -excess * rho)"),
+    Mutant("conversion", "-log_order, -log_delta", "-log_order, -log_order, -log_delta"),
+    Mutant("conversion", "(1 + _decimal(share) * growth)", "(1 + _decimal(share) ** 2 * growth)"),
+    Mutant("ledger_checks", "if entry.charge < needed.high:", "if entry.charge < needed.high / 2:"),
+    Mutant("ledger_checks", "if spent > limit:", "if spent > limit * 2:"),
+    Mutant("ledger_checks", "if limit <= promised else", "if limit <= promised * 2 else"),
+    Mutant("ledger_checks", "if found <= promised else", "if found <= promised * 2 else"),
+    Mutant("ledger_checks", "if stated != found:", "if stated is None:"),
+    Mutant("ledger_checks", 'if entry.unit != ledger["unit"]:', "if not entry.unit:"),
+    Mutant("ledger_checks", "if entry.neighbours != (relation or found[0].neighbours):", "if not entry.neighbours:"),
+    Mutant("ledger_checks", "if entry.neighbours != REPLACE or entry.target", "if entry.target"),
+    Mutant("ledger_checks", '*ledger["events"]):', '*ledger["events"][1:]):'),
+    Mutant("relations", "return Fraction(2) if gaussian else Fraction(4)", "return Fraction(2)"),
+    Mutant(
+        "relations",
+        "return Fraction(2) if gaussian else Fraction(4)",
+        "return Fraction(1) if gaussian else Fraction(4)",
+    ),
+    Mutant("relations", "else max(one, other) ** 2", "else other ** 2"),
+    Mutant("relations", "return other * other if", "return one * one if"),
+    Mutant("looks", " and not entry.about_earlier:", ":"),
+    Mutant("looks", "while free[key] and free[key][0].number in backed:", "while False:"),
+    Mutant("looks", 'exact(measured["scale"]), size', "exact(0), size"),
+    Mutant("origin", "if noise != SECURE_SOURCE:", "if not noise:"),
+    Mutant("origin", "if not secure:", "if secure is None:"),
+    Mutant("sensitivities", "return (1 + _GRID) ** 2", "return Fraction(0)"),
+    Mutant("sensitivities", "if entry.sensitivity**2 < least:", "if entry.sensitivity < least:"),
+    Mutant("totals", "rho = sum((share.rho for share in added), Fraction(0))", "rho = rest"),
+    Mutant("totals", "epsilon + epsilon_of_rho(rest, delta)", "epsilon_of_rho(rest, delta)"),
+    Mutant("totals", "self.limit * tanh_of_half(self.limit).high", "self.limit * self.limit / 8"),
+    Mutant(
+        "totals",
+        "by_relation.setdefault(of_whole_tables(share.relation), {})",
+        "by_relation.setdefault(share.relation, {})",
+    ),
+]
+
+
+def event(**changes: object) -> dict[str, Any]:
+    """One of a ledger, as a file holds it."""
+    return {
+        "label": "measure",
+        "mechanism": "discrete Laplace",
+        "target": "sex",
+        "sensitivity": 1.0,
+        "scale": 2.0,
+        "charge": 0.5,
+        "unit": "epsilon",
+        "neighbours": "replace",
+        "values": 2,
+        "threshold_scale": 0.0,
+        **changes,
+    }
+
+
+Load = Callable[[str], ModuleType]
+
+
+def costs_are_right(load: Load) -> None:
+    """Each mechanism's cost, beside a figure worked out by hand."""
+    costs, entries = load("costs"), load("entries")
+    root = Fraction(4621171572600097585, 10**19)  # tanh(1/2)
+
+    def cost(**changes: object) -> tuple[float, float]:
+        found = costs.cost(entries.Entry.of(1, event(**changes)))
+        assert found.low <= found.high <= found.low * (1 + Fraction(1, 10**40))
+        return float(found.low), float(found.high)
+
+    def near(number: float | Fraction) -> tuple[float, float]:
+        return float(number), float(number)
+
+    slack = 2.0**-38
+    one = {"scale": 1.0, "unit": "rho"}
+    assert cost() == near(0.5)
+    assert cost(**one) == near(root)
+    assert cost(mechanism="discrete Gaussian", unit="rho") == near(0.125)
+    assert cost(mechanism="exponential mechanism") == near(1.0)
+    assert cost(mechanism="exponential mechanism", unit="rho") == near(0.125)
+    assert cost(mechanism="permute-and-flip") == near(1.0)
+    draws = "exponential mechanism, independent draws"
+    assert cost(mechanism=draws, values=3) == near(3.0 * (1.0 + slack))
+    assert cost(mechanism=draws, values=3, unit="rho") == near(3 * (1 + Fraction(1, 2**38)) ** 2 / 8)
+    assert cost(mechanism="sparse vector", scale=8.0, threshold_scale=2.0, values=2) == near(1.0)
+    assert cost(mechanism="sparse vector", scale=8.0, threshold_scale=2.0, values=2, unit="rho") == near(root)
+
+
+def what_has_no_cost_is_refused(load: Load) -> None:
+    """A mechanism in a unit that it has no cost in, no noise at all, or a public number with noise."""
+    costs, entries = load("costs"), load("entries")
+    free = {"sensitivity": 0.0, "scale": 0.0, "charge": 0.0}
+    for changes in (
+        {"mechanism": "discrete Gaussian"},
+        {"mechanism": "permute-and-flip", "unit": "rho"},
+        {"sensitivity": 0.0},
+        {"scale": True},
+        {"mechanism": "public", **free, "sensitivity": 1.0},
+    ):
+        try:
+            costs.cost(entries.Entry.of(1, event(**changes)))
+        except (TypeError, ValueError):
+            continue
+        raise AssertionError(changes)
+
+
+def bounds_are_rigorous(load: Load) -> None:
+    """At 200 digits, where the bounds have 80."""
+    exact = load("exact")
+    with mpmath.workdps(200):
+        for x in (Fraction(1), Fraction(1, 1000), Fraction(700)):
+            bounds, value = exact.tanh_of_half(x), mpmath.tanh(mpmath.mpf(x.numerator) / x.denominator / 2)
+            low, high = (mpmath.mpf(each.numerator) / each.denominator for each in (bounds.low, bounds.high))
+            assert low <= value <= high
+
+
+def the_conversion_is_right(load: Load) -> None:
+    """The vector of docs/theory.md section 0, and amplification at a half."""
+    conversion = load("conversion")
+    assert f"{float(conversion.epsilon_of_rho(Fraction(1, 32), Fraction(1, 1000))):.9f}" == "0.688002455"
+    assert f"{float(conversion.amplified(Fraction(1), Fraction(1, 2))):.6f}" == "0.620115"
+
+
+def ledgers_are_right(load: Load) -> None:
+    """A charge, sum, limit, unit, relation, public number or event that is wrong by little is told."""
+    checks, entries = load("ledger_checks"), load("entries")
+    pure = {"kind": "pure", "epsilon": 1.0, "neighbours": "replace"}
+    approximate = {"kind": "approximate", "epsilon": 1.0, "delta": 1e-6, "neighbours": "replace"}
+
+    def read(*changes: dict[str, Any]) -> list[Any]:
+        return [entries.Entry.of(i, event(**each)) for i, each in enumerate(changes, start=1)]
+
+    def says(finding: Any, wanted: str) -> None:
+        assert finding.severity.value == wanted, finding
+
+    ledger = {"limit": 1.0, "unit": "epsilon", "events": [event(), event(target="age")]}
+    ledger["head"] = "0" * 64
+    says(checks.check_head(ledger, 2), "fails")
+    ledger["head"] = "20e678a882f226d7341f8617c7f8931c563189af491e2a2bd2e16951351ad9e2"  # pinned: files hold such heads
+    says(checks.check_head(ledger, 2), "holds")
+    says(checks.check_head(ledger | {"events": [event(target="job"), event(target="age")]}, 2), "fails")
+    says(checks.check_charges(read({"charge": 0.4})), "fails")
+    says(checks.check_charges(read({})), "holds")
+    says(checks.check_sum(read({}, {}), ledger), "holds")
+    says(checks.check_sum(read({}, {}, {}), ledger), "fails")
+    says(checks.check_limit(pure, ledger), "holds")
+    says(checks.check_limit(pure, ledger | {"limit": 1.5}), "fails")
+    says(checks.check_limit(approximate, {"limit": 0.024355, "unit": "rho"}), "holds")
+    says(checks.check_limit(approximate, {"limit": 0.03, "unit": "rho"}), "fails")
+    says(checks.entries_of(ledger | {"unit": "rho"}, "replace", 2)[1], "fails")
+    says(checks.entries_of(ledger, "add-remove", 2)[1], "fails")
+    free = {"mechanism": "public", "target": "number of records", "sensitivity": 0.0, "scale": 0.0, "charge": 0.0}
+    says(checks.check_public(read(free)), "holds")
+    says(checks.check_public(read({**free, "neighbours": "add-remove"})), "fails")
+
+
+def relations_are_right(load: Load) -> None:
+    """The table of sensitivities, written out."""
+    relations = load("relations")
+    one, minus = Fraction(1), Fraction(-1)
+    assert relations.squared_of_marginal("add-remove", gaussian=False) == 1
+    assert relations.squared_of_marginal("replace", gaussian=False) == 4
+    assert relations.squared_of_marginal("replace-then-filter", gaussian=True) == 2
+    assert relations.squared_of_values("replace", minus, one) == 4
+    assert relations.squared_of_values("add-remove", minus, one) == 1
+    assert relations.squared_of_values("replace-then-filter", Fraction(2), Fraction(3)) == 9
+    assert relations.squared_of_values("replace-then-filter", minus, one) == 4
+
+
+def looks_are_right(load: Load) -> None:
+    """One event pays for one measurement, with the same noise, and none for that of an earlier release."""
+    looks, entries = load("looks"), load("entries")
+    marginal = {"target": {"kind": "marginal", "scope": ["sex"]}, "noise": "laplace", "scale": 2.0}
+    condition = {"target": {"kind": "conjunction", "scope": ["sex"]}, "noise": "laplace", "scale": 2.0}
+    domain = {"sex": {"values": ["F", "M"]}}
+
+    def says(measured: list[dict[str, Any]], events: list[dict[str, Any]], wanted: str) -> None:
+        read = [entries.Entry.of(i, event(**each)) for i, each in enumerate(events, start=1)]
+        assert looks.check_measurements(measured, read, domain)[1].severity.value == wanted
+
+    says([marginal], [{}], "holds")
+    says([marginal, marginal], [{}, {}], "holds")
+    says([marginal, marginal], [{}], "fails")
+    says([marginal], [{"label": "earlier: measure"}], "fails")
+    says([marginal | {"scale": 1.0}], [{}], "fails")
+    says([condition], [{"values": 1, "target": "sex = 'F'"}], "holds")
+    says([condition, condition], [{"values": 1, "target": "sex = 'F'"}], "fails")
+    single = {**marginal, "target": {"kind": "parity", "scope": ["sex"]}}
+    says([single, condition], [{"values": 1, "target": "parity(sex)"}], "fails")
+
+
+def origins_are_right(load: Load) -> None:
+    """Only noise of the one source is secure."""
+    origin = load("origin")
+    secure_source = origin.SECURE_SOURCE
+    wanted = {(True, secure_source): "holds", (True, "mine.Noise"): "fails", (False, secure_source): "fails"}
+    for (secure, noise), severity in wanted.items():
+        assert origin.check_noise(secure, noise, 2).severity.value == severity
+
+
+def sensitivities_are_right(load: Load) -> None:
+    """Figures just large enough, and a little too small."""
+    module, entries = load("sensitivities"), load("entries")
+    marginal = {"target": {"kind": "marginal", "scope": ["sex"]}, "noise": "gaussian", "scale": 2.0}
+    for changes, backed, wanted in (
+        ({"target": "mean error of 3 candidates", "sensitivity": 1.0 + 2.0**-10}, {}, "holds"),
+        ({"target": "mean error of 3 candidates", "sensitivity": 1.0}, {}, "fails"),
+        ({"sensitivity": 2.0**0.5}, {1: marginal}, "holds"),
+        ({"sensitivity": 1.4}, {1: marginal}, "fails"),
+    ):
+        read = [entries.Entry.of(1, event(**changes))]
+        found = module.check_sensitivities(read, backed, families=[], bounds=None)
+        assert found.severity.value == wanted, changes
+
+
+def totals_are_right(load: Load) -> None:
+    """Two pure epsilons, one rho, and a table that a filter chose."""
+    totals = load("totals")
+
+    def share(path: str, relation: str, unit: str, limit: Fraction) -> Any:
+        return totals.Share(path, path, relation, "d", unit, limit)
+
+    one = share("a", "replace", "epsilon", Fraction(1))
+    filtered = share("b", "replace-then-filter", "epsilon", Fraction(1))
+    other = share("c", "replace", "rho", Fraction(1, 32))
+    delta = Fraction(1, 1000)
+    (total,) = totals.totals_of([one, filtered, other], delta)
+    assert f"{float(total.rho):.6f}" == f"{2 * 0.46211715726 + 1 / 32:.6f}"
+    assert f"{float(total.converted):.6f}" == "2.688002"
+
+
+CHECKS = [
+    costs_are_right,
+    what_has_no_cost_is_refused,
+    bounds_are_rigorous,
+    the_conversion_is_right,
+    ledgers_are_right,
+    relations_are_right,
+    looks_are_right,
+    origins_are_right,
+    sensitivities_are_right,
+    totals_are_right,
+]

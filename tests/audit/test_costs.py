@@ -1,0 +1,175 @@
+"""What the auditor finds that mechanisms cost is what the library charges, or less by its rounding upwards alone."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.audit.conversion import amplified, epsilon_of_rho
+from hedgerow.audit.costs import UnknownCostError, cost
+from hedgerow.audit.entries import Entry
+from hedgerow.audit.exact import exp_of_minus, tanh_of_half
+from hedgerow.errors import ConfigError
+from hedgerow.privacy.additive_noise import GaussianNoise, LaplaceNoise
+from hedgerow.privacy.budget import Regime
+from hedgerow.privacy.conversion import epsilon_of, rho_of
+from hedgerow.privacy.selection import ExponentialMechanism, IndependentDraws, PermuteAndFlip
+from hedgerow.privacy.sparse_vector import SparseVector
+from hedgerow.privacy.subsampling import amplified as amplified_by_library
+
+SCALES = st.floats(1e-3, 1e8)
+SENSITIVITIES = st.floats(1e-3, 100.0)
+MECHANISMS: Any = st.one_of(
+    st.builds(LaplaceNoise, SCALES, SENSITIVITIES),
+    st.builds(GaussianNoise, SCALES, SENSITIVITIES),
+    st.builds(ExponentialMechanism, SCALES, SENSITIVITIES),
+    st.builds(PermuteAndFlip, SCALES, SENSITIVITIES),
+    st.builds(IndependentDraws, SCALES, SENSITIVITIES, st.integers(1, 10_000)),
+    st.builds(SparseVector, SCALES, SCALES, SENSITIVITIES, st.integers(1, 1000)),
+)
+
+
+def entry_of(mechanism: Any, regime: Regime, charge: float) -> Entry:
+    return Entry.of(
+        1,
+        {
+            "label": "test",
+            "mechanism": mechanism.name,
+            "target": "something",
+            "sensitivity": mechanism.sensitivity,
+            "scale": mechanism.scale,
+            "charge": charge,
+            "unit": regime.unit,
+            "neighbours": "replace",
+            "values": getattr(mechanism, "draws", getattr(mechanism, "fires", 1)),
+            "threshold_scale": getattr(mechanism, "threshold_scale", 0.0),
+        },
+    )
+
+
+@settings(max_examples=400)
+@given(MECHANISMS, st.sampled_from(Regime))
+def test_the_library_charges_what_the_auditor_finds_and_hardly_more(mechanism: Any, regime: Regime) -> None:
+    try:
+        charge = mechanism.charge(regime)
+    except ConfigError:
+        with pytest.raises(ValueError, match="has no cost in"):
+            cost(entry_of(mechanism, regime, 1.0))
+        return
+    entry = entry_of(mechanism, regime, charge)
+    found = cost(entry)
+    assert found.low <= found.high <= entry.charge <= found.low * (1 + Fraction(1, 2**40))
+
+
+@settings(max_examples=200)
+@given(st.fractions(Fraction(1, 10**12), 3000))
+def test_bounds_on_functions_hold_the_function(x: Fraction) -> None:
+    """Against mpmath, at twice the digits."""
+    with mpmath.workdps(200):
+        point = mpmath.mpf(x.numerator) / x.denominator
+        for bounds, value in ((exp_of_minus(x), mpmath.exp(-point)), (tanh_of_half(x), mpmath.tanh(point / 2))):
+            low, high = (mpmath.mpf(each.numerator) / each.denominator for each in (bounds.low, bounds.high))
+            assert low <= value <= high
+            assert high - low <= mpmath.mpf(10) ** -75
+
+
+@settings(max_examples=60)
+@given(st.floats(-7, 2), st.floats(-300, -0.1))
+def test_the_conversion_is_the_librarys_up_to_its_rounding(log_rho: float, log_delta: float) -> None:
+    rho, delta = 10.0**log_rho, 10.0**log_delta
+    found = float(epsilon_of_rho(Fraction(rho), Fraction(delta)))
+    assert found <= epsilon_of(rho, delta)
+    assert math.isclose(found, epsilon_of(rho, delta), rel_tol=1e-9, abs_tol=1e-9)
+
+
+@settings(max_examples=40)
+@given(st.floats(-3, 2), st.floats(-300, -0.5))
+def test_the_librarys_rho_keeps_what_is_promised(log_epsilon: float, log_delta: float) -> None:
+    epsilon, delta = 10.0**log_epsilon, 10.0**log_delta
+    rho = Fraction(rho_of(epsilon, delta))
+    assert epsilon_of_rho(rho, Fraction(delta)) <= Fraction(epsilon)
+    assert epsilon_of_rho(rho * (1 + Fraction(1, 10**9)), Fraction(delta)) > Fraction(epsilon)
+
+
+@given(st.floats(1e-9, 60.0), st.floats(1e-6, 1.0))
+def test_amplification_is_the_librarys_up_to_its_rounding(epsilon: float, share: float) -> None:
+    found = float(amplified(Fraction(epsilon), Fraction(share)))
+    assert math.isclose(found, amplified_by_library(epsilon, share), rel_tol=1e-12)
+
+
+def event(**changes: object) -> dict[str, Any]:
+    """One of a ledger, as a file holds it."""
+    return {
+        "label": "measure",
+        "mechanism": "discrete Laplace",
+        "target": "sex",
+        "sensitivity": 1.0,
+        "scale": 2.0,
+        "charge": 0.5,
+        "unit": "epsilon",
+        "neighbours": "replace",
+        "values": 2,
+        "threshold_scale": 0.0,
+        **changes,
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"scale": 0.0}, "is 0"),
+        ({"sensitivity": 0.0}, "is 0"),
+        ({"unit": "delta"}, "nothing is counted"),
+        ({"mechanism": "telling"}, "no mechanism is called"),
+        ({"threshold_scale": 1.0}, "has no threshold"),
+        ({"mechanism": "discrete Gaussian"}, "has no cost in epsilon"),
+        ({"mechanism": "permute-and-flip", "unit": "rho"}, "has no cost in rho"),
+        ({"mechanism": "public"}, "what is public"),
+        ({"mechanism": "public", "sensitivity": 0.0, "scale": 0.0}, "what is public"),
+        ({"mechanism": "sparse vector"}, "is 0"),
+    ],
+)
+def test_what_has_no_cost_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        cost(Entry.of(1, event(**changes)))
+
+
+@pytest.mark.parametrize("changes", [{"mechanism": "earlier release"}, {"mechanism": "interrupted"}])
+def test_old_events_that_stand_for_others_have_an_unknown_cost(changes: dict[str, Any]) -> None:
+    with pytest.raises(UnknownCostError):
+        cost(Entry.of(1, event(**changes)))
+
+
+def test_an_old_sparse_vector_has_an_unknown_cost() -> None:
+    old = event(mechanism="sparse vector")
+    del old["threshold_scale"]
+    with pytest.raises(UnknownCostError):
+        cost(Entry.of(1, old))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"charge": -0.5},
+        {"charge": float("inf")},
+        {"charge": float("nan")},
+        {"charge": "0.5"},
+        {"charge": True},
+        {"scale": None},
+        {"values": 0},
+        {"values": 1.0},
+        {"values": True},
+        {"label": 3},
+        {"extra": 1},
+        {"threshold_scale": -1.0},
+    ],
+)
+def test_events_of_another_shape_are_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        Entry.of(1, event(**changes))
