@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hedgerow import signing
-from hedgerow.errors import MissingExtraError, SigningError
-from hedgerow.signing import LooseKeyWarning, SigningKey, VerifyingKey
+from hedgerow.errors import LooseKeyWarning, MissingExtraError, SigningError
+from hedgerow.signing import SigningKey, VerifyingKey
 
 
 @pytest.fixture

@@ -186,6 +186,14 @@ class UnregisteredWarning(UserWarning):
     """A table was released before, and no register knows what its releases add up to."""
 
 
+class WeakGuaranteeWarning(UserWarning):
+    """A guarantee holds, and promises the people in the table next to nothing: a large epsilon or delta."""
+
+
+class LooseKeyWarning(UserWarning):
+    """A private key can be read by others than its owner."""
+
+
 class WatchClosedError(BudgetError):
     """A sparse vector was asked for more than it was charged for; nothing was read."""
 

@@ -18,17 +18,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from hedgerow.errors import MissingExtraError, SigningError
+from hedgerow.errors import LooseKeyWarning, MissingExtraError, SigningError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 _MAKE = "make one with 'hedgerow key NEW_FILE', or 'openssl genpkey -algorithm ed25519 -out NEW_FILE'"
 _LARGEST = 1 << 16
-
-
-class LooseKeyWarning(UserWarning):
-    """A private key can be read by others than its owner."""
 
 
 def require_extra() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from hedgerow.algorithms.progress import ProgressCallback
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Budget, Regime
-from hedgerow.privacy.earlier_runs import before_a_run, note_release
+from hedgerow.privacy.earlier_runs import before_a_run, note_release, warn_of_weakness
 from hedgerow.privacy.lattice import LARGEST_MASS
 from hedgerow.privacy.subsampling import Subsampled
 from hedgerow.queries.workload import Workload
@@ -76,8 +76,14 @@ class Algorithm(Protocol):
             ConfigError: The configuration does not fit the budget or the workload.
             QueryError: A query depends on no record; nothing was spent.
             ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
+            BudgetExceededError: The algorithm asked for more than the budget; what was charged before stays charged.
+            DataError: A table that is counted in passes cannot be read, or does not fit its domain.
             RegisterExceededError: The register does not cover the budget; nothing was spent.
             RegisterError: The register cannot be read or written; nothing was spent.
+
+        Warns:
+            UnregisteredWarning: The object was released before, and there is no register.
+            WeakGuaranteeWarning: epsilon is above 20, or delta not below 1 / (number of records).
         """
         check_asked(source, workload, budget, samples=self.takes_samples)
         if register is not None:  # what is charged there is never given back: refuse first
@@ -86,10 +92,12 @@ class Algorithm(Protocol):
         before_a_run(source, budget, noise, register, kind="release", name=name)
         curator = open_curator(source, workload, budget, noise, samples=self.takes_samples)
         try:
-            return self.run_with(curator, workload, progress)
+            made = self.run_with(curator, workload, progress)
         finally:
             if curator.ledger.spent > 0.0:
                 note_release(source, noise)
+        warn_of_weakness(curator.budget, made.total, noise)
+        return made
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """As `run`, with a curator that the caller made; its whole remaining budget may be spent."""

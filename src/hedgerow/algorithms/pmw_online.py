@@ -31,7 +31,7 @@ from hedgerow.algorithms.online_practical import ANSWER_SHARE, practical_rules
 from hedgerow.algorithms.online_rules import VARIANTS, Rules, Stream, Variant
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budget import Budget, Regime
-from hedgerow.privacy.earlier_runs import before_a_run, note_release
+from hedgerow.privacy.earlier_runs import before_a_run, note_release, warn_of_weakness
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.online_hold import Holding
@@ -269,6 +269,10 @@ class OnlinePMW:
             ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
             RegisterExceededError: The register does not cover the budget; nothing was spent.
             RegisterError: The register cannot be read or written; nothing was spent.
+
+        Warns:
+            UnregisteredWarning: The object was released before, and there is neither a register nor an earlier release.
+            WeakGuaranteeWarning: epsilon is above 20, or delta not below 1 / (number of records).
         """
         from hedgerow.algorithms.online_start import check_start
         from hedgerow.privacy.budget import budget_of_filtered
@@ -286,6 +290,7 @@ class OnlinePMW:
         finally:
             if session is not None or curator.ledger.spent > 0.0:
                 note_release(source, noise)
+        warn_of_weakness(within, float(session.summary()["total"]), noise)
         if register is not None and entry is not None:
             session.notes.update(register.note(entry))
         return session

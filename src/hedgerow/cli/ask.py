@@ -28,7 +28,7 @@ from hedgerow.cli.options import (
     Rho,
     budget_of,
     prepare,
-    warn_of_delta,
+    warn_of_budget,
 )
 from hedgerow.cli.outputs import check_outputs
 from hedgerow.cli.reading import DataPlace, Where, inputs_of
@@ -410,7 +410,7 @@ def _tell(
     output.say(f"session       {path}   (secret: keep it where the table is)")
     for lost in kept.forfeited:
         output.warn(f"FORFEITED: {lost.charge:.6g} {lost.unit}, {lost.target}, of a call that did not end")
-    warn_of_delta(output, kept.budget, summary["total"])
+    warn_of_budget(output, kept.budget, summary["total"])
     if not summary["private"]:
         output.warn("NOT PRIVATE: seeded: whoever knows the seed can subtract the noise")
     listed = [{"condition": text, **asdict(answer)} for text, answer in zip(asked, found, strict=True)]

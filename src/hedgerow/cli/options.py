@@ -219,8 +219,8 @@ def budget_of(epsilon: float | None, delta: float | None, rho: float | None, nei
     return PureDP(epsilon, neighbours) if delta is None else ApproxDP(epsilon, delta, neighbours)
 
 
-def warn_of_delta(output: Output, budget: Budget, total: float) -> None:
-    """Warn if delta is so large that the guarantee would allow whole records to be published.
+def warn_of_budget(output: Output, budget: Budget, total: float) -> None:
+    """Warn if the guarantee promises next to nothing.
 
     Args:
         output: Where to warn.
@@ -228,15 +228,12 @@ def warn_of_delta(output: Output, budget: Budget, total: float) -> None:
         total: Number of records that is known in public: a guess, or a noisy value.
 
     Example:
-        >>> warn_of_delta(Output(), budget_of(1.0, 1e-9, None, Neighbours.REPLACE), 1000.0)
+        >>> warn_of_budget(Output(), budget_of(1.0, 1e-9, None, Neighbours.REPLACE), 1000.0)
     """
-    from hedgerow.privacy.budget import ApproxDP
+    from hedgerow.privacy.budget import weaknesses
 
-    if isinstance(budget, ApproxDP) and budget.delta * total >= 1.0:
-        output.warn(
-            f"delta = {budget.delta:g} is not below 1 / (number of records), about {1.0 / max(total, 1.0):.1g}: such a "
-            "guarantee allows some people's records to be published as they are. Give a far smaller delta."
-        )
+    for reason in weaknesses(budget, total):
+        output.warn(reason)
 
 
 def algorithm_of(mechanism: str, rounds: str | None = None, alpha: float | None = None) -> Algorithm:

@@ -26,7 +26,7 @@ from hedgerow.cli.options import (
     budget_of,
     prepare,
     split_names,
-    warn_of_delta,
+    warn_of_budget,
     workload_of,
 )
 from hedgerow.cli.reading import Where, read_data
@@ -86,7 +86,7 @@ def plan(
     planned = algorithm.plan(asked, budget, float(n or 0))
     if data is not None:
         shown.warn("this plan uses the exact number of records of the table: keep it to yourself")
-    warn_of_delta(shown, budget, float(n or 0))
+    warn_of_budget(shown, budget, float(n or 0))
     _tell(shown, planned, budget, float(n or 0))
     shown.result({**planned.to_dict(), "guarantee": budget.statement(), "total": n})
 

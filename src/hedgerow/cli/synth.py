@@ -35,7 +35,7 @@ from hedgerow.cli.options import (
     budget_of,
     prepare,
     split_names,
-    warn_of_delta,
+    warn_of_budget,
     workload_of,
 )
 from hedgerow.cli.outputs import check_report_ending
@@ -296,7 +296,7 @@ def _tell(
     summary = summary_of(release)
     if release.error is not None:
         output.tell(error_sentence(release))
-    warn_of_delta(output, release.budget, release.total)
+    warn_of_budget(output, release.budget, release.total)
     if not release.provenance.secure:
         output.warn(f"{release.provenance.stamp}: whoever knows the seed can subtract the noise")
     if exact is not None:

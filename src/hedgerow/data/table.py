@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     Source = str | os.PathLike[str] | pa.Table | pa.RecordBatch | pa.RecordBatchReader | pd.DataFrame | ArrowStream
+
+
+_Array = TypeVar("_Array", bound=NDArray[Any])
 
 
 @final
@@ -83,13 +86,13 @@ class Table:
 
     @property
     def columns(self) -> tuple[Codes, ...]:
-        """Codes (private), one array of the smallest unsigned type per attribute."""
-        return self._columns
+        """Codes (private), one array of the smallest unsigned type per attribute; they cannot be written to."""
+        return tuple(map(_locked, self._columns))
 
     @property
     def weights(self) -> NDArray[np.int64] | None:
-        """How often each row counts (private), or None for once each."""
-        return self._weights
+        """How often each row counts (private), or None for once each; it cannot be written to."""
+        return None if self._weights is None else _locked(self._weights)
 
     def total(self) -> int:
         """Number of records (private)."""
@@ -222,6 +225,13 @@ def gathered(reader: Reader, coding: Coding) -> Table:
     whole = [_joined(parts.pop(0)) for _ in range(len(parts))]  # one column is held twice at a time
     weights = np.concatenate(counts) if counts else None
     return Table(coding.domain, whole, weights, filtered=reader.filtered)
+
+
+def _locked(array: _Array) -> _Array:
+    """A view that cannot be written to; what is counted stays what was read."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _joined(parts: Sequence[Codes]) -> Codes:

@@ -278,6 +278,41 @@ def budget_of_filtered(budget: Budget) -> Budget:
     return replace(budget, neighbours=budget.neighbours.filtered)
 
 
+WEAK_EPSILON = 20.0
+"""Beyond it probabilities may change by a factor of half a billion."""
+_DELTA_OF_RHO = 1e-6
+"""At which a rho is looked at as an epsilon, to see whether it is large."""
+
+
+def weaknesses(budget: Budget, total: float) -> tuple[str, ...]:
+    """Why a budget promises next to nothing, in sentences; none if it is a usual one.
+
+    Args:
+        budget: What is spent.
+        total: Number of records that is known in public: a guess, or a noisy value.
+
+    Example:
+        >>> weaknesses(ApproxDP(1.0, 1e-9), 1000.0)
+        ()
+        >>> [reason.partition(":")[0] for reason in weaknesses(ApproxDP(30.0, 0.01), 1000.0)]
+        ['epsilon = 30 is above 20', 'delta = 0.01 is not below 1 / (number of records), about 0.001']
+    """
+    told = budget.approximate(_DELTA_OF_RHO if isinstance(budget, ZCDP) else None)
+    epsilon, delta = told[0], 0.0 if isinstance(budget, ZCDP) else told[1]
+    found = []
+    if epsilon > WEAK_EPSILON:
+        found.append(
+            f"epsilon = {epsilon:.4g} is above {WEAK_EPSILON:g}: one person's record may change probabilities by a "
+            f"factor of e^{epsilon:.4g}. Give a smaller epsilon: 1, or a few."
+        )
+    if delta * total >= 1.0:
+        found.append(
+            f"delta = {delta:.3g} is not below 1 / (number of records), about {1.0 / max(total, 1.0):.1g}: such a "
+            "guarantee allows some people's records to be published as they are. Give a far smaller delta."
+        )
+    return tuple(found)
+
+
 def budget_from_dict(mapping: Mapping[str, Any]) -> Budget:
     """Read what ``to_dict`` wrote.
 

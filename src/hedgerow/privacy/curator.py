@@ -326,6 +326,7 @@ class Curator:
         if not watches or not _same_watch(watches[-1], self._watch_event(state.mechanism, label)):
             raise BudgetError("the ledger does not hold this watch", remedy="restore it together with its ledger")
         self.__watching = True
+        self.__noise.resume(watches[-1])
         return self._watch(state, watches[-1])
 
     def _watch(self, state: WatchState, event: Event) -> Watch:

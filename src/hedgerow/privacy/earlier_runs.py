@@ -1,4 +1,4 @@
-"""What is done before a private table is released from Python: its register is charged, or somebody is warned.
+"""What is done around a release from Python: the table's register is charged, or somebody is warned.
 
 Epsilons of several releases of one table add up. A register does the sum; where there is none, a second release of
 one and the same object is noticed, at least within one process. Only that the object was released is remembered, and
@@ -14,7 +14,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.data.source import CountSource
-from hedgerow.errors import ConfigError, UnregisteredWarning
+from hedgerow.errors import ConfigError, UnregisteredWarning, WeakGuaranteeWarning
+from hedgerow.privacy.budget import weaknesses
 from hedgerow.privacy.noise import NoiseSource, OpenDPNoise
 
 if TYPE_CHECKING:
@@ -85,6 +86,18 @@ def note_release(source: CountSource, noise: NoiseSource | None) -> None:
     """
     if _protects(noise):
         _RELEASED.add(source)
+
+
+def warn_of_weakness(budget: Budget, total: float, noise: NoiseSource | None) -> None:
+    """Warn of a guarantee that promises next to nothing.
+
+    Args:
+        budget: That was spent.
+        total: Number of records, noisy or public.
+        noise: The source of noise; None for the secure one. Another one promises nothing in any case.
+    """
+    for reason in weaknesses(budget, total) if _protects(noise) else ():
+        warnings.warn(reason, WeakGuaranteeWarning, stacklevel=_ABOVE_THE_CALLER)
 
 
 def _protects(noise: NoiseSource | None) -> bool:

@@ -47,7 +47,7 @@ class Event:
         threshold_scale: Of the noise of a sparse vector's threshold, in counts; 0 for all other mechanisms.
 
     Example:
-        >>> event = Event("measure", "discrete Laplace", "sex", 1.0, 2.0, 0.5, "epsilon", "add-remove", 2)
+        >>> event = Event("measure", "discrete Laplace", "sex", 1.0, 4.0, 0.5, "epsilon", "add-remove", 2)
         >>> Event.from_dict(event.to_dict()) == event
         True
         >>> Event("measure", "discrete Laplace", "sex", 1.0, 2.0, 0.5e-9, "epsilon", "add-remove", 2)
@@ -141,7 +141,7 @@ class Ledger:
 
     Example:
         >>> ledger = Ledger(1.0, "epsilon")
-        >>> ledger.charge(Event("measure", "discrete Laplace", "sex", 1.0, 2.0, 0.5, "epsilon", "add-remove", 2))
+        >>> ledger.charge(Event("measure", "discrete Laplace", "sex", 1.0, 4.0, 0.5, "epsilon", "add-remove", 2))
         >>> ledger.spent, ledger.remaining
         (0.5, 0.5)
     """

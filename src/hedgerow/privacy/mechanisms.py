@@ -26,8 +26,8 @@ Mechanism = AdditiveNoise | Selection | IndependentDraws | SparseVector
 
 LAPLACE, GAUSSIAN = LaplaceNoise(1.0).name, GaussianNoise(1.0).name
 
-_SHORT = 1.0 - 2.0**-48
-"""Charges are rounded up; one that was rounded to nearest is let through."""
+_SHORT = 1.0 - 2.0**-51
+"""Half of what charges are raised by: logarithms of another machine may differ in a last bit, no charge is too low."""
 
 
 def mechanism_of(
@@ -103,7 +103,7 @@ def check_charge(mechanism: Mechanism, charge: float, unit: str) -> None:
         BudgetError: It costs more, or has no cost in this unit.
 
     Example:
-        >>> check_charge(LaplaceNoise(4.0), 0.25, "epsilon")
+        >>> check_charge(LaplaceNoise(4.0), 0.26, "epsilon")
         >>> check_charge(LaplaceNoise(4.0), 0.24, "epsilon")
         Traceback (most recent call last):
             ...

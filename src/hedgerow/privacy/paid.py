@@ -37,7 +37,7 @@ class PaidNoise:
         >>> from hedgerow.privacy.noise import SeededNoise
         >>> ledger = Ledger(1.0, "epsilon")
         >>> noise = PaidNoise(SeededNoise(0), ledger)
-        >>> event = Event("measure", "discrete Laplace", "sex", 1.0, 2.0, 0.5, "epsilon", "add-remove", 2)
+        >>> event = Event("measure", "discrete Laplace", "sex", 1.0, 4.0, 0.5, "epsilon", "add-remove", 2)
         >>> noise.pay(event)
         >>> noise.added_to(np.array([10, 20]), event, step=1.0).shape, ledger.spent
         ((2,), 0.5)
@@ -47,13 +47,14 @@ class PaidNoise:
         hedgerow.errors.UnpaidNoiseError: nothing in the ledger pays for this noise...
     """
 
-    __slots__ = ("__ledger", "__source", "__unused")
+    __slots__ = ("__ledger", "__source", "__tested", "__unused")
 
     def __init__(self, source: NoiseSource, ledger: Ledger) -> None:
         """Nothing is paid for yet."""
         self.__source = source
         self.__ledger = ledger
         self.__unused: list[Event] = []
+        self.__tested: dict[int, Event] = {}
 
     @property
     def secure(self) -> bool:
@@ -134,7 +135,18 @@ class PaidNoise:
             UnpaidNoiseError: The event is not for a sparse vector, or was used.
         """
         self._use(event, SPARSE_VECTOR)
+        self.__tested[id(event)] = event
         return self.__source.secret(event.threshold_scale / GRID)
+
+    def resume(self, event: Event) -> None:
+        """Go on with the tests of a sparse vector whose threshold was drawn before.
+
+        Raises:
+            UnpaidNoiseError: The ledger does not hold the event, or it is for something else.
+        """
+        if event.mechanism != SPARSE_VECTOR or not any(each is event for each in self.__ledger.events):
+            raise _unpaid()
+        self.__tested[id(event)] = event
 
     def exceeds(self, margin: int, event: Event) -> bool:
         """Whether a margin plus fresh noise is at least 0: one test of a sparse vector that was charged.
@@ -144,9 +156,9 @@ class PaidNoise:
             event: What was charged; the watch counts how often it fires.
 
         Raises:
-            UnpaidNoiseError: The ledger does not hold the event, or it is for something else.
+            UnpaidNoiseError: No threshold was drawn for the event.
         """
-        if event.mechanism != SPARSE_VECTOR or event not in self.__ledger.events:
+        if id(event) not in self.__tested:
             raise _unpaid()
         return self.__source.exceeds(margin, event.scale / GRID)
 

@@ -38,7 +38,7 @@ def spending_plot(events: Sequence[Event], limit: float, unit: str) -> str:
     """Sum of the charges after each event, and the limit, as SVG.
 
     Example:
-        >>> event = Event("measure", "discrete Laplace", "sex", 1.0, 2.0, 0.5, "epsilon", "add-remove", 2)
+        >>> event = Event("measure", "discrete Laplace", "sex", 1.0, 4.0, 0.5, "epsilon", "add-remove", 2)
         >>> "looks at the data" in spending_plot([event], 1.0, "epsilon")
         True
     """
