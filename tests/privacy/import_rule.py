@@ -5,16 +5,22 @@
    name it in a string.
 2. Functions that return exact answers are imported inside ``privacy/`` only; those of the evaluation also by the
    command line, the comparison and the experiments, whose results are labelled "not private".
-3. Nobody else reaches into the curator's private attributes.
+3. Nobody reaches for what another module keeps for itself (`private_names`, for every module), nor spells a mangled
+   name of ``privacy/`` in a string.
 4. Who is handed a private table may ask for its domain, have it counted, and pass it on, whole, to a curator, to the
    evaluation, to an algorithm's ``run``, or to a session that starts or is restored: nothing else.
+
+It guards against accidents, not against malice: see `private_names`.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+from tests.privacy.private_names import mangled_classes, reached, texts_with
 
 ROOT = Path(__file__).parents[2] / "src"
 
@@ -28,7 +34,6 @@ MAY_READ_TABLES = (
 MAY_EVALUATE = ("hedgerow.cli", "hedgerow.comparison", "hedgerow.experiments")
 EXACT = {"exact_units", "grid_errors"}
 EVALUATION = {"exact_errors", "exact_answers", "exact_total", "relative_entropy"}
-PRIVATE_PREFIXES = ("_Curator__", "_LedgerView__", "_exact_answers")
 TABLE_TYPES = {"Table", "ScannedTable", "CountSource", "PrivateTable"}
 PRIVATE_TABLE = "hedgerow.service.tables.PrivateTable"
 TABLE_MAKERS = {"read_table", "scan_table", "read_data", "table", "read_private", "table_to_register", "no_records"}
@@ -66,29 +71,53 @@ def imports(module: str, tree: ast.AST, *, package: bool = False) -> Iterator[st
 def violations(module: str, code: str) -> list[str]:
     """What the rule finds in one module."""
     tree = ast.parse(code)
+    found = reached(module, tree, guarded())
     if within(module, ("hedgerow.privacy", "hedgerow.data")):
-        return []
-    found = [*_imports(module, tree), *_names(module, tree)]
-    return found + list(_uses(module, tree))
+        return found
+    return [*found, *_imports(module, tree), *_names(module, tree), *_uses(module, tree)]
+
+
+@cache
+def guarded() -> set[str]:
+    """Classes of ``privacy/`` that hide attributes by mangled names: the curator, watches, views of ledgers."""
+    return mangled_classes(modules())
 
 
 def _imports(module: str, tree: ast.AST) -> Iterator[str]:
-    may_evaluate = within(module, MAY_EVALUATE) or module == "hedgerow"
+    kept = EXACT if _may_evaluate(module) else EXACT | EVALUATION
     for name in imports(module, tree):
         member = name.rsplit(".", 1)[-1]
         if _of_data(name) and not within(module, MAY_READ_TABLES) and module != "hedgerow":
             yield f"{module} imports {name}"
-        if member in EXACT or (member in EVALUATION and not may_evaluate):
+        if member in kept:
             yield f"{module} imports {name}"
 
 
+def _may_evaluate(module: str) -> bool:
+    return within(module, MAY_EVALUATE) or module == "hedgerow"
+
+
 def _names(module: str, tree: ast.AST) -> Iterator[str]:
+    kept = EXACT if _may_evaluate(module) else EXACT | EVALUATION
+    yield from (f"{module} spells {name}" for name in texts_with({f"_{name}__" for name in guarded()}, tree))
     for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in kept and _of_privacy(node.value, tree):
+            yield f"{module} uses {ast.unparse(node)}"
         text = node.value if isinstance(node, ast.Constant) else getattr(node, "attr", getattr(node, "id", ""))
-        if isinstance(text, str) and text.startswith(PRIVATE_PREFIXES):
-            yield f"{module} names {text}"
         if isinstance(text, str) and within(text, ("hedgerow.data",)) and not within(module, MAY_READ_TABLES):
             yield f"{module} names {text}"
+
+
+def _of_privacy(value: ast.expr, tree: ast.AST) -> bool:
+    """Whether an expression is a module of ``privacy/``, by the name that it was imported under."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            base = getattr(node, "module", None)
+            for alias in node.names:
+                whole = f"{base}.{alias.name}" if base else alias.name
+                names |= {alias.asname or alias.name} if "privacy" in whole.split(".") else set()
+    return ast.unparse(value) in names
 
 
 def _tables(tree: ast.AST) -> set[str]:
