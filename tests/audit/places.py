@@ -1,7 +1,7 @@
 """Where the table of a random run lies, and how its neighbours get there: all from one histogram.
 
-A place takes counts over the cells of a domain that has one attribute more than the algorithm's, ``kept``: rows where it
-is 1 pass the filter, and without a filter the attribute is left out. So neighbours differ *before* the filter.
+A place takes counts over the cells of a domain that has one attribute more than the algorithm's, ``kept``: rows where
+it is 1 pass the filter, and without a filter the attribute is left out. So neighbours differ *before* the filter.
 """
 
 from __future__ import annotations

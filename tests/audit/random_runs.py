@@ -1,9 +1,9 @@
 """Whole runs drawn at random, over everything that can be combined, and what must hold of each.
 
-A `Run` is drawn from one number: an algorithm of the registry with options, or an online session with questions that is
-saved and restored on the way; a domain, a workload of several families with odd weights; a budget of either regime under
-either relation, with a filter or without; a place for the table; and noise that is as it comes, or as unlikely as can
-be. `check` takes it, holds its calls against its ledger, and takes it again on neighbouring tables (`accountant`).
+A `Run` is drawn from one number: an algorithm of the registry with options, or an online session with questions that
+is saved and restored on the way; a domain, a workload of several families with odd weights; a budget of either regime
+under either relation, with a filter or without; a place for the table; and noise that is as it comes, or as unlikely as
+can be. `check` takes it, holds its calls against its ledger, and takes it again on neighbouring tables (`accountant`).
 
 To see one again: ``check(drawn(number), Places(folder))``.
 """
@@ -19,6 +19,7 @@ import numpy as np
 
 from hedgerow.algorithms.algorithm import Algorithm
 from hedgerow.algorithms.online_session import OnlineSession
+from hedgerow.algorithms.pmw_offline import OfflinePMW
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.algorithms.registry import ENTRIES
 from hedgerow.attribute import IntegerRange
@@ -175,6 +176,8 @@ def _drawn(number: int, which: int, rng: np.random.Generator, places: Sequence[s
     algorithm = _session(rng) if which >= len(ENTRIES) else ENTRIES[which].make(_options(ENTRIES[which].name, rng))
     if rng.random() < 0.5:
         workload = workload.by_query()
+    if isinstance(algorithm, OfflinePMW):
+        workload = Workload(workload.families)  # its promise is the same for all queries
     counts = rng.choice([0, 0, 1, 2, 6, 40], 2 * domain.size)
     counts[:2] += 1
     asked = tuple(_question(domain, rng) for _ in range(rng.integers(4, 14)))
@@ -240,7 +243,7 @@ def _options(name: str, rng: np.random.Generator) -> dict[str, Any]:
             "law": ["exponential", "permute-and-flip"],
             "largest_tree": [4, 16, 10_000],
         },
-        "pmw": {"rounds": [1, 4]},
+        "pmw": {"rounds": [12, 20]},
         "dual-query": {"rounds": [3, 6], "samples": [1, 4], "step": [0.5, 2.0], "seed": [5]},
         "small-db": {"size": [1, 2]},
         "laplace": {"by": ["candidate", "query"], "error_share": [0.0, 0.3]},

@@ -7,8 +7,9 @@
    command line, the comparison and the experiments, whose results are labelled "not private".
 3. Nobody reaches for what another module keeps for itself (`private_names`, for every module), nor spells a mangled
    name of ``privacy/`` in a string.
-4. Who is handed a private table may ask for its domain, have it counted, and pass it on, whole, to a curator, to the
-   evaluation, to an algorithm's ``run``, or to a session that starts or is restored: nothing else.
+4. Who is handed a private table may ask for its domain and whether it is filtered, have it counted, and pass it on,
+   whole, to a curator, to the evaluation, to an algorithm's ``run``, or to a session that starts or is restored:
+   nothing else.
 
 It guards against accidents, not against malice: see `private_names`.
 """
@@ -38,8 +39,8 @@ TABLE_TYPES = {"Table", "ScannedTable", "CountSource", "PrivateTable"}
 PRIVATE_TABLE = "hedgerow.service.tables.PrivateTable"
 TABLE_MAKERS = {"read_table", "scan_table", "read_data", "table", "read_private", "table_to_register", "no_records"}
 TABLE_NAMES = {"source"}
-MAY_ASK = {"domain", "prepare", "count"}
-"""What a table is made of, and its passes over the records, which return nothing."""
+MAY_ASK = {"domain", "filtered", "prepare", "count"}
+"""What a table is made of, whether a filter chose its rows, and its passes over the records, which return nothing."""
 MAY_TAKE = {"run", "start", "restore"}
 """Methods of algorithms and sessions."""
 

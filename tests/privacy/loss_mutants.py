@@ -26,7 +26,7 @@ from hedgerow.queries.query import Explicit, Parity
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.privacy.accountant import Witness, check_run, listening, moved_within, settle
-from tests.privacy.mutants import Mutant
+from tests.privacy.mutants import Mutant, drawing
 from tests.privacy.sparse_vector_mutants import events_of_any_relation
 from tests.privacy.tables import DenseCounts, binary, neighbours_of
 
@@ -166,15 +166,16 @@ def _offsets_by_parity(patch: pytest.MonkeyPatch, extra: Any) -> None:
 
 
 def error_at_half_the_scale(patch: pytest.MonkeyPatch) -> None:
-    """The estimate of the error drawn at half of what the ledger says."""
-    error, perturb = Curator.workload_error, Curator._perturb
+    """The estimate of the error drawn at half of what the ledger says, behind everything that checks it."""
+    error = Curator.workload_error
 
     def halved(self: Any, *arguments: Any, **rest: Any) -> Any:
-        with pytest.MonkeyPatch.context() as within:
-            narrow = lambda self, units, noise: perturb(  # noqa: E731
-                self, units, type(noise)(noise.scale / 2.0, noise.sensitivity, noise.step)
-            )
-            within.setattr(Curator, "_perturb", narrow)
+        source = self._Curator__noise._PaidNoise__source
+        with drawing(
+            self,
+            laplace=lambda values, scale: source.laplace(values, scale / 2.0),
+            gaussian=lambda values, sigma: source.gaussian(values, sigma / 2.0),
+        ):
             return error(self, *arguments, **rest)
 
     patch.setattr(Curator, "workload_error", halved)
