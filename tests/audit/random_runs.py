@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from hedgerow.algorithms.algorithm import Algorithm
+from hedgerow.algorithms.baselines import IndependentNoise
+from hedgerow.algorithms.dual_query import DualQuery
 from hedgerow.algorithms.online_session import OnlineSession
 from hedgerow.algorithms.pmw_offline import OfflinePMW
 from hedgerow.algorithms.pmw_online import OnlinePMW
@@ -27,6 +29,7 @@ from hedgerow.domain import Domain
 from hedgerow.errors import HedgerowError
 from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.noise import Floats, Integers, NoiseSource, SeededNoise
+from hedgerow.privacy.subsampling import Subsampled
 from hedgerow.queries.query import Conjunction, Explicit, LinearQuery
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
@@ -57,6 +60,7 @@ class Run:
         counts: Records in each cell of the domain and of ``kept``, flat.
         whims: Whether noise is as unlikely as can be.
         questions: Of a session; none for another algorithm.
+        earlier: What an earlier release was made with, which the session starts from.
     """
 
     number: int
@@ -68,11 +72,18 @@ class Run:
     counts: np.ndarray
     whims: bool
     questions: tuple[LinearQuery, ...] = ()
+    earlier: Budget | None = None
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether it is run on a secret sample: of which records, is not replayed."""
+        return isinstance(self.budget, Subsampled)
 
     def __str__(self) -> str:
         """All that is needed to see what it is."""
         filtered = ", filtered" if self.is_filtered else ""
         asked = f", {len(self.questions)} questions" if self.questions else ""
+        asked += f", from a release with {self.earlier}" if self.earlier else ""
         return (
             f"run {self.number}: {self.algorithm} on {self.workload.spec or self.workload} over "
             f"{dict(zip(self.workload.domain.names, self.workload.domain.shape, strict=True))}, {self.budget}, "
@@ -82,20 +93,29 @@ class Run:
     def noise(self) -> NoiseSource:
         return Whims(self.number) if self.whims else SeededNoise(self.number)
 
-    def take(self, counts: np.ndarray, places: Places, noise: NoiseSource) -> list[Any]:
+    def release(self, places: Places) -> Release | None:
+        """The earlier release."""
+        if self.earlier is None:
+            return None
+        source = places.open(self.place, self.counts, self.workload.domain, is_filtered=self.is_filtered)
+        workload = Workload.marginals(self.workload.domain, 1)
+        return IndependentNoise().run(source, workload, self.earlier, noise=SeededNoise(self.number))
+
+    def take(self, counts: np.ndarray, places: Places, noise: NoiseSource, warm: Release | None = None) -> list[Any]:
         """Everything that the run shows; an error is shown too."""
         source = places.open(self.place, counts, self.workload.domain, is_filtered=self.is_filtered)
         try:
             if isinstance(self.algorithm, OnlinePMW):
-                return self._asked(source, noise, places)
+                return self._asked(
+                    self.algorithm.start(source, self.budget, noise=noise, warm=warm), source, noise, places
+                )
             return shown(self.algorithm.run(source, self.workload, self.budget, noise=noise))
         except HedgerowError as error:
             return [type(error).__name__, str(error)]
 
-    def _asked(self, source: Any, noise: NoiseSource, places: Places) -> list[Any]:
+    def _asked(self, session: OnlineSession, source: Any, noise: NoiseSource, places: Places) -> list[Any]:
         """Answers of a session that is saved and restored in the middle."""
-        assert isinstance(self.algorithm, OnlinePMW)
-        session, told = self.algorithm.start(source, self.budget, noise=noise), list[Any]()
+        told: list[Any] = []
         for at, question in enumerate(self.questions):
             if at == len(self.questions) // 2:
                 path = places.folder / f"session-{self.number}"
@@ -180,24 +200,30 @@ def _drawn(number: int, which: int, rng: np.random.Generator, places: Sequence[s
         workload = Workload(workload.families)  # its promise is the same for all queries
     counts = rng.choice([0, 0, 1, 2, 6, 40], 2 * domain.size)
     counts[:2] += 1
-    asked = tuple(_question(domain, rng) for _ in range(rng.integers(4, 14)))
-    return Run(
-        number,
-        algorithm,
-        workload,
-        _budget(rng),
-        str(rng.choice(list(places))),
-        bool(rng.random() < 0.4),
-        counts,
-        bool(rng.random() < 0.5),
-        asked if isinstance(algorithm, OnlinePMW) else (),
-    )
+    budget, place, is_filtered = _budget(rng), str(rng.choice(list(places))), bool(rng.random() < 0.4)
+    whims, more = bool(rng.random() < 0.5), rng.random() < 0.3
+    run = Run(number, algorithm, workload, budget, place, is_filtered, counts, whims)
+    if isinstance(algorithm, OnlinePMW):
+        asked = tuple(_question(domain, rng) for _ in range(rng.integers(4, 14)))
+        return replace(run, questions=asked, earlier=_part_of(budget, rng) if more else None)
+    if isinstance(algorithm, DualQuery) and more and budget.neighbours.public_total and not is_filtered:
+        total = int(counts.sum())
+        place = ("memory", "weights")[rng.integers(2)]  # others cannot be sampled
+        return replace(run, budget=Subsampled(budget, max(1, total // 2), total, 1e-6), place=place)
+    return run
 
 
 def _budget(rng: np.random.Generator) -> Budget:
     relation = RELATIONS[rng.integers(2)]
     amount = float(rng.choice([1e-3, 0.3, 1.0, 30.0]))
     return (PureDP(amount, relation), ZCDP(amount, relation), ApproxDP(amount, 1e-6, relation))[rng.integers(3)]
+
+
+def _part_of(budget: Budget, rng: np.random.Generator) -> Budget:
+    """A smaller budget, pure or in the same unit: a pure release can be charged to either kind of ledger."""
+    if rng.random() < 0.5 or budget.unit == "epsilon":
+        return PureDP(0.3 * budget.limit, budget.neighbours)
+    return ZCDP(0.3 * budget.limit, budget.neighbours)
 
 
 def _family(domain: Domain, rng: np.random.Generator) -> Workload:
@@ -286,15 +312,16 @@ def check(run: Run, places: Places) -> int:
     Raises:
         AssertionError: Something is unpaid, or one record moves something by more than was paid for.
     """
+    warm = run.release(places)
     with listening(Witness(run.noise())) as here:
-        told = run.take(run.counts, places, here)
+        told = run.take(run.counts, places, here, warm)
     if not here.ledgers:
         return 0
     ledger = here.ledgers[-1]
     payers = settle(here.calls, ledger.events, ledger.limit)
-    for counts in neighbours(run):
+    for counts in neighbours(run) if not run.is_sampled else ():
         with listening(Witness(script=here.calls)) as there:
-            told_there = run.take(counts, places, there)
+            told_there = run.take(counts, places, there, warm)
         moved_within(here.calls, there.calls, payers)
         assert there.ledgers[-1].events == ledger.events, "the ledger depends on the table"
         assert told_there == told, "what is shown depends on the table"
