@@ -238,7 +238,6 @@ def at_desk(
     wait: float = 5.0,
     reached: Callable[[str], None] = lambda _: None,
     store_reached: Callable[[str], None] = lambda _: None,
-    tick: float = 0.0,
 ) -> Iterator[AtDesk]:
     """A store in a folder with one data set at a desk; with ``join``, another process's desk for the same data set."""
     store = Store.open(address or folder / "store.db", wait=wait, reached=store_reached)
@@ -259,7 +258,7 @@ def at_desk(
 
     drawn = SeededNoise(1) if noise is None else noise
     made.keeper = Keeper(made.data_set, made.domain, store, reading, noise=drawn, wait=wait, reached=passed)
-    made.desk = Desk(made.keeper, tick=tick)
+    made.desk = Desk(made.keeper, tick=0.0)
     try:
         yield made
     finally:

@@ -22,7 +22,6 @@ from hedgerow.errors import (
 )
 from hedgerow.privacy.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.noise import SeededNoise
-from hedgerow.service import desk
 from hedgerow.service.entries import Hold
 from hedgerow.service.keeper import LOST
 from tests.privacy.replay import ExplodingNoise, ScriptedNoise
@@ -84,37 +83,6 @@ def test_the_total_is_held_before_it_is_drawn(tmp_path: Path) -> None:
         assert seen == [total.event.charge]
         assert (people.store.data_set("people").status, people.hold()) == ("open", None)
         assert total.person is None
-
-
-class Clock:
-    """Stands still, but for who sleeps and for what is said to take time."""
-
-    def __init__(self) -> None:
-        self.now = 3.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
-
-
-@pytest.mark.parametrize("fires", [True, False])
-def test_how_long_a_look_took_does_not_show(tmp_path: Path, fires: bool) -> None:
-    """Answers leave at the same moment, a tick after the group was begun, however long the data were looked at."""
-    tick, moments = 2.0**-6, []
-    for took in (0.0625 * tick, 0.125 * tick, 0.375 * tick):  # twice at most: for the test, and for an answer
-        clock, folder = Clock(), tmp_path / str(took)
-        folder.mkdir()
-        lens = Lens(skewed(), lambda clock=clock, took=took: clock.sleep(took))  # type: ignore[misc]
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(desk, "time", clock)
-            with at_desk(folder, source=lens, noise=scripted(fires), tick=tick) as people:
-                people.desk.look_at(lambda _: None)
-                begun = clock.now
-                people.ask("a = 0")
-                moments.append(clock.now - begun)
-    assert moments == [tick] * 3
 
 
 def test_what_a_crash_leaves_does_not_depend_on_the_test(tmp_path: Path) -> None:

@@ -15,9 +15,7 @@ import pytest
 
 from hedgerow.algorithms.online_journal import Step, Transcript
 from hedgerow.errors import StoreError
-from hedgerow.service import desk as desk_module
 from hedgerow.service import group
-from hedgerow.service.desk import Desk
 from hedgerow.service.entries import GivenAnswer
 from hedgerow.service.keeper import Keeper
 from tests.privacy.mutants import Check, Mutant, Patch, killed
@@ -188,16 +186,6 @@ def never_forgets(_: Any) -> Any:
     return lambda self: None
 
 
-def at_once(_: Any) -> Any:
-    """Answers leave as soon as they are committed: a clock outside tells how long the data were looked at."""
-    return lambda self, begun: None
-
-
-def rested_for_a_tick(_: Any) -> Any:
-    """A whole tick is waited after the look, which hides nothing."""
-    return lambda self, begun: desk_module.time.sleep(self._tick)
-
-
 def both(*patches: Patch) -> Patch:
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
         for each in patches:
@@ -254,16 +242,6 @@ MUTANTS = [
         "anyone pays",
         instead(GROUP, "_pays", anyone_pays),
         by(test_desk.test_a_share_of_the_budget_is_never_passed),
-    ),
-    Mutant(
-        "answers leave without a tick",
-        instead(Desk, "_rest", at_once),
-        by(test_desk.test_how_long_a_look_took_does_not_show, False),
-    ),
-    Mutant(
-        "answers leave a tick after the look",
-        instead(Desk, "_rest", rested_for_a_tick),
-        by(test_desk.test_how_long_a_look_took_does_not_show, True),
     ),
     Mutant("what failed stays in memory", instead(Keeper, "forget", never_forgets), by(FAILED)),
 ]
