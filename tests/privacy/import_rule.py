@@ -131,9 +131,22 @@ def _tables(tree: ast.AST) -> set[str]:
             mentioned = {leaf.id for leaf in ast.walk(node.annotation) if isinstance(leaf, ast.Name)}
             target = node.arg if isinstance(node, ast.arg) else getattr(node.target, "id", "")
             names |= {target} if mentioned & types else set()
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _called(node.value) in TABLE_MAKERS:
+        made = node.value if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) else None
+        if made is not None and _called(made) in TABLE_MAKERS and not _of_sqlalchemy(made, tree):
             names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     return names
+
+
+def _of_sqlalchemy(call: ast.Call, tree: ast.AST) -> bool:
+    """Whether a function is called by the name of that library: its tables are those of the server's store."""
+    names = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if alias.name == "sqlalchemy"
+    }
+    return isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", None) in names
 
 
 def _of_data(name: str) -> bool:

@@ -273,7 +273,7 @@ class _Reader(ast.NodeVisitor):
     def visit_Attribute(self, node: ast.Attribute) -> None:
         name, text = node.attr, ast.unparse(node)
         if dunder(name):
-            if name not in HARMLESS and not (name == "__dict__" and self._is_own(node.value)):
+            if name not in HARMLESS and not self._is_own(node.value):
                 self._say(f"reads {text}")
         elif private(name) and name not in NAMED_TUPLES and not self._is_own(node.value):
             self._say(f"reads {text}")

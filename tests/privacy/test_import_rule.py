@@ -157,6 +157,7 @@ OWN = {
     "a public name with a default": "def f(x):\n    return getattr(x, 'text', None)",
     "the name of a class": "def f(x):\n    return type(x).__name__",
     "whether a library is there": "from importlib.util import find_spec",
+    "a method of its parent": "class C:\n    async def __call__(self):\n        await super().__call__()",
     "a named tuple": "def f(parts):\n    return parts._replace(netloc='x')",
     "operators": "from operator import and_, lt",
     "its own module's function": "def _g():\n    return 1\ndef f():\n    return _g()",
@@ -176,6 +177,7 @@ HARMLESS = {
     "a table of another library": ("hedgerow.cli.kind", "def f(console, table: Table):\n    console.print(table)"),
     "evaluating": ("hedgerow.cli.kind", "from hedgerow.privacy.evaluation import exact_errors"),
     "opening tables for the server": ("hedgerow.service.tables", TABLE),
+    "a table of the store": ("hedgerow.service.kind", "import sqlalchemy as sa\nt = sa.table('x')\nf = t.c.x"),
     "a model's own tables": ("hedgerow.models.kind", "def f(model, w):\n    return w.answers(model)"),
 }
 
