@@ -39,8 +39,12 @@ demo: .venv/.runtime  ## Synthetic records of the shipped Adult census data, int
 test: .venv/.tools  ## The quick test suite
 	$(BIN)/python -m pytest -q -n $(PROCESSES) -m "not audit"
 
+# Random runs go on for HEDGEROW_AUDIT_MINUTES; what one found is seen again with the HEDGEROW_AUDIT_SEED that it prints.
 audit: .venv/.tools  ## Long statistical and privacy audits
-	$(BIN)/python -m pytest -q -n $(PROCESSES) -m audit
+	$(BIN)/python -m pytest -n $(PROCESSES) -m audit
+
+mutants: .venv/.tools  ## Plant every known bug, and write which test notices it into docs/mutants.md
+	$(BIN)/python -m tests.mutation_score
 
 lint: .venv/.tools  ## Format, lint, types, import rules, lock files
 	$(BIN)/ruff format --check .
@@ -74,4 +78,4 @@ lock:  ## Renew the lock files (needs uv)
 clean:  ## Remove what make made
 	rm -rf .venv benchmarks/peers/.venv demo-output experiments-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test audit lint format bench bench-peers experiments experiments-quick lock clean
+.PHONY: help demo test audit mutants lint format bench bench-peers experiments experiments-quick lock clean

@@ -5,16 +5,23 @@
    name it in a string.
 2. Functions that return exact answers are imported inside ``privacy/`` only; those of the evaluation also by the
    command line, the comparison and the experiments, whose results are labelled "not private".
-3. Nobody else reaches into the curator's private attributes.
-4. Who is handed a private table may ask for its domain, have it counted, and pass it on, whole, to a curator, to the
-   evaluation, to an algorithm's ``run``, or to a session that starts or is restored: nothing else.
+3. Nobody reaches for what another module keeps for itself (`private_names`, for every module), nor spells a mangled
+   name of ``privacy/`` in a string.
+4. Who is handed a private table may ask for its domain and whether it is filtered, have it counted, and pass it on,
+   whole, to a curator, to the evaluation, to an algorithm's ``run``, or to a session that starts or is restored:
+   nothing else.
+
+It guards against accidents, not against malice: see `private_names`.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+from tests.privacy.private_names import mangled_classes, reached, texts_with
 
 ROOT = Path(__file__).parents[2] / "src"
 
@@ -28,13 +35,12 @@ MAY_READ_TABLES = (
 MAY_EVALUATE = ("hedgerow.cli", "hedgerow.comparison", "hedgerow.experiments")
 EXACT = {"exact_units", "grid_errors"}
 EVALUATION = {"exact_errors", "exact_answers", "exact_total", "relative_entropy"}
-PRIVATE_PREFIXES = ("_Curator__", "_LedgerView__", "_exact_answers")
 TABLE_TYPES = {"Table", "ScannedTable", "CountSource", "PrivateTable"}
 PRIVATE_TABLE = "hedgerow.service.tables.PrivateTable"
 TABLE_MAKERS = {"read_table", "scan_table", "read_data", "table", "read_private", "table_to_register", "no_records"}
 TABLE_NAMES = {"source"}
 MAY_ASK = {"domain", "filtered", "prepare", "count"}
-"""What a table is made of, and its passes over the records, which return nothing."""
+"""What a table is made of, whether a filter chose its rows, and its passes over the records, which return nothing."""
 MAY_TAKE = {"run", "start", "restore"}
 """Methods of algorithms and sessions."""
 
@@ -66,29 +72,53 @@ def imports(module: str, tree: ast.AST, *, package: bool = False) -> Iterator[st
 def violations(module: str, code: str) -> list[str]:
     """What the rule finds in one module."""
     tree = ast.parse(code)
+    found = reached(module, tree, guarded())
     if within(module, ("hedgerow.privacy", "hedgerow.data")):
-        return []
-    found = [*_imports(module, tree), *_names(module, tree)]
-    return found + list(_uses(module, tree))
+        return found
+    return [*found, *_imports(module, tree), *_names(module, tree), *_uses(module, tree)]
+
+
+@cache
+def guarded() -> set[str]:
+    """Classes of ``privacy/`` that hide attributes by mangled names: the curator, watches, views of ledgers."""
+    return mangled_classes(modules())
 
 
 def _imports(module: str, tree: ast.AST) -> Iterator[str]:
-    may_evaluate = within(module, MAY_EVALUATE) or module == "hedgerow"
+    kept = EXACT if _may_evaluate(module) else EXACT | EVALUATION
     for name in imports(module, tree):
         member = name.rsplit(".", 1)[-1]
         if _of_data(name) and not within(module, MAY_READ_TABLES) and module != "hedgerow":
             yield f"{module} imports {name}"
-        if member in EXACT or (member in EVALUATION and not may_evaluate):
+        if member in kept:
             yield f"{module} imports {name}"
 
 
+def _may_evaluate(module: str) -> bool:
+    return within(module, MAY_EVALUATE) or module == "hedgerow"
+
+
 def _names(module: str, tree: ast.AST) -> Iterator[str]:
+    kept = EXACT if _may_evaluate(module) else EXACT | EVALUATION
+    yield from (f"{module} spells {name}" for name in texts_with({f"_{name}__" for name in guarded()}, tree))
     for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in kept and _of_privacy(node.value, tree):
+            yield f"{module} uses {ast.unparse(node)}"
         text = node.value if isinstance(node, ast.Constant) else getattr(node, "attr", getattr(node, "id", ""))
-        if isinstance(text, str) and text.startswith(PRIVATE_PREFIXES):
-            yield f"{module} names {text}"
         if isinstance(text, str) and within(text, ("hedgerow.data",)) and not within(module, MAY_READ_TABLES):
             yield f"{module} names {text}"
+
+
+def _of_privacy(value: ast.expr, tree: ast.AST) -> bool:
+    """Whether an expression is a module of ``privacy/``, by the name that it was imported under."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            base = getattr(node, "module", None)
+            for alias in node.names:
+                whole = f"{base}.{alias.name}" if base else alias.name
+                names |= {alias.asname or alias.name} if "privacy" in whole.split(".") else set()
+    return ast.unparse(value) in names
 
 
 def _tables(tree: ast.AST) -> set[str]:
@@ -101,9 +131,22 @@ def _tables(tree: ast.AST) -> set[str]:
             mentioned = {leaf.id for leaf in ast.walk(node.annotation) if isinstance(leaf, ast.Name)}
             target = node.arg if isinstance(node, ast.arg) else getattr(node.target, "id", "")
             names |= {target} if mentioned & types else set()
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _called(node.value) in TABLE_MAKERS:
+        made = node.value if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) else None
+        if made is not None and _called(made) in TABLE_MAKERS and not _of_sqlalchemy(made, tree):
             names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     return names
+
+
+def _of_sqlalchemy(call: ast.Call, tree: ast.AST) -> bool:
+    """Whether a function is called by the name of that library: its tables are those of the server's store."""
+    names = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if alias.name == "sqlalchemy"
+    }
+    return isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", None) in names
 
 
 def _of_data(name: str) -> bool:

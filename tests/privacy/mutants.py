@@ -12,6 +12,7 @@ monkeypatch)`.
 from __future__ import annotations
 
 import math
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -66,9 +67,23 @@ def killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
         mutant.patch(patched)
         try:
             mutant.check()
-        except AssertionError:
+        except AssertionError as error:
+            NOTICED.append((mutant.name, _place(error)))
             return
     pytest.fail(f"the mutant survives: {mutant.name}")
+
+
+NOTICED: list[tuple[str, str]] = []
+"""Names of the mutants that were killed so far, and what noticed each: for ``tests.mutation_score``."""
+
+
+def _place(error: BaseException) -> str:
+    """The outermost function with a name of its own, in the course of a check that failed."""
+    frames = [
+        *traceback.extract_tb(error.__traceback__),
+        *traceback.extract_tb(getattr(error.__cause__, "__traceback__", None)),
+    ]
+    return next((frame.name for frame in frames if frame.name not in ("killed", "check", "<lambda>")), "its check")
 
 
 # ---- what the checks run on ------------------------------------------------------------------------------------------

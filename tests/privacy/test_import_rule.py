@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
-from tests.privacy.import_rule import import_graph, modules, reachable, violations
+from tests.privacy.import_rule import guarded, import_graph, modules, reachable, violations
+from tests.privacy.private_names import ALLOWED, found
 
 
 def test_the_code_keeps_the_rule() -> None:
     texts = modules()
     assert {"hedgerow", "hedgerow.privacy.curator", "hedgerow.data.source", "hedgerow.models"} <= set(texts)
     assert [found for module, code in texts.items() for found in violations(module, code)] == []
+
+
+def test_every_exception_is_used() -> None:
+    used = {(module, what) for module, code in modules().items() for what in found(module, ast.parse(code), guarded())}
+    assert set(ALLOWED) <= used
+
+
+def test_the_gates_are_guarded() -> None:
+    assert {"Curator", "LedgerView", "Watch"} <= guarded()
 
 
 @pytest.mark.parametrize("package", ["hedgerow.models", "hedgerow.queries", "hedgerow.domain", "hedgerow.domain_file"])
@@ -66,6 +78,97 @@ def test_a_planted_violation_is_found(name: str) -> None:
     assert violations(*PLANTED[name]), name
 
 
+def spy(*lines: str) -> str:
+    """A function that is handed a curator."""
+    return "\n".join(["def f(curator, workload):", *(f"    {line}" for line in lines)])
+
+
+BYPASSES = {
+    "an attribute put together": spy("return getattr(curator, '_Cur' + 'ator__source')"),
+    "an attribute in a variable": spy("name = workload.text", "return getattr(curator, name)"),
+    "an attribute in a formatted string": spy("return getattr(curator, f'_{workload}')"),
+    "getattr by another name": spy("peek = getattr", "return peek(curator, 'x')"),
+    "a listed private name": spy("return [getattr(curator, name) for name in ('_units', '_exact')]"),
+    "vars": spy("return vars(curator)"),
+    "vars, handed on": spy("return list(map(vars, [curator]))"),
+    "the dictionary of the object": spy("return curator.__dict__"),
+    "the method behind every look": spy("return object.__getattribute__(curator, 'x')"),
+    "the same on the object": spy("return curator.__getattribute__('x')"),
+    "another object written to": spy("object.__setattr__(curator, 'x', 0)"),
+    "a budget written to": spy("setattr(curator, '_limit', 9.0)"),
+    "a private method": spy("return curator._exact_answers(workload)"),
+    "a private method of a part": "class C:\n    def f(self):\n        return self.curator._exact_answers(0)",
+    "a private method by its class": spy("return type(curator)._exact_answers(curator, workload)"),
+    "a private method that is kept for later": spy("return curator._charged"),
+    "self that is no method's": "def f(self):\n    return self._exact_answers(0)",
+    "self of a lambda": "f = lambda self: self._exact_answers(0)",
+    "self of a static method": "class C:\n    @staticmethod\n    def f(self):\n        return self._exact_answers(0)",
+    "a name that was own before": "class C:\n    def f(self, c):\n        self = c\n        return self._exact",
+    "a pattern": spy("match curator:", "    case Known(_exact=x):", "        return x"),
+    "a mangled name in a format": spy("return '{0._Curator__source}'.format(curator)"),
+    "a mangled name": spy("return curator.ledger._LedgerView__ledger"),
+    "a class of the same name": "class Curator:\n    def f(self):\n        return self.__source",
+    "a subclass": "from hedgerow.privacy import watch\nclass Mine(watch.Watch):\n    pass",
+    "importlib": "import importlib\nx = importlib.import_module('x')",
+    "a part of importlib": "from importlib import import_module",
+    "__import__": "x = __import__('x')",
+    "builtins": "import builtins",
+    "sys.modules": "import sys\nx = sys.modules['x']",
+    "sys.modules, imported": "from sys import modules",
+    "a frame": spy("try:", "    curator.total(0)", "except Exception as e:", "    return e.__traceback__.tb_frame"),
+    "variables of a frame": spy("return curator.f_locals"),
+    "inspect": "import inspect",
+    "gc": "def f():\n    import gc\n    return gc.get_objects()",
+    "ctypes": "from ctypes import pythonapi",
+    "pickle": "import pickle",
+    "a closure": spy("return curator.watch.__closure__"),
+    "a cell of a closure": spy("return curator.cell_contents"),
+    "globals of a function": spy("return curator.total.__globals__"),
+    "attrgetter": "import operator\nf = operator.attrgetter('x')",
+    "attrgetter, imported": "from operator import attrgetter",
+    "methodcaller": "from operator import methodcaller",
+    "eval": spy("return eval('curator')"),
+    "a private function": "from hedgerow.privacy.curator import _secret_sample",
+    "a private function, relatively": "from ..privacy.curator import _places",
+    "a private function of a module": "from hedgerow.privacy import curator\nx = curator._places",
+    "everything": "from hedgerow.privacy.lattice import *",
+    "an exact answer of a module": "from hedgerow.privacy import lattice\nf = lattice.exact_units",
+    "an exact answer of a renamed module": "import hedgerow.privacy.lattice as l\nf = l.exact_units",
+    "a method put in": "from hedgerow.privacy.curator import Curator\nCurator.peek = lambda c: c",
+    "a function put in": "from hedgerow.privacy import curator\ncurator.exact_units = print",
+}
+
+
+@pytest.mark.parametrize("name", BYPASSES)
+@pytest.mark.parametrize("module", ["hedgerow.algorithms.spy", "hedgerow.cli.spy"])
+def test_a_planted_bypass_is_found(module: str, name: str) -> None:
+    assert violations(module, BYPASSES[name]), name
+
+
+OWN = {
+    "an attribute of its own": "class C:\n    def f(self):\n        return self._x",
+    "an attribute of another one of its class": "class C:\n    def f(self, other: C):\n        return other._x",
+    "a twin": "class C:\n    def f(self):\n        twin = object.__new__(C)\n        twin._x = self._x",
+    "what a class method makes": "class C:\n    @classmethod\n    def f(cls):\n        cls()._x = 1",
+    "a function within a method": "class C:\n    def f(self):\n        return lambda x: self._x + x",
+    "a frozen object's fields": "class C:\n    def __post_init__(self):\n        object.__setattr__(self, '_x', 1)",
+    "its own fields by name": "class C:\n    def f(self, name):\n        return getattr(self, name)",
+    "listed public names": "def f(x):\n    return [getattr(x, name) for name in ('a', 'b')]",
+    "a public name with a default": "def f(x):\n    return getattr(x, 'text', None)",
+    "the name of a class": "def f(x):\n    return type(x).__name__",
+    "whether a library is there": "from importlib.util import find_spec",
+    "a method of its parent": "class C:\n    async def __call__(self):\n        await super().__call__()",
+    "a named tuple": "def f(parts):\n    return parts._replace(netloc='x')",
+    "operators": "from operator import and_, lt",
+    "its own module's function": "def _g():\n    return 1\ndef f():\n    return _g()",
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_own_names_pass(name: str) -> None:
+    assert violations("hedgerow.algorithms.kind", OWN[name]) == []
+
+
 HARMLESS = {
     "handing on": ("hedgerow.algorithms.kind", "def run(source, b):\n    return Curator(source, b), source.domain"),
     "running": ("hedgerow.cli.kind", f"{TABLE}\ndef f(data: Table, m):\n    return m.run(data)"),
@@ -74,6 +177,7 @@ HARMLESS = {
     "a table of another library": ("hedgerow.cli.kind", "def f(console, table: Table):\n    console.print(table)"),
     "evaluating": ("hedgerow.cli.kind", "from hedgerow.privacy.evaluation import exact_errors"),
     "opening tables for the server": ("hedgerow.service.tables", TABLE),
+    "a table of the store": ("hedgerow.service.kind", "import sqlalchemy as sa\nt = sa.table('x')\nf = t.c.x"),
     "a model's own tables": ("hedgerow.models.kind", "def f(model, w):\n    return w.answers(model)"),
 }
 

@@ -1,0 +1,119 @@
+"""Random whole runs against an accountant of their own: a handful on every change, new ones for as long as one likes.
+
+``make audit`` goes on for HEDGEROW_AUDIT_MINUTES (3) from a fresh number, which is printed; HEDGEROW_AUDIT_SEED begins
+with the run of that number instead, as a failure says. Nothing here fails by chance: what is checked holds of every
+run.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hedgerow.algorithms.pmw_online import OnlinePMW
+from hedgerow.algorithms.registry import ENTRIES
+from hedgerow.queries.sensitivity import Neighbours
+from tests.audit.places import PLACES, Places, postgresql, spark
+from tests.audit.random_runs import Run, check, drawn
+from tests.privacy.loss_mutants import error_at_half_the_scale, offsets_by_the_parity_of_n
+from tests.privacy.mutants import Mutant, Patch, exact_total_under_add_remove, killed
+
+QUICK = range(9000, 9024)
+MINUTES = float(os.environ.get("HEDGEROW_AUDIT_MINUTES", "3"))
+
+
+def checked(run: Run, folder: Path, **places: Any) -> int:
+    """Check a run; a failure says how to see it again."""
+    within = folder / str(run.number)
+    within.mkdir()
+    try:
+        return check(run, Places(within, {**PLACES, **places}))
+    except Exception as error:
+        repeat = f"HEDGEROW_AUDIT_SEED={run.number} HEDGEROW_AUDIT_MINUTES=0 make audit"
+        raise AssertionError(f"{error}\n{run}\nto see it again: {repeat}") from error
+
+
+@pytest.mark.parametrize("number", QUICK)
+def test_a_random_run_is_paid_for(number: int, tmp_path: Path) -> None:
+    checked(drawn(number), tmp_path)
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("stream", range(2))
+def test_random_runs_are_paid_for(stream: int, tmp_path: Path) -> None:
+    """Every other run from the printed number on, until the time is up; the first one in any case."""
+    first, end = int(os.environ["HEDGEROW_AUDIT_SEED"]), time.monotonic() + 60.0 * MINUTES
+    number, draws = first + stream, 0
+    while number < first + 2 or time.monotonic() < end:
+        draws += checked(drawn(number), tmp_path)
+        number += 2
+    assert draws > 0 or number < first + 40
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("number", range(9100, 9106))
+def test_a_random_run_on_postgresql_is_paid_for(number: int, tmp_path: Path, new_postgresql_database: str) -> None:
+    checked(replace(drawn(number), place="postgresql"), tmp_path, postgresql=postgresql(new_postgresql_database))
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("number", range(9200, 9203))
+def test_a_random_run_in_spark_is_paid_for(number: int, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    checked(replace(drawn(number), place="spark"), tmp_path, spark=spark(request.getfixturevalue("spark")))
+
+
+def test_the_runs_are_of_all_kinds() -> None:
+    """Of the first three hundred: every algorithm, place, relation, unit, and the rarer turns."""
+    runs = [drawn(number) for number in range(300)]
+    configurations = {type(entry.make()) for entry in ENTRIES}
+    assert {type(run.algorithm) for run in runs} == configurations | {OnlinePMW}
+    assert {run.place for run in runs} == {"dense", *PLACES}
+    assert {run.budget.neighbours for run in runs} == {Neighbours.ADD_REMOVE, Neighbours.REPLACE}
+    assert {run.budget.unit for run in runs} == {"epsilon", "rho"}
+    assert {run.is_filtered for run in runs} == {run.whims for run in runs} == {True, False}
+    assert any(run.earlier for run in runs)
+    assert any(run.is_sampled for run in runs)
+
+
+def test_a_run_is_drawn_alike_each_time() -> None:
+    for number in (3, 14, 15):
+        assert str(drawn(number)) == str(drawn(number))
+
+
+# ---- what the audit notices ------------------------------------------------------------------------------------------
+
+
+def public_number_after_a_filter(patch: pytest.MonkeyPatch) -> None:
+    """Under "replace" the number of records that pass a filter taken for public."""
+    patch.setattr(Neighbours, "filtered", property(lambda self: self))
+
+
+def some_runs() -> None:
+    """Runs on dense tables, which are quick to make."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(9300, 9340):
+            run = drawn(number)
+            if not run.is_sampled:
+                checked(replace(run, place="dense"), Path(folder))
+
+
+NOTICED: dict[str, Patch] = {
+    "a random run: exact n under add-remove": exact_total_under_add_remove,
+    "a random run: exact n after a filter under replace": public_number_after_a_filter,
+    "a random run: the error estimate at half the scale": error_at_half_the_scale,
+    "a random run: an offset by the parity of n": offsets_by_the_parity_of_n,
+}
+MUTANTS = tuple(Mutant(name, patch, some_runs) for name, patch in NOTICED.items())
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_random_runs_notice_a_mutant(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)
