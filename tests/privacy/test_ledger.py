@@ -16,7 +16,7 @@ from hedgerow.privacy.ledger import Event, Ledger, LedgerView
 
 
 def event(charge: float = 0.25, **changes: Any) -> Event:
-    made = Event("measure", "discrete Laplace", "sex", 1.0, 4.0, 0.25, "epsilon", "add-remove", 2)
+    made = Event("measure", "discrete Laplace", "sex", 1.0, 8.0, 0.25, "epsilon", "add-remove", 2)
     scale = 2.0 / charge if charge is not True and 0.0 < charge < math.inf else 4.0
     return replace(made, **{"charge": charge, "scale": scale, **changes})
 
