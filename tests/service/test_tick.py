@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -41,18 +42,31 @@ def test_a_long_look_is_rounded_up_to_whole_ticks(tmp_path: Path) -> None:
     assert _moment(tmp_path / "long", 2.625, fires=False) == 3 * TICK
 
 
-def _moment(folder: Path, took: float, fires: bool) -> float:
+def test_a_look_that_fails_takes_as_long(tmp_path: Path) -> None:
+    """When memory runs out in the middle of a look, that nobody learns from the clock how far it had come."""
+    assert [_moment(tmp_path / str(took), took, False, fails=True) for took in (0.0625, 0.375)] == [TICK] * 2
+
+
+def _moment(folder: Path, took: float, fires: bool, *, fails: bool = False) -> float:
     """When an answer left, where each look takes so many ticks: one for the test, and one for an answer if it fires."""
     clock = Clock()
     folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(desk, "time", clock)
-        lens = Lens(skewed(), lambda: clock.sleep(took * TICK))
+
+        def look() -> None:
+            clock.sleep(took * TICK)
+            if fails and people_are_asking:
+                raise MemoryError
+
+        people_are_asking = False
+        lens = Lens(skewed(), look)
         with at_desk(folder, source=lens, noise=scripted(fires)) as people:
             people.desk._tick = TICK
             people.desk.look_at(lambda _: None)
-            begun = clock.now
-            people.ask("a = 0")
+            begun, people_are_asking = clock.now, True
+            with pytest.raises(MemoryError) if fails else nullcontext():
+                people.ask("a = 0")
             return clock.now - begun
 
 

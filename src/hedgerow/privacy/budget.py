@@ -301,8 +301,9 @@ def weaknesses(budget: Budget, total: float) -> tuple[str, ...]:
     epsilon, delta = told[0], 0.0 if isinstance(budget, ZCDP) else told[1]
     found = []
     if epsilon > WEAK_EPSILON:
+        at = f" (at delta = {_DELTA_OF_RHO:g})" if isinstance(budget, ZCDP) else ""
         found.append(
-            f"epsilon = {epsilon:.4g} is above {WEAK_EPSILON:g}: one person's record may change probabilities by a "
+            f"epsilon = {epsilon:.4g}{at} is above {WEAK_EPSILON:g}: one person's record may change probabilities by a "
             f"factor of e^{epsilon:.4g}. Give a smaller epsilon: 1, or a few."
         )
     if delta * total >= 1.0:

@@ -142,6 +142,7 @@ class Desk:
             self._keeper.forget()
             for each in self._waiting:
                 each.failure = error
+            self._rest(begun)  # it may have failed after a look
         else:
             self._keeper.reached("committed")
             if looked:

@@ -1,0 +1,173 @@
+"""Files are not believed: every charge is recomputed when a release or a session is read, those of version 1 too."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import hedgerow
+from hedgerow.chain import head_of, start_of
+from hedgerow.errors import DamagedReleaseError, DamagedSessionError
+from hedgerow.privacy.noise import SECURE_SOURCE
+
+OLD = Path(__file__).parent / "version1"
+"""Written before this format: a pure release, one by draws, and a session that started from the first."""
+
+DOMAIN = hedgerow.Domain((hedgerow.IntegerRange("a", 0, 1), hedgerow.IntegerRange("b", 0, 3)))
+
+
+def table() -> hedgerow.Table:
+    return hedgerow.read_table(pa.table({"a": [0, 1, 1, 1] * 500, "b": [0, 1, 2, 2] * 500}), DOMAIN)
+
+
+def forged(file: Path, change: Callable[[dict[str, Any]], None], *, relinked: bool = True) -> Path:
+    """A copy whose content was changed by somebody who knows the format: head and checksum are made anew."""
+    target = file.with_name(f"forged-{file.name}")
+    with zipfile.ZipFile(file) as archive:
+        members = {info: archive.read(info) for info in archive.infolist()}
+        kind = next(info.filename for info in members if info.filename.endswith(".json"))
+    with zipfile.ZipFile(target, "w") as archive:
+        for info, data in members.items():
+            if info.filename == kind:
+                head = json.loads(data)
+                change(head["content"])
+                ledger = head["content"]["ledger"]
+                if relinked:
+                    start = start_of("ledger", {"limit": ledger["limit"], "unit": ledger["unit"]})
+                    ledger["head"] = head_of(start, ledger["events"])
+                text = json.dumps(head, indent=1).encode()
+                archive.comment = b"hedgerow release sha256=" + hashlib.sha256(text).hexdigest().encode()
+                archive.writestr(info, text)
+            else:
+                archive.writestr(info, data)
+    return target
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("believing") / "r.release"
+    workload = hedgerow.Workload.parse("marginals:2; cells:1", DOMAIN)
+    hedgerow.MWEM(rounds=2).run(table(), workload, hedgerow.PureDP(5.0)).save(path)
+    return path
+
+
+def scaled(content: dict[str, Any]) -> None:
+    for event in content["ledger"]["events"]:
+        event["charge"] *= 1e-9
+
+
+def louder(content: dict[str, Any]) -> None:
+    content["ledger"]["events"][-1]["scale"] /= 2.0
+
+
+def another_kind(content: dict[str, Any]) -> None:
+    content["ledger"]["events"][-1]["mechanism"] = "interrupted"
+
+
+def for_nothing(content: dict[str, Any]) -> None:
+    content["ledger"]["events"][0] |= {"mechanism": "public", "charge": 0.0, "scale": 0.0, "sensitivity": 0.0}
+
+
+def secure_all_the_same(content: dict[str, Any]) -> None:
+    content["provenance"] |= {"secure": True, "noise": "my.Noise"}
+
+
+@pytest.mark.parametrize("change", [scaled, louder, another_kind, for_nothing, secure_all_the_same])
+def test_a_release_whose_ledger_was_forged_is_damaged(release: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """What was found: charges scaled by 1e-9 loaded, and a warm start then charged 5e-9 for 5.0."""
+    path = forged(release, change)
+    with pytest.raises(DamagedReleaseError, match="do not fit together"):
+        hedgerow.Release.load(path)
+
+
+def test_an_untouched_copy_is_whole(release: Path) -> None:
+    again = hedgerow.Release.load(forged(release, lambda _: None))
+    assert again.events == hedgerow.Release.load(release).events
+    assert again.provenance.noise == SECURE_SOURCE
+
+
+def test_events_that_were_left_out_are_missed_by_the_head(release: Path) -> None:
+    def shortened(content: dict[str, Any]) -> None:
+        del content["ledger"]["events"][-1]
+
+    with pytest.raises(DamagedReleaseError, match="head"):
+        hedgerow.Release.load(forged(release, shortened, relinked=False))
+
+
+@pytest.mark.parametrize("change", [scaled, louder, another_kind, for_nothing])
+def test_a_session_whose_ledger_was_forged_is_damaged(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    path = tmp_path / "s.session"
+    session = hedgerow.OnlinePMW(updates=2, threshold=0.05).start(table(), hedgerow.PureDP(1.0))
+    session.ask("a = 1")
+    session.save(path)
+    assert hedgerow.OnlineSession.restore(forged(path, lambda _: None), table()).spent == session.spent
+    with pytest.raises(DamagedSessionError):
+        hedgerow.OnlineSession.restore(forged(path, change), table())
+
+
+def test_a_warm_start_is_charged_each_event_of_the_release(release: Path) -> None:
+    earlier = hedgerow.Release.load(release)
+    for budget in (hedgerow.PureDP(8.0), hedgerow.ZCDP(4.0)):
+        session = hedgerow.OnlinePMW(updates=2, threshold=0.5).start(table(), budget, warm=earlier)
+        events = [event for event in session.release().events if event.label.startswith("earlier: ")]
+        assert [event.mechanism for event in events] == [event.mechanism for event in earlier.events]
+        if budget.unit == "epsilon":
+            assert sum(event.charge for event in events) == pytest.approx(5.0)
+        else:  # each mechanism in zCDP by its own constant: less than the sum of epsilons turned into one rho
+            assert sum(event.charge for event in events) < 5.0
+
+
+# ---- the first format ------------------------------------------------------------------------------------------------
+
+
+def test_releases_of_version_1_are_read(tmp_path: Path) -> None:
+    for name, unit in (("pure", "epsilon"), ("draws", "rho")):
+        release = hedgerow.Release.load(OLD / f"{name}.release")
+        assert release.provenance.secure
+        assert release.provenance.noise == ""
+        assert {event.unit for event in release.events} == {unit}
+        assert 0.0 < release.spent <= release.budget.limit
+        release.save(tmp_path / "again.release")
+        assert hedgerow.Release.load(tmp_path / "again.release").events == release.events
+
+
+def test_a_session_of_version_1_goes_on(tmp_path: Path) -> None:
+    big = hedgerow.read_table(pa.table({"a": [0, 1, 1, 1] * 5_000, "b": [0, 1, 2, 2] * 5_000}), DOMAIN)
+    session = hedgerow.OnlineSession.restore(OLD / "warm.session", big)
+    before = session.spent
+    assert session.ask("a = 0").source == "cache"
+    assert session.ask("b = 3").source in ("hypothesis", "data")
+    (earlier, *_, watch) = session.release().events[:3]
+    assert earlier.label == "earlier release"
+    assert earlier.target.endswith("(noise that costs as much)")
+    assert (watch.mechanism, round(watch.threshold_scale, 4)) == ("sparse vector", 4.7664)
+    session.save(tmp_path / "again.session")
+    again = hedgerow.OnlineSession.restore(tmp_path / "again.session", big)
+    assert again.spent == session.spent >= before
+    assert again.ask("a = 0").source == "cache"
+
+
+def quieter_threshold(content: dict[str, Any]) -> None:
+    for event in content["ledger"]["events"]:
+        event["target"] = event["target"].replace("scale 4.76637", "scale 9.53274")
+
+
+def nameless_for_nothing(content: dict[str, Any]) -> None:
+    content["ledger"]["events"][0]["charge"] = 0.0
+
+
+@pytest.mark.parametrize("change", [scaled, louder, quieter_threshold, nameless_for_nothing])
+def test_a_session_of_version_1_is_not_believed_either(
+    tmp_path: Path, change: Callable[[dict[str, Any]], None]
+) -> None:
+    shutil.copy(OLD / "warm.session", tmp_path / "old.session")
+    with pytest.raises(DamagedSessionError):
+        hedgerow.OnlineSession.restore(forged(tmp_path / "old.session", change, relinked=False), table())
