@@ -11,6 +11,9 @@ from hedgerow.queries.names import in_condition
 _LISTED = 64
 """So many ordered values with gaps between them are listed, whatever their number of gaps."""
 
+_FEW = 8
+"""Of more values than that, those that are left out are named where they are fewer: "not this" stays short."""
+
 
 def condition(attribute: Attribute, codes: Iterable[int]) -> str:
     r"""The condition that exactly these codes satisfy.
@@ -29,6 +32,8 @@ def condition(attribute: Attribute, codes: Iterable[int]) -> str:
         'hours >= 0 and hours < 40'
         >>> condition(Categorical("marital-status", ("Never", "Now")), [1])
         '"marital-status" = \'Now\''
+        >>> condition(Categorical("job", [f"job {number}" for number in range(60_000)]), range(1, 60_000))
+        "job != 'job 0'"
     """
     column, chosen = in_condition(attribute.name), CodeSet.of(codes)
     ordinary = chosen & CodeSet((0, attribute.ordinary))
@@ -42,8 +47,25 @@ def condition(attribute: Attribute, codes: Iterable[int]) -> str:
 
 
 def _among(attribute: Attribute, column: str, codes: CodeSet) -> str:
+    rest = CodeSet((0, attribute.size)).without(codes | _missing(attribute))
+    if len(codes) <= max(_FEW, len(rest)) or len(codes) == attribute.size:
+        return _listed(attribute, column, codes, negated=False)
+    if not _missing(attribute) & codes:  # a comparison is never true of what is missing, nor is its contrary
+        return _listed(attribute, column, rest, negated=True) if rest else f"{column} is not null"
+    missing = _listed(attribute, column, _missing(attribute), negated=False)
+    return f"({_listed(attribute, column, rest, negated=True)} or {missing})"
+
+
+def _missing(attribute: Attribute) -> CodeSet:
+    code = attribute.missing_code
+    return CodeSet(()) if code is None else CodeSet((code, code + 1))
+
+
+def _listed(attribute: Attribute, column: str, codes: CodeSet, *, negated: bool) -> str:
     labels = ["'" + attribute.label(code).replace("'", "''") + "'" for code in codes]
-    return f"{column} = {labels[0]}" if len(labels) == 1 else f"{column} in ({', '.join(labels)})"
+    if len(labels) == 1:
+        return f"{column} {'!=' if negated else '='} {labels[0]}"
+    return f"{column} {'not in' if negated else 'in'} ({', '.join(labels)})"
 
 
 def _run(attribute: IntegerRange | Binned, column: str, first: int, last: int) -> str:

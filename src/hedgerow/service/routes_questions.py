@@ -46,8 +46,7 @@ OfPerson = Annotated[str | None, Query(pattern=PERSON_NAME, description="Of whom
 _LONGEST_BATCH = 250_000
 """Characters: reading them takes some seconds at most."""
 _MOST_HELD = 1 << 22
-"""Cells and characters of conditions: all of a request are in memory, and kept, at the same time. "Not this" of many
-values is short to ask, and long in canonical form."""
+"""Cells and characters of conditions: all of a request are in memory, and kept, at the same time."""
 
 
 def ask_questions(name: Name, asked: QuestionsAsked, here: Here, by: By, key: Key = None) -> Answers:
