@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from hedgerow.algorithms.online_rules import Rules
     from hedgerow.domain import Domain
     from hedgerow.privacy.noise import NoiseSource
+    from hedgerow.queries.query import LinearQuery
 
 _FAULTS = (AttributeError, KeyError, IndexError, OverflowError, TypeError, ValueError, zlib.error)
 
@@ -151,6 +152,23 @@ def _state_to_dict(secure: bool, history: History, watch: Watch | None) -> dict[
     }
 
 
+def finding_about(query: LinearQuery) -> Finding:
+    """What would be kept of a query that was found close; its noisy answer would take as much room.
+
+    Args:
+        query: In canonical form.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
+        >>> from hedgerow.queries.query import Conjunction
+        >>> domain = Domain((IntegerRange("a", 0, 60_000),))
+        >>> finding_about(Conjunction.where(domain, {"a": range(1, 60_000)})).entry["target"]["codes"]
+        [{'cuts': [1, 60000]}]
+    """
+    return _finding(Known(query, 0.0, 1.0), iter(()))
+
+
 def _finding(known: Known, measured: Iterator[Measurement]) -> Finding:
     """What was found out about a query: its noisy answer, the next of these, or the test that it passed."""
     is_measured = known.threshold is None
@@ -162,7 +180,7 @@ def _finding(known: Known, measured: Iterator[Measurement]) -> Finding:
 
 def _holds(finding: Finding, name: str) -> bool:
     """Whether the packed values are those of an array of measurements."""
-    return (name == BITS) == finding.entry["target"].get("bits", False)
+    return (name == BITS) == bool(finding.entry["target"].get("bits", False))
 
 
 def _packed(entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:

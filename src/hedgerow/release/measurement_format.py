@@ -46,8 +46,11 @@ def measurements_to_list(measurements: Sequence[Measurement]) -> tuple[list[dict
     explicit = [each.target.vector.reshape(-1) for each in measurements if isinstance(each.target, Explicit)]
     vectors = [vector for vector in explicit if not _is_binary(vector)]
     bits = [np.packbits(vector != 0.0) for vector in explicit if _is_binary(vector)]
-    named = {VECTORS: vectors, BITS: bits}
-    return entries, arrays | {name: np.concatenate(parts) for name, parts in named.items() if parts}
+    if vectors:
+        arrays[VECTORS] = np.concatenate(vectors)
+    if bits:
+        arrays[BITS] = np.concatenate(bits)
+    return entries, arrays
 
 
 def _is_binary(vector: Floats) -> bool:

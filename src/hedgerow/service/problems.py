@@ -49,6 +49,7 @@ class Kind:
 
 NOT_SIGNED_IN = Kind("not-signed-in", 401, "Not signed in")
 NOT_ALLOWED = Kind("not-allowed", 403, "Not allowed")
+QUOTA = Kind("quota", 403, "No room left in the store for this person's questions")
 NOT_THERE = Kind("not-there", 404, "Not there")
 WRONG_METHOD = Kind("wrong-method", 405, "This address does not take that method")
 CONFLICT = Kind("conflict", 409, "It contradicts what is there")
@@ -63,6 +64,7 @@ TABLE = Kind("table", 503, "The private table cannot be read")
 
 _KINDS: tuple[tuple[type[errors.HedgerowError], Kind], ...] = (
     (errors.NotSignedInError, NOT_SIGNED_IN),
+    (errors.QuotaError, QUOTA),
     (errors.NotAllowedError, NOT_ALLOWED),
     (errors.NotThereError, NOT_THERE),
     (errors.ConflictError, CONFLICT),

@@ -179,7 +179,7 @@ OPERATIONS = (
         ask_questions,
         ForTokens,
         Answers,
-        problems=(problems.NOT_ALLOWED, problems.CONFLICT, problems.QUESTION_TOO_LARGE, problems.TABLE),
+        problems=(problems.NOT_ALLOWED, problems.QUOTA, problems.CONFLICT, problems.QUESTION_TOO_LARGE, problems.TABLE),
     ),
     Operation(
         "GET", "/v1/datasets/{name}/answers", list_answers, ForTokens, EarlierAnswers, problems=(problems.NOT_ALLOWED,)

@@ -13,6 +13,13 @@ from hedgerow.service.schema import ANSWERS, AUDIT, EVENTS, PEOPLE
 from hedgerow.service.store_part import Part, audited
 from hedgerow.service.store_sessions import ROW_OF_ANSWER
 
+ENTRIES = (
+    select(AUDIT.c.id, AUDIT.c.at, PEOPLE.c.name, AUDIT.c.action, AUDIT.c.subject, AUDIT.c.details, AUDIT.c.link)
+    .select_from(AUDIT)
+    .outerjoin(PEOPLE)
+)
+"""The audit log with names of people; in no order yet."""
+
 
 class Lists(Part):
     """Pages of rows, newest first; each page ends where the next begins."""
@@ -61,8 +68,7 @@ class Lists(Part):
             before: Only entries with smaller numbers.
             limit: How many at most.
         """
-        columns = (AUDIT.c.id, AUDIT.c.at, PEOPLE.c.name, AUDIT.c.action, AUDIT.c.subject, AUDIT.c.details)
-        page = _page(select(*columns).select_from(AUDIT).outerjoin(PEOPLE), AUDIT.c.id, before, limit)
+        page = _page(ENTRIES, AUDIT.c.id, before, limit)
         with self._database.reading() as connection:
             return [AuditEntry(*row) for row in connection.execute(page)]
 
@@ -75,8 +81,8 @@ class Lists(Part):
             subject: To what.
             details: More of it; public values.
         """
-        with self._database.writing() as connection:
-            audited(connection, person, action, subject, details)
+        with self._writing() as writing:
+            audited(writing, person, action, subject, details)
 
 
 def _page(wanted: Select[Any], number: Any, before: int | None, limit: int) -> Select[Any]:
