@@ -390,8 +390,8 @@ class QuotaError(NotAllowedError):
         self.room = max(0, room)
         self.needed = needed
         super().__init__(
-            f"your questions about this data set have taken {human_bytes(stored)} of the store, and this one may take "
-            f"{human_bytes(needed)} of the {human_bytes(self.room)} left",
+            f"your questions about this data set have taken {stored:,} bytes of the store, and this one may take "
+            f"{needed:,} of the {self.room:,} left",
             remedy="ask its custodian for more room; the hypothesis (pictures, synthetic records) stays free",
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, select
 
 from hedgerow.chain import head_of, link, start_of
 from hedgerow.errors import DamagedStoreError, NotThereError
@@ -101,7 +101,7 @@ class Chains(Part):
             audited(writing, None, "accept store", "store", details)
 
 
-def _entries(connection: Connection) -> Iterator[Row[Any]]:
+def _entries(connection: Connection) -> Iterator[Any]:
     """The audit log, oldest entry first; never all of it in memory."""
     last = 0
     while rows := connection.execute(ENTRIES.where(AUDIT.c.id > last).order_by(AUDIT.c.id).limit(_AT_A_TIME)).all():

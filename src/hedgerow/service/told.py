@@ -228,6 +228,7 @@ class EventTold(Told):
     unit: str
     neighbours: str
     values: int
+    threshold_scale: float
     number: int = Field(description="Place in the ledger, from 0.")
     at: datetime
     person: str | None

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from hedgerow.chain import link, start_of
+from hedgerow.errors import BudgetError
 from hedgerow.privacy.budget import budget_from_dict
 from hedgerow.privacy.old_events import upgraded
 
@@ -60,12 +61,20 @@ def _link_ledgers(connection: sa.Connection) -> None:
         head = start_of("ledger", fixed)
         wanted = sa.select(events.c.number, events.c.body).where(events.c.data_set == number)
         for place, body in connection.execute(wanted.order_by(events.c.number)).all():
-            told = upgraded(body)
+            told = _of_today(body)
             head = link(head, told)
             row = sa.update(events).where(events.c.data_set == number, events.c.number == place)
             connection.execute(row.values(body=told, link=head))
         of_it = sa.update(sessions).where(sessions.c.data_set == number)
         connection.execute(of_it.values(fixed=fixed, head=head))
+
+
+def _of_today(body: dict[str, Any]) -> dict[str, Any]:
+    """One that does not say what it was is left alone: its data set is refused when it is gone on with."""
+    try:
+        return upgraded(body)
+    except (BudgetError, KeyError, TypeError, ValueError):
+        return body
 
 
 def _link_audit(connection: sa.Connection) -> None:
