@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -280,12 +281,11 @@ def test_the_hold_is_covered_before_the_data_are_looked_at(tmp_path: Path) -> No
     assert all(seen)
 
 
-def test_without_an_anchor_that_can_be_written_nothing_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_anchor_that_can_be_written_nothing_leaves(tmp_path: Path) -> None:
     anchor = Anchor(tmp_path / "anchor.json")
     with at_desk(tmp_path, noise=scripted(*FIRES), anchor=anchor) as people:
         first = people.ask("a = 0")
-        with monkeypatch.context() as broken:
-            broken.setattr(Anchor, "_write", _fail)
+        with patch.object(Anchor, "_write", _fail):
             for text in ("b = 1", "a = 0"):
                 with pytest.raises(StoreError, match="no room"):
                     people.ask(text)
@@ -301,18 +301,3 @@ def _fail(*_: object) -> None:
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"cannot be written: No such file(.|\n)*Remedy"):
         Anchor(tmp_path / "nowhere" / "anchor.json").cover({}, Point(1, "a"))
-
-
-def test_an_order_in_which_answers_leave_first_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test of the order is one: with the cover in the background it fails."""
-    covered = Anchor.cover
-
-    def later(self: Anchor, ledgers: Any, audit: Any) -> None:
-        threading.Timer(0.2, covered, (self, ledgers, audit)).start()
-
-    monkeypatch.setattr(Anchor, "cover", later)
-    with pytest.raises((AssertionError, KeyError)):
-        test_the_hold_is_covered_before_the_data_are_looked_at(tmp_path)
-    for each in threading.enumerate():
-        if isinstance(each, threading.Timer):
-            each.join()

@@ -225,7 +225,7 @@ def serve(
             rate=rate or None,
             largest_upload=largest_upload * _MEBIBYTE,
             quota=quota * _MEBIBYTE,
-            anchor=anchor,
+            anchor=None if demo and store is None else anchor,  # nothing of it is kept
             accept_store=accept_store,
             demo=demo,
             register=register,
