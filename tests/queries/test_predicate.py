@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hedgerow.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.domain import Domain
 from hedgerow.errors import QueryError
+from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.predicate import parse_predicate
 from hedgerow.queries.query import Conjunction, Explicit
 from tests.queries.strategies import conjunctions, domains
@@ -371,3 +372,20 @@ def test_what_is_left_out_is_named_where_that_is_less() -> None:
     }
     for asked, told in texts.items():
         assert parse_predicate(asked, domain).text == told
+
+
+@pytest.mark.parametrize("missing", [None, "?"])
+def test_ranges_of_listed_numbers_stay_ranges(missing: str | None) -> None:
+    draw = np.random.default_rng(7)
+    listed = [*(draw.permutation(400) - 100).tolist(), 0.5, -1e22, 1e-7]
+    domain = Domain((Categorical("n", listed, missing=missing),))
+    for text in ("n < 100", "n >= 20", "n between -30 and 40", "not n between -30 and 40", "n > -1e21", "n <= 0.5"):
+        query = parse_predicate(text, domain)
+        assert isinstance(query, Conjunction)
+        assert len(query.text) < 90
+        assert parse_predicate(query.text, domain) == query
+    for _ in range(200):
+        codes = CodeSet.where(draw.random(domain["n"].size) < draw.random())
+        if codes:
+            query = Conjunction.where(domain, {"n": codes})
+            assert parse_predicate(query.text, domain) == query

@@ -59,7 +59,7 @@ def test_the_anchor_follows_every_commit(store: Store, anchor: Anchor) -> None:
         lambda: store.hold(data_set.id, 1, _hold(bob.id)),
         lambda: store.settle(data_set.id, 2, STEP, [answer(bob.id)]),
         lambda: store.hold(data_set.id, 3, _hold(bob.id), STEP),
-        lambda: store.forfeit(data_set.id, 4, STEP),
+        lambda: store.forfeit(data_set.id, 4, STEP, 0.2),
         lambda: store.set_grant(data_set.id, bob.id, 5, None, by=ada.id),
         lambda: store.note(None, "try", "this"),
         lambda: store.close_data_set(data_set.id, by=ada.id),

@@ -156,7 +156,7 @@ def test_steps_come_back_to_the_bit(store: Store) -> None:
         Finding({"value": value, "names": ["é", "\0", "\ud800", '"']}, i % 2 == 0, value, bytes(range(i)))
         for i, value in enumerate(FLOATS)
     )
-    events = tuple(replace(EVENT, charge=value or 0.1, scale=value) for value in FLOATS if value >= 0.0)
+    events = tuple(replace(EVENT, charge=value) for value in FLOATS if value > EVENT.charge)
     step = Step(state={"watch": list(FLOATS), "none": None}, events=events, findings=findings, model=bytes(range(256)))
     store.settle(data_set.id, 1, step)
     found = store.progress(data_set.id, Mark(events=1)).step
