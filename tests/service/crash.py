@@ -423,7 +423,7 @@ class Episode:
         progress = store.progress(number)
         lines = [json.loads(line) for line in self._log.read_bytes().splitlines() if line.endswith(b"]")]
         done = max((version for version, rows, _ in lines if rows == "done"), default=0)
-        assert done <= progress.version <= done + 1
+        assert done <= progress.version <= max(done, self._before.version) + 1
         announced = [
             (rows, session) for version, rows, session in lines if version == progress.version and rows != "done"
         ]
