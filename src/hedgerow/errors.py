@@ -395,6 +395,27 @@ class TooMuchError(ServiceError):
     """The request is larger than the server takes."""
 
 
+class QuotaError(NotAllowedError):
+    """The questions of a person about a data set have filled what they may take of the store; nothing was looked at.
+
+    Attributes:
+        stored: Bytes that they have taken.
+        room: Bytes that are left.
+        needed: Bytes that the question may take.
+    """
+
+    def __init__(self, *, stored: int, room: int, needed: int) -> None:
+        """State the three amounts."""
+        self.stored = stored
+        self.room = max(0, room)
+        self.needed = needed
+        super().__init__(
+            f"your questions about this data set have taken {stored:,} bytes of the store, and this one may take "
+            f"{needed:,} of the {self.room:,} left",
+            remedy="ask its custodian for more room; the hypothesis (pictures, synthetic records) stays free",
+        )
+
+
 class RateError(ServiceError):
     """Too many requests in a short time.
 
@@ -419,6 +440,23 @@ class StoreError(ServiceError):
         """Begin the message with the place."""
         self.place = place
         super().__init__(f"{place}: {message}" if place else message, remedy=remedy)
+
+
+class DamagedStoreError(StoreError):
+    """Rows of the store were changed, left out or moved after they were written: a hash chain does not fit."""
+
+
+class OlderStoreError(StoreError):
+    """The store is older than its anchor says, or has another history: a copy was restored.
+
+    Attributes:
+        data_sets: Names of the data sets that it is about.
+    """
+
+    def __init__(self, message: str, *, data_sets: Sequence[str], remedy: str = "") -> None:
+        """Keep the names."""
+        self.data_sets = tuple(data_sets)
+        super().__init__(message, remedy=remedy)
 
 
 class StoreBusyError(StoreError):

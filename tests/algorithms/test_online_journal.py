@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.algorithms import online_journal
-from hedgerow.algorithms.online_journal import START, Finding, Mark, Step, Transcript
+from hedgerow.algorithms.online_journal import START, Finding, Mark, Step, Transcript, finding_about
 from hedgerow.algorithms.online_rules import Variant
 from hedgerow.algorithms.online_session import OnlineSession
 from hedgerow.attribute import IntegerRange
@@ -24,7 +25,11 @@ from hedgerow.errors import SessionError
 from hedgerow.models.markov import Markov
 from hedgerow.privacy.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.noise import SeededNoise
-from hedgerow.queries.query import Conjunction, LinearQuery, Parity
+from hedgerow.queries.canonical import canonical
+from hedgerow.queries.measurement import Measurement, NoiseKind
+from hedgerow.queries.predicate import parse_predicate
+from hedgerow.queries.query import Conjunction, Explicit, LinearQuery, Parity
+from hedgerow.release.measurement_format import measurements_from_list, measurements_to_list
 from tests.algorithms.online_cases import BUDGETS, DOMAIN, REPLACE, cells, config_of, random_queries, skewed
 from tests.privacy.mutants import Mutant, killed
 from tests.privacy.tables import DenseCounts, binary
@@ -359,3 +364,48 @@ def _failing(mutant: Mutant) -> Mutant:
             raise AssertionError(str(error)) from error
 
     return replace(mutant, check=check)
+
+
+# ---- what findings take ----------------------------------------------------------------------------------------------
+
+
+def test_findings_of_earlier_versions_are_read() -> None:
+    """They hold the values of conditions as floating-point numbers; today these are bits, and all else as before."""
+    domain = Domain((IntegerRange("a", 0, 4), IntegerRange("b", 0, 2)))
+    condition = canonical(parse_predicate("a = 1 or b = 2", domain))
+    weights = Explicit.of(domain, ["a"], [0.0, 0.25, 1.0, 0.5, 0.0])
+    assert isinstance(condition, Explicit)
+    queries = [condition, weights, parse_predicate("a > 2", domain)]
+    found = [finding_about(query) for query in queries]
+    assert [each.entry["target"].get("bits") for each in found] == [True, None, None]
+    before = replace(
+        found[0],
+        entry={**found[0].entry, "target": {k: v for k, v in found[0].entry["target"].items() if k != "bits"}},
+        vector=zlib.compress(condition.vector.tobytes()),
+    )
+    for listed in (found, [before, *found[1:]], [found[1], before, found[0], found[2]]):
+        learnt = Transcript(domain)
+        learnt._learn(listed)
+        tables = {known.query.scope: known.query.values() for known in learnt._known.values()}
+        assert np.array_equal(tables["a", "b"], condition.values())
+        assert sorted(known.query.text for known in learnt._known.values()) == sorted(each.text for each in queries)
+        assert any(np.array_equal(known.query.values(), weights.values()) for known in learnt._known.values())
+
+
+def test_conditions_take_bits_in_session_files_too() -> None:
+    domain = Domain((IntegerRange("a", 0, 99), IntegerRange("b", 0, 99)))
+    condition = canonical(parse_predicate("a = 1 or b = 2", domain))
+    weights = Explicit.of(domain, ["a"], np.arange(100) / 128)
+    listed = [Measurement(query, np.array([1.5]), NoiseKind.LAPLACE, 2.0) for query in (condition, weights, condition)]
+    entries, arrays = measurements_to_list(listed)
+    assert arrays["measured_bits"].nbytes == 2 * 1250
+    assert arrays["measured_vectors"].size == 100
+    again = measurements_from_list(entries, arrays, domain)
+    for one, other in zip(listed, again, strict=True):
+        assert isinstance(other.target, LinearQuery)
+        assert isinstance(one.target, LinearQuery)
+        assert np.array_equal(one.target.values(), other.target.values())
+    for name in ("measured_bits", "measured_vectors"):
+        for changed in (arrays[name][:-1], np.append(arrays[name], arrays[name][:1])):
+            with pytest.raises(ValueError, match="measured values than"):
+                measurements_from_list(entries, {**arrays, name: changed}, domain)

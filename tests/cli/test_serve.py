@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -293,6 +295,61 @@ def test_the_environment_says_the_same(place: Place, at_once: list[str], monkeyp
     assert (place / "elsewhere" / "s.db").exists()
     assert not (place / "tables").exists()
     assert len(at_once) == 1
+
+
+def test_a_restored_store_is_refused_and_accepted_deliberately(
+    place: Place, at_once: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEDGEROW_ANCHOR", "anchor.json")
+    common = ("serve", "--port", 0, "--store", "s.db")
+    assert place.call(*common).stderr == ""
+    for each in place.folder.glob("s.db*"):
+        shutil.copy(each, place / f"copy-{each.name}")
+    assert place.call(*common, "--new-token", "custodian").exit_code == 0
+    assert json.loads((place / "anchor.json").read_text())["audit"]["count"] == 3
+    for each in place.folder.glob("copy-s.db*"):
+        shutil.copy(each, place / each.name.removeprefix("copy-"))
+    for more in ((), ("--new-token", "custodian")):
+        refused = place.call(*common, *more)
+        assert refused.exit_code == 1
+        assert "audit log: it ends with entry 2, and ended with 3" in " ".join(refused.stderr.split())
+        assert "--accept-store" in refused.stderr
+    accepted = place.call(*common, "--accept-store")
+    assert accepted.exit_code == 0
+    assert "accepted although the anchor says otherwise" in " ".join(accepted.stderr.split())
+    assert place.call(*common).stderr == ""
+    assert len(at_once) == 3
+
+
+def test_an_anchor_that_is_new_says_so_and_none_is_not_accepted(place: Place, at_once: list[str]) -> None:
+    common = ("serve", "--port", 0, "--store", "s.db")
+    place.call(*common)
+    begun = place.call(*common, "--anchor", "anchor.json")
+    assert "there is no anchor anchor.json yet" in " ".join(begun.stderr.split())
+    assert place.call(*common, "--anchor", "anchor.json").stderr == ""
+    refused = place.call(*common, "--accept-store")
+    assert refused.exit_code == 1
+    assert "give --anchor FILE too" in refused.stderr
+    assert len(at_once) == 3
+
+
+def test_an_audit_log_that_was_changed_stops_the_server(place: Place, at_once: list[str]) -> None:
+    place.call("serve", "--port", 0, "--store", "s.db")
+    with closing(sqlite3.connect(place / "s.db")) as connection, connection:
+        connection.execute("UPDATE audit SET subject = 'bob'")
+    refused = place.call("serve", "--port", 0, "--store", "s.db")
+    assert refused.exit_code == 1
+    assert "the audit log was changed after it was written" in " ".join(refused.stderr.split())
+    assert len(at_once) == 1
+
+
+def test_the_quota_is_the_store_s(place: Place, at_once: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    found, opened = [], Store.open
+    monkeypatch.setattr(Store, "open", lambda *given, **more: found.append(more["quota"]) or opened(*given, **more))
+    place.call("serve", "--port", 0)
+    place.call("serve", "--port", 0, "--quota", 3)
+    assert found == [256 * 2**20, 3 * 2**20]
+    assert len(at_once) == 2
 
 
 def test_a_demo_in_a_store_of_ones_own_registers_once(place: Place, at_once: list[str]) -> None:

@@ -57,6 +57,8 @@ ALLOWED = {
         "hedgerow.service.app",
         "imports importlib.import_module",
     ): "other libraries, which threads must not import at once",
+    ("hedgerow.service.routes_custodians", "uses vars(grant)"): "a frozen record of the store, as an answer",
+    ("hedgerow.service.summaries", "uses vars(grant)"): "a frozen record of the store, as an answer",
     ("hedgerow.service.store_sessions", "uses vars(hold)"): "a frozen record of the store, as a row",
     ("hedgerow.service.store_sessions", "uses vars(answer)"): "a frozen record of the store, as a row",
 }

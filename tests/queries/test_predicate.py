@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hedgerow.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.domain import Domain
 from hedgerow.errors import QueryError
+from hedgerow.queries.code_set import CodeSet
 from hedgerow.queries.predicate import parse_predicate
 from hedgerow.queries.query import Conjunction, Explicit
 from tests.queries.strategies import conjunctions, domains
@@ -336,3 +337,55 @@ def test_whatever_is_written_is_read_or_refused(words: list[str]) -> None:
     except QueryError:
         return
     assert query.values().shape == PEOPLE.shape_of(query.scope)
+
+
+# ---- conditions are short --------------------------------------------------------------------------------------------
+
+
+def many(missing: str | None, other: str | None) -> Domain:
+    labels = [f"it's {number}" for number in range(30)]
+    return Domain((Categorical("a b", labels, missing=missing, other=other), Categorical("sex", ("F", "M"))))
+
+
+@pytest.mark.parametrize(("missing", "other"), [(None, None), ("?", None), (None, "rest"), ("?", "rest")])
+def test_texts_of_sets_of_all_sizes_are_read_back_and_name_the_fewer(missing: str | None, other: str | None) -> None:
+    domain, draw = many(missing, other), np.random.default_rng(5)
+    size = domain["a b"].size
+    sets = [np.sort(draw.choice(size, n, replace=False)).tolist() for n in range(1, size) for _ in range(8)]
+    sets += [[code for code in range(size) if code != left] for left in range(size)]
+    for codes in sets:
+        query = Conjunction.where(domain, {"a b": codes})
+        assert parse_predicate(query.text, domain) == query
+        named = query.text.count("it''s") + query.text.count("'rest'")
+        assert named <= max(8, size - len(codes))
+
+
+def test_what_is_left_out_is_named_where_that_is_less() -> None:
+    domain = many("?", "rest")
+    texts = {
+        "\"a b\" != 'it''s 3'": "\"a b\" != 'it''s 3'",
+        "not \"a b\" in ('rest', 'it''s 3')": "\"a b\" not in ('it''s 3', 'rest')",
+        "\"a b\" != 'it''s 3' or \"a b\" is null": "(\"a b\" != 'it''s 3' or \"a b\" = '?')",
+        '"a b" is not null': '"a b" is not null',
+        "\"a b\" = 'it''s 3'": "\"a b\" = 'it''s 3'",
+        "sex != 'F'": "sex = 'M'",
+    }
+    for asked, told in texts.items():
+        assert parse_predicate(asked, domain).text == told
+
+
+@pytest.mark.parametrize("missing", [None, "?"])
+def test_ranges_of_listed_numbers_stay_ranges(missing: str | None) -> None:
+    draw = np.random.default_rng(7)
+    listed = [*(draw.permutation(400) - 100).tolist(), 0.5, -1e22, 1e-7]
+    domain = Domain((Categorical("n", listed, missing=missing),))
+    for text in ("n < 100", "n >= 20", "n between -30 and 40", "not n between -30 and 40", "n > -1e21", "n <= 0.5"):
+        query = parse_predicate(text, domain)
+        assert isinstance(query, Conjunction)
+        assert len(query.text) < 90
+        assert parse_predicate(query.text, domain) == query
+    for _ in range(200):
+        codes = CodeSet.where(draw.random(domain["n"].size) < draw.random())
+        if codes:
+            query = Conjunction.where(domain, {"n": codes})
+            assert parse_predicate(query.text, domain) == query

@@ -14,7 +14,7 @@ from sqlalchemy import select
 from hedgerow.algorithms.online_hold import LOST
 from hedgerow.algorithms.online_rules import rules_from_dict
 from hedgerow.privacy.budget import budget_from_dict
-from hedgerow.service.schema import REQUESTS
+from hedgerow.service.schema import ANSWERS, EVENTS, FINDINGS, REQUESTS, to_json
 from hedgerow.service.store import Store
 from tests.service.stack import charges, ledger
 
@@ -43,6 +43,7 @@ def check_charges(store: Store, data_set: int, limit: float) -> None:
         lost = [entry for entry in events if (entry.event.label, entry.person) == (LOST, names[person])]
         owed = paid + (len(lost) * _price(store, data_set) if lost else 0.0)
         assert abs(owed - each.spent) <= 1e-9 * owed
+    assert sum(each.stored for each in grants.values()) == _stored(store, data_set)
 
 
 def _price(store: Store, data_set: int) -> float:
@@ -52,6 +53,21 @@ def _price(store: Store, data_set: int) -> float:
     assert step.opening is not None
     rules, budget = rules_from_dict(step.opening["rules"]), budget_from_dict(step.opening["budget"])
     return rules.answer_charge + rules.watch.charge(budget.regime) / rules.watch.fires
+
+
+def _stored(store: Store, data_set: int) -> int:
+    """Bytes that rows hold because somebody asked."""
+    with store._database.reading() as connection:
+
+        def rows(table: Any) -> Any:
+            return connection.execute(select(table).where(table.c.data_set == data_set)).all()
+
+        return (
+            sum(len(to_json(row.body)) for row in rows(ANSWERS))
+            + sum(len(to_json(row.body)) + len(row.vector) for row in rows(FINDINGS))
+            + sum(len(to_json(row.body)) for row in rows(EVENTS) if row.person is not None)
+            + sum(len(row.key) + len(row.digest) for row in rows(REQUESTS))
+        )
 
 
 def check_answers(store: Store, data_set: int, seen: Iterable[tuple[str, Told]]) -> None:

@@ -31,6 +31,8 @@ from hedgerow.algorithms.online_hold import LOST
 from hedgerow.algorithms.online_journal import Step
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.privacy.budget import ZCDP, Budget, PureDP
+from hedgerow.service.anchor import Anchor
+from hedgerow.service.anchored import departures
 from hedgerow.service.entries import Hold
 from hedgerow.service.store import Store
 from hedgerow.service.tokens import new_token
@@ -49,7 +51,16 @@ from tests.service.stack import (
     write_table,
 )
 
-STEPS = ("step written", "hold written", "held", "looked", "answers written", "committed", "forfeit written")
+STEPS = (
+    "step written",
+    "hold written",
+    "uncovered",
+    "held",
+    "looked",
+    "answers written",
+    "committed",
+    "forfeit written",
+)
 """Where servers are killed, beside "registration written" and any moment."""
 CLIENTS = 4
 _PATIENCE = 4.0
@@ -249,6 +260,7 @@ class Episode:
         self._store = address or str(folder / "store.db")
         self._database = address
         self._log = folder / "announced.txt"
+        self._anchor = Anchor(folder / "anchor.json")
         self.stopping = threading.Event()
         self._before = Seen(0, None, [])
         write_table(folder / "people.csv", skewed(2_000, seed))
@@ -355,6 +367,7 @@ class Episode:
             store=self._store,
             folder=str(self._folder),
             log=str(self._log),
+            anchor=str(self._anchor.path),
             table=self.seed,
             seed=self._draw.randrange(2**31),
             step=step,
@@ -400,6 +413,7 @@ class Episode:
             check_answers(store, number, [each for client in self._clients for each in list(client.seen)])
             self._check_session(store, number)
             self._check_lost(store, number)
+            self._check_anchor(store)
         finally:
             store.close()
         self._counts.checks += 1
@@ -409,7 +423,7 @@ class Episode:
         progress = store.progress(number)
         lines = [json.loads(line) for line in self._log.read_bytes().splitlines() if line.endswith(b"]")]
         done = max((version for version, rows, _ in lines if rows == "done"), default=0)
-        assert done <= progress.version <= done + 1
+        assert done <= progress.version <= max(done, self._before.version) + 1
         announced = [
             (rows, session) for version, rows, session in lines if version == progress.version and rows != "done"
         ]
@@ -425,6 +439,16 @@ class Episode:
         assert again[0] == again[1]
         assert session is None or again[0] == session
         assert transcript(store, number).events == progress.step.events
+
+    def _check_anchor(self, store: Store) -> None:
+        """The store is what its anchor says or newer, and all that may have left is covered."""
+        said = self._anchor.read()
+        assert said is not None
+        assert departures(store, said).sentences() == []
+        lines = [json.loads(line) for line in self._log.read_bytes().splitlines() if line.endswith(b"]")]
+        done = max((version for version, rows, _ in lines if rows == "done"), default=0)
+        assert "people" in said.ledgers or done == 0
+        assert done == 0 or said.ledgers["people"].version >= done
 
     def _check_lost(self, store: Store, number: int) -> None:
         """A hold that was not settled, and no other, is a lost event afterwards."""

@@ -23,6 +23,8 @@ from typing import Any
 from hedgerow.algorithms.online_journal import START, Mark, Step
 from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.privacy.noise import SeededNoise
+from hedgerow.service.anchor import Anchor
+from hedgerow.service.anchored import hold_to
 from hedgerow.service.app import create_app
 from hedgerow.service.desk import Desk
 from hedgerow.service.desks import Desks
@@ -132,11 +134,20 @@ def table_of(told: int | list[float]) -> DenseCounts:
 # ---- servers ---------------------------------------------------------------------------------------------------------
 
 
+def opened(life: dict[str, Any], killer: Killer) -> Store:
+    """The store, with an anchor where there is to be one."""
+    anchor = None if life.get("anchor") is None else Anchor(life["anchor"], 20.0)
+    store = Store.open(life["store"], wait=20.0, reached=killer, anchor=anchor)
+    if anchor is not None:
+        hold_to(store, anchor)
+    return store
+
+
 def serve_desk(life: dict[str, Any], listening: socket.socket) -> None:
     """A desk alone; requests are lines of JSON."""
     listening.setblocking(True)  # a server over HTTP left it otherwise
     killer = Killer(life["step"], life["passing"])
-    store = Store.open(life["store"], wait=20.0, reached=killer)
+    store = opened(life, killer)
     made: list[Keeper] = []
     announcing: Any = Announcing(store, Path(life["log"]), lambda: made[0]._session if made else None)
     source, noise = table_of(life["table"]), SeededNoise(life["seed"])
@@ -167,7 +178,7 @@ def serve_http(life: dict[str, Any], listening: socket.socket) -> None:
     import uvicorn
 
     killer, folder = Killer(life["step"], life["passing"]), Path(life["folder"])
-    store = Store.open(life["store"], wait=20.0, reached=killer)
+    store = opened(life, killer)
 
     def session() -> Any:
         opened = list(desks._open.values())

@@ -23,10 +23,12 @@ from hedgerow.privacy.noise import NoiseSource, SeededNoise
 from hedgerow.queries.predicate import parse_predicate
 from hedgerow.queries.query import LinearQuery
 from hedgerow.queries.sensitivity import Neighbours
+from hedgerow.service.anchor import Anchor
 from hedgerow.service.desk import Desk
 from hedgerow.service.entries import DataSet, GivenAnswer, LedgerEntry, Person, Registration
 from hedgerow.service.keeper import Keeper
 from hedgerow.service.store import Store
+from hedgerow.service.store_grants import QUOTA
 from tests.privacy.tables import DenseCounts
 
 DOMAIN = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 3), IntegerRange("c", 0, 4)])
@@ -216,11 +218,14 @@ def plain(answer: GivenAnswer) -> dict[str, Any]:
 
 
 def without_times(rows: dict[str, list[tuple[Any, ...]]]) -> dict[str, list[tuple[Any, ...]]]:
-    """Rows of tables without what clocks and generators of secrets put there."""
+    """Rows of tables without what clocks and generators of secrets put there, as the chain of the audit log."""
     return {
-        name: [tuple(value for value in row if not isinstance(value, datetime)) for row in found]
+        name: [
+            tuple(value for value in (row[:-1] if name == "audit" else row) if not isinstance(value, datetime))
+            for row in found
+        ]
         for name, found in rows.items()
-        if name not in ("secrets", "tokens")
+        if name not in ("secrets", "tokens", "chains")
     }
 
 
@@ -238,9 +243,11 @@ def at_desk(
     wait: float = 5.0,
     reached: Callable[[str], None] = lambda _: None,
     store_reached: Callable[[str], None] = lambda _: None,
+    anchor: Anchor | None = None,
+    quota: int = QUOTA,
 ) -> Iterator[AtDesk]:
     """A store in a folder with one data set at a desk; with ``join``, another process's desk for the same data set."""
-    store = Store.open(address or folder / "store.db", wait=wait, reached=store_reached)
+    store = Store.open(address or folder / "store.db", wait=wait, reached=store_reached, anchor=anchor, quota=quota)
     if join is None:
         people = store.add_person("ada", "custodian", by=None), store.add_person("bob", "analyst", by=None)
         data_set = store.register(registration(budget=budget, config=config), by=people[0].id)

@@ -8,20 +8,22 @@ from typing import Any
 from sqlalchemy import select
 
 from hedgerow.algorithms.online_journal import Finding, Step
+from hedgerow.privacy.budget import PureDP
 from hedgerow.privacy.ledger import Event
 from hedgerow.service.entries import DataSet, GivenAnswer, Hold, Person, Registration
 from hedgerow.service.schema import METADATA
 from hedgerow.service.store import Store
 
-EVENT = Event("measure", "discrete Laplace", "sex", 1.0, 2.0, 0.1, "epsilon", "add-remove", 2)
+EVENT = Event("measure", "discrete Laplace", "sex", 1.0, 20.0, 0.1, "epsilon", "add-remove", 2)
 CLOSE = Finding({"query": {"sex": [1]}}, measured=False, value=12.5)
 MEASURED = Finding({"query": {"age": [[0, 3]]}, "noise": {"scale": 0.1}}, measured=True, value=7.25, vector=b"\0\1")
 OPENING = Step(opening={"rules": {"threshold": 0.3}}, state={"asked": 0}, events=(EVENT,), model=b"model 0")
+BUDGET = PureDP(1.0).to_dict()
 HOLD = Hold(0.25, "question", None)
 
 
 def registration(name: str = "adult") -> Registration:
-    return Registration(name, "Adults", {"place": "adult.csv"}, {"sex": ["F", "M"]}, {"epsilon": 1.0}, {"alpha": 0.1})
+    return Registration(name, "Adults", {"place": "adult.csv"}, {"sex": ["F", "M"]}, BUDGET, {"alpha": 0.1})
 
 
 def answer(person: int, **changes: Any) -> GivenAnswer:

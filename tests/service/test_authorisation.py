@@ -67,6 +67,7 @@ MATRIX: dict[tuple[str, str], Try] = {
     ("GET", "/v1/datasets/{name}/marginals"): Try("token", "/v1/datasets/{data_set}/marginals?attributes=sex"),
     ("GET", "/v1/datasets/{name}/records"): Try("token", "/v1/datasets/{data_set}/records?n=2"),
     ("GET", "/v1/datasets/{name}/ledger"): Try("custodian", "/v1/datasets/{data_set}/ledger"),
+    ("GET", "/v1/datasets/{name}/ledger/file"): Try("custodian", "/v1/datasets/{data_set}/ledger/file"),
     ("GET", "/v1/datasets/{name}/grants"): Try("custodian", "/v1/datasets/{data_set}/grants"),
     ("PUT", "/v1/datasets/{name}/grants/{person}"): Try(
         "custodian", "/v1/datasets/{data_set}/grants/zoe", lambda _: {"json": {"queries": 3, "budget": 1.0}}

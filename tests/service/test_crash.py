@@ -40,8 +40,8 @@ def process_that_forks_servers(tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 def test_servers_killed_at_every_step_lose_nothing(tmp_path: Path, forking: Zygote) -> None:
-    counts, _ = run_episodes(tmp_path, forking, [*plan(32, ["desk"] * 4, 0), ("http", ["looked"])])
-    assert counts.kills.total() >= 35
+    counts, _ = run_episodes(tmp_path, forking, [*plan(36, ["desk"] * 4, 0), ("http", ["looked"])])
+    assert counts.kills.total() >= 39
     assert set(counts.kills) >= {*STEPS, "registration written"}
     assert counts.lost > 0
     assert counts.data > 0
@@ -51,7 +51,7 @@ def test_servers_killed_at_every_step_lose_nothing(tmp_path: Path, forking: Zygo
 def test_servers_over_postgresql_that_are_killed_lose_nothing(
     tmp_path: Path, forking: Zygote, postgresql_address: str
 ) -> None:
-    counts, _ = run_episodes(tmp_path, forking, plan(8, ["postgresql"], 2), postgresql=postgresql_address)
+    counts, _ = run_episodes(tmp_path, forking, plan(9, ["postgresql"], 2), postgresql=postgresql_address)
     assert set(counts.kills) >= set(STEPS)
     assert counts.lost > 0
 

@@ -183,9 +183,12 @@ def test_conditions_of_a_batch_fit_into_memory_together(tmp_path: Path) -> None:
     with pytest.raises(TooMuchError, match="first 5 questions are larger"):
         _parsed(asked, domain, "wide")
     assert len(_parsed(asked[:4], domain, "wide")) == 4
-    codes = domain_of({"code": [f"code-{number:05}" for number in range(20_000)]}, {})
+    codes = domain_of({"code": [f"code-{number:05}" * 100 for number in range(20_000)]}, {})
+    short = _parsed([Question(where=f"code != '{'code-00001' * 100}'")] * 100, codes, "wide")
+    assert sum(len(each.text) for each in short) < 110_000  # 2 GB, where all others were listed
+    long = domain_of({"code": ["x", *(f"{number}" * 9000 for number in range(8))]}, {})
     with pytest.raises(TooMuchError, match="canonical form"):
-        _parsed([Question(where="code != 'code-00001'")] * 1000, codes, "wide")
+        _parsed([Question(where="code != 'x'")] * 100, long, "wide")
     listed = {"attribute": "a", "in": [1] * 4500}
     with pytest.raises(TooMuchError, match="characters together"):
         _parsed([Question(predicate=listed)] * 20, domain, "wide")

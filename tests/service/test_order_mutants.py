@@ -16,10 +16,11 @@ import pytest
 from hedgerow.algorithms.online_journal import Step, Transcript
 from hedgerow.errors import StoreError
 from hedgerow.service import group
+from hedgerow.service.anchor import Anchor
 from hedgerow.service.entries import GivenAnswer
 from hedgerow.service.keeper import Keeper
 from tests.privacy.mutants import Check, Mutant, Patch, killed
-from tests.service import test_desk
+from tests.service import test_anchor, test_desk
 from tests.service.stack import at_desk
 
 GROUP = group._Group
@@ -186,6 +187,27 @@ def never_forgets(_: Any) -> Any:
     return lambda self: None
 
 
+def much_later(original: Any) -> Any:
+    """The anchor is written while the answers leave."""
+
+    def cover(self: Anchor, ledgers: Any, audit: Any) -> None:
+        def late() -> None:
+            with suppress(Exception):  # the test that noticed has removed its folder meanwhile
+                original(self, ledgers, audit)
+
+        threading.Timer(0.2, late).start()
+
+    return cover
+
+
+def if_it_can(original: Any) -> Any:
+    def cover(self: Anchor, ledgers: Any, audit: Any) -> None:
+        with suppress(StoreError):
+            original(self, ledgers, audit)
+
+    return cover
+
+
 def both(*patches: Patch) -> Patch:
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
         for each in patches:
@@ -242,6 +264,21 @@ MUTANTS = [
         "anyone pays",
         instead(GROUP, "_pays", anyone_pays),
         by(test_desk.test_a_share_of_the_budget_is_never_passed),
+    ),
+    Mutant(
+        "answers leave before the anchor covers them",
+        instead(Anchor, "cover", much_later),
+        by(test_anchor.test_answers_leave_only_after_the_anchor_covers_them),
+    ),
+    Mutant(
+        "the data are looked at before the anchor covers the hold",
+        instead(Anchor, "cover", much_later),
+        by(test_anchor.test_the_hold_is_covered_before_the_data_are_looked_at),
+    ),
+    Mutant(
+        "an anchor that cannot be written keeps nobody",
+        instead(Anchor, "cover", if_it_can),
+        by(test_anchor.test_without_an_anchor_that_can_be_written_nothing_leaves),
     ),
     Mutant("what failed stays in memory", instead(Keeper, "forget", never_forgets), by(FAILED)),
 ]

@@ -16,8 +16,10 @@ import pytest
 
 from hedgerow.algorithms.online_journal import Finding, Mark, Step
 from hedgerow.errors import ConfigError, ConflictError, NotThereError, OutdatedError, ServiceError, StoreBusyError
-from hedgerow.service.entries import Grant, Hold, Progress, Token
+from hedgerow.service.entries import GivenAnswer, Grant, Hold, Progress, Token
+from hedgerow.service.schema import to_json
 from hedgerow.service.store import Store
+from hedgerow.service.store_sessions import ROW_OF_ANSWER
 from tests.service.store_cases import CLOSE, EVENT, HOLD, MEASURED, OPENING, answer, everything, opened, registration
 
 LOST = Step(events=(replace(EVENT, label="lost"),))
@@ -155,7 +157,7 @@ def test_steps_come_back_to_the_bit(store: Store) -> None:
         Finding({"value": value, "names": ["é", "\0", "\ud800", '"']}, i % 2 == 0, value, bytes(range(i)))
         for i, value in enumerate(FLOATS)
     )
-    events = tuple(replace(EVENT, charge=value or 0.1, scale=value) for value in FLOATS if value >= 0.0)
+    events = tuple(replace(EVENT, charge=value) for value in FLOATS if value > EVENT.charge)
     step = Step(state={"watch": list(FLOATS), "none": None}, events=events, findings=findings, model=bytes(range(256)))
     store.settle(data_set.id, 1, step)
     found = store.progress(data_set.id, Mark(events=1)).step
@@ -328,14 +330,24 @@ def test_grants_count_what_is_asked_and_spent(store: Store) -> None:
     assert limits == Grant(bea.id, 5, 0.5, 0, 0.0)
     store.settle(data_set.id, 1, None, [answer(bea.id, charged=0.1), answer(ada.id), answer(bea.id, charged=0.2)])
     store.settle(data_set.id, 2, None, [answer(bea.id, charged=0.25)])
-    assert store.grant(data_set.id, bea.id) == Grant(bea.id, 5, 0.5, 3, 0.1 + 0.2 + 0.25)
+    size = len(to_json(body_of(answer(bea.id, charged=0.1))))
+    assert store.grant(data_set.id, bea.id) == Grant(bea.id, 5, 0.5, 3, 0.1 + 0.2 + 0.25, None, 3 * size + 1)
     assert store.set_grant(data_set.id, bea.id, None, 1.0, by=ada.id).asked == 3
     assert store.grants(data_set.id) == [store.grant(data_set.id, ada.id), store.grant(data_set.id, bea.id)]
-    assert store.grant(data_set.id, ada.id) == Grant(ada.id, None, None, 1, 0.0)
+    assert store.grant(data_set.id, ada.id) == Grant(ada.id, None, None, 1, 0.0, None, size)
+    assert store.set_grant(data_set.id, bea.id, None, 1.0, 700, by=ada.id).storage == 700
     with pytest.raises(NotThereError):
         store.set_grant(data_set.id, bea.id + 9, 1, None, by=ada.id)
-    told = [{"person": "bea", "queries": None, "budget": 1.0}, {"person": "bea", "queries": 5, "budget": 0.5}]
-    assert [entry.details for entry in store.audit(limit=2)] == told
+    told = [
+        {"person": "bea", "queries": None, "budget": 1.0, "storage": 700},
+        {"person": "bea", "queries": None, "budget": 1.0, "storage": None},
+        {"person": "bea", "queries": 5, "budget": 0.5, "storage": None},
+    ]
+    assert [entry.details for entry in store.audit(limit=3)] == told
+
+
+def body_of(given: GivenAnswer) -> dict[str, object]:
+    return {name: value for name, value in vars(given).items() if name not in ROW_OF_ANSWER}
 
 
 def keyed(store: Store, person: int, data_set: int, key: str, digest: bytes) -> int:
@@ -413,9 +425,14 @@ def test_nothing_is_lost_between_threads(store: Store) -> None:
     assert found.step is not None
     assert (found.version, found.step.state) == (1 + n, {"asked": n})
     assert (len(found.step.events), len(found.step.findings)) == (1 + n, n)
-    assert store.grant(data_set.id, ada.id) == Grant(ada.id, None, None, 3 * n, 1.5 * n)
+    sizes = 3 * len(to_json(body_of(answer(ada.id, charged=0.5)))), len(to_json(EVENT.to_dict())), size_of_measured()
+    assert store.grant(data_set.id, ada.id) == Grant(ada.id, None, None, 3 * n, 1.5 * n, None, n * sum(sizes))
     assert [entry.number for entry in store.events(data_set.id, limit=1000)] == list(range(n, -1, -1))
     assert len(store.answers(data_set.id, limit=1000)) == 3 * n
+
+
+def size_of_measured() -> int:
+    return len(to_json({"entry": MEASURED.entry, "value": MEASURED.value})) + len(MEASURED.vector)
 
 
 def test_progress_is_one_state_of_the_database_while_others_write(store: Store) -> None:

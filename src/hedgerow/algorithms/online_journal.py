@@ -40,12 +40,13 @@ from hedgerow.privacy.ledger import Event
 from hedgerow.privacy.watch import Watch, WatchState
 from hedgerow.queries.canonical import query_key
 from hedgerow.queries.measurement import Measurement
-from hedgerow.release.measurement_format import VALUES, VECTORS, measurements_from_list, measurements_to_list
+from hedgerow.release.measurement_format import BITS, VALUES, VECTORS, measurements_from_list, measurements_to_list
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.online_rules import Rules
     from hedgerow.domain import Domain
     from hedgerow.privacy.noise import NoiseSource
+    from hedgerow.queries.query import LinearQuery
 
 _FAULTS = (AttributeError, KeyError, IndexError, OverflowError, TypeError, ValueError, zlib.error)
 
@@ -151,12 +152,35 @@ def _state_to_dict(secure: bool, history: History, watch: Watch | None) -> dict[
     }
 
 
+def finding_about(query: LinearQuery) -> Finding:
+    """What would be kept of a query that was found close; its noisy answer would take as much room.
+
+    Args:
+        query: In canonical form.
+
+    Example:
+        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain
+        >>> from hedgerow.queries.query import Conjunction
+        >>> domain = Domain((IntegerRange("a", 0, 60_000),))
+        >>> finding_about(Conjunction.where(domain, {"a": range(1, 60_000)})).entry["target"]["codes"]
+        [{'cuts': [1, 60000]}]
+    """
+    return _finding(Known(query, 0.0, 1.0), iter(()))
+
+
 def _finding(known: Known, measured: Iterator[Measurement]) -> Finding:
     """What was found out about a query: its noisy answer, the next of these, or the test that it passed."""
     is_measured = known.threshold is None
     entries, arrays = measurements_to_list([next(measured) if is_measured else known_as_measurement(known)])
-    vector = zlib.compress(arrays[VECTORS].tobytes()) if VECTORS in arrays else b""
+    array = arrays.get(BITS, arrays.get(VECTORS))
+    vector = b"" if array is None else zlib.compress(array.tobytes())
     return Finding(entries[0], is_measured, known.value, vector)
+
+
+def _holds(finding: Finding, name: str) -> bool:
+    """Whether the packed values are those of an array of measurements."""
+    return (name == BITS) == bool(finding.entry["target"].get("bits", False))
 
 
 def _packed(entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -266,8 +290,10 @@ class Transcript:
         return {**self._state, "watch": WatchState.from_dict(watch).after_a_fire().to_dict()}
 
     def _learn(self, findings: Sequence[Finding]) -> None:
-        packed = [zlib.decompress(each.vector) for each in findings if each.vector]
-        arrays = {VALUES: np.array([each.value for each in findings]), VECTORS: np.frombuffer(b"".join(packed))}
+        arrays = {VALUES: np.array([each.value for each in findings])}
+        for name, kind in ((VECTORS, np.float64), (BITS, np.uint8)):
+            packed = [zlib.decompress(each.vector) for each in findings if each.vector and _holds(each, name)]
+            arrays[name] = np.frombuffer(b"".join(packed), dtype=kind)
         measured = measurements_from_list([each.entry for each in findings], arrays, self._domain)
         for finding, measurement in zip(findings, measured, strict=True):
             known = known_from_measurement(measurement)

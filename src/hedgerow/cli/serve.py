@@ -64,6 +64,24 @@ def serve(
             rich_help_panel=PLACES,
         ),
     ] = None,
+    anchor: Annotated[
+        Path | None,
+        typer.Option(
+            "--anchor",
+            metavar="FILE",
+            envvar="HEDGEROW_ANCHOR",
+            help="File outside the store that says how far it has come: a server refuses a store that is older.",
+            rich_help_panel=PLACES,
+        ),
+    ] = None,
+    accept_store: Annotated[
+        bool,
+        typer.Option(
+            "--accept-store",
+            help="Go on with a store that is older than the anchor says: its older data sets are closed for good.",
+            rich_help_panel=PLACES,
+        ),
+    ] = False,
     host: Annotated[
         str, typer.Option("--host", envvar="HEDGEROW_HOST", help="Address to listen on.", rich_help_panel=PLACES)
     ] = "127.0.0.1",
@@ -209,6 +227,17 @@ def serve(
             rich_help_panel=PLACES,
         ),
     ] = "",
+    quota: Annotated[
+        int,
+        typer.Option(
+            "--quota",
+            metavar="MIB",
+            envvar="HEDGEROW_QUOTA",
+            min=1,
+            help="What a person's questions about a data set may add to the store, in MiB; custodians may change it.",
+            rich_help_panel=LIMITS,
+        ),
+    ] = 256,
     demo: Annotated[
         bool,
         typer.Option("--demo", help="Serve Adult (public data) from a temporary folder, to try it out."),
@@ -277,6 +306,9 @@ def serve(
             port,
             rate=rate or None,
             largest_upload=largest_upload * _MEBIBYTE,
+            quota=quota * _MEBIBYTE,
+            anchor=None if demo and store is None else anchor,  # nothing of it is kept
+            accept_store=accept_store,
             demo=demo,
             register=register,
             limit=limit_of(limit, limit_delta, limit_rho, limit_neighbours),

@@ -16,6 +16,7 @@ from hedgerow.errors import ConfigError, MissingExtraError, NotThereError
 if TYPE_CHECKING:
     from hedgerow.privacy.register import Register
     from hedgerow.privacy.register_charge import Limit
+    from hedgerow.service.anchor import Anchor
     from hedgerow.service.desks import Desks
     from hedgerow.service.store import Store
 
@@ -26,6 +27,8 @@ _TLS = (
     "other machines can reach this server, and it speaks plain HTTP: whoever is between can read tokens and answers. "
     "Put a reverse proxy with TLS before it (docs/server.md)."
 )
+_BEGUN = "there is no anchor {anchor} yet: it begins with the store as it is, whether or not that is the newest."
+_ACCEPTED = "accepted although the anchor says otherwise: {what}. What was there of it is closed for good."
 _NOT_KEPT = "Nothing of this demo is kept when it is stopped (Ctrl-C)."
 
 
@@ -57,6 +60,9 @@ class Serving:
         port: 0 for a free one.
         rate: Requests a minute with one token; None for any number.
         largest_upload: In bytes.
+        quota: Bytes that a person's questions about a data set may add to the store.
+        anchor: The file that says how far the store has come; None for none.
+        accept_store: Whether a store that is older than that is gone on with.
         demo: Whether to register Adult.
         register: File of the register that data sets are charged to; None for none.
         limit: Of that register, if it is named.
@@ -76,6 +82,9 @@ class Serving:
     port: int
     rate: int | None = field(kw_only=True)
     largest_upload: int = field(kw_only=True)
+    quota: int = field(kw_only=True)
+    anchor: Path | None = field(kw_only=True)
+    accept_store: bool = field(kw_only=True)
     demo: bool = field(kw_only=True)
     register: Path | None = field(default=None, kw_only=True)
     limit: Limit | None = field(default=None, kw_only=True)
@@ -87,16 +96,37 @@ class Serving:
     proxies: str = field(kw_only=True)
 
     def open_store(self) -> Store:
-        """Open the store.
+        """Open the store, and see whether it is as it was left.
 
         Raises:
-            ConfigError: The password does not go with the address.
-            StoreError: It cannot be opened.
+            ConfigError: The password does not go with the address; or a store is to be accepted without an anchor.
+            StoreError: It cannot be opened, its audit log was changed, or it is older than its anchor says.
         """
+        from hedgerow.service.anchor import Anchor
         from hedgerow.service.running import with_password
         from hedgerow.service.store import Store
 
-        return Store.open(with_password(self.store, self.password_file))
+        if self.accept_store and self.anchor is None:
+            raise ConfigError("--accept-store is about what an anchor says", remedy="give --anchor FILE too")
+        anchor = None if self.anchor is None else Anchor(self.anchor)
+        store = Store.open(with_password(self.store, self.password_file), anchor=anchor, quota=self.quota)
+        try:
+            self._compare(store, anchor)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def _compare(self, store: Store, anchor: Anchor | None) -> None:
+        from hedgerow.service.anchored import hold_to
+
+        if anchor is None:
+            store.check_audit()
+            return
+        if not anchor.path.exists() and store.people():
+            self.output.warn(_BEGUN.format(anchor=anchor.path))
+        for each in hold_to(store, anchor, accept=self.accept_store).sentences():
+            self.output.warn(_ACCEPTED.format(what=each))
 
     def run(self) -> int:
         """Serve until a signal comes.

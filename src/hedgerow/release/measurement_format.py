@@ -1,4 +1,8 @@
-"""Measurements as plain JSON values and arrays, for the release file."""
+"""Measurements as plain JSON values and arrays: for release files, session files and the server's store.
+
+Sets of codes are kept as runs, and explicit queries whose values are 0 and 1 alone, as conditions are, as bits: what is
+short to ask stays short.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +22,12 @@ Arrays = dict[str, NDArray[Any]]
 
 VALUES = "measured_values"
 VECTORS = "measured_vectors"
+BITS = "measured_bits"
+"""Explicit queries of zeros and ones, eight cells a byte, each from a byte of its own on."""
 
 
 def measurements_to_list(measurements: Sequence[Measurement]) -> tuple[list[dict[str, Any]], Arrays]:
-    """Take measurements apart; all their values stand in one array, and all explicit queries in another.
+    """Take measurements apart; all their values stand in one array, all explicit queries in another one or two.
 
     Example:
         >>> from hedgerow.attribute import IntegerRange
@@ -37,10 +43,18 @@ def measurements_to_list(measurements: Sequence[Measurement]) -> tuple[list[dict
     arrays: Arrays = {}
     if measurements:
         arrays[VALUES] = np.concatenate([each.values for each in measurements])
-    vectors = [each.target.vector.reshape(-1) for each in measurements if isinstance(each.target, Explicit)]
+    explicit = [each.target.vector.reshape(-1) for each in measurements if isinstance(each.target, Explicit)]
+    vectors = [vector for vector in explicit if not _is_binary(vector)]
+    bits = [np.packbits(vector != 0.0) for vector in explicit if _is_binary(vector)]
     if vectors:
         arrays[VECTORS] = np.concatenate(vectors)
+    if bits:
+        arrays[BITS] = np.concatenate(bits)
     return entries, arrays
+
+
+def _is_binary(vector: Floats) -> bool:
+    return bool(((vector == 0.0) | (vector == 1.0)).all())
 
 
 def measurements_from_list(
@@ -59,26 +73,40 @@ def measurements_from_list(
         'a'
     """
     listed = list(entries)
+    forms = {_form(entry["target"]) for entry in listed}
     values = _Reader(arrays[VALUES] if listed else np.zeros(0))
-    explicit = any(entry["target"]["kind"] == "explicit" for entry in listed)
-    vectors = _Reader(arrays[VECTORS] if explicit else np.zeros(0))
+    vectors = {name: _Reader(arrays[name] if name in forms else np.zeros(0)) for name in (VECTORS, BITS)}
     found = []
     for entry in listed:
         target = _target_from_dict(entry["target"], vectors, domain)
         noise, scale = NoiseKind(entry["noise"]), float(entry["scale"])
         found.append(Measurement(target, values.take(target.size), noise, scale))
-    values.finish()
-    vectors.finish()
+    for reader in (values, *vectors.values()):
+        reader.finish()
     return tuple(found)
+
+
+def _form(target: Mapping[str, Any]) -> str:
+    """The array that holds the values of an explicit query; empty for others. Earlier versions wrote no bits."""
+    if target["kind"] != "explicit":
+        return ""
+    return BITS if target.get("bits", False) else VECTORS
 
 
 class _Reader:
     """Consecutive parts of an array."""
 
     def __init__(self, array: NDArray[Any]) -> None:
-        self._rest = np.asarray(array, dtype=np.float64).reshape(-1)
+        self._rest = np.asarray(array).reshape(-1)
 
     def take(self, size: int) -> Floats:
+        return np.asarray(self._part(size), dtype=np.float64)
+
+    def take_bits(self, size: int) -> Floats:
+        packed = np.asarray(self._part(-(-size // 8)), dtype=np.uint8)
+        return np.unpackbits(packed, count=size).astype(np.float64)
+
+    def _part(self, size: int) -> NDArray[Any]:
         if size > self._rest.size:
             raise ValueError("there are fewer measured values than measurements need")
         part, self._rest = self._rest[:size], self._rest[size:]
@@ -99,11 +127,12 @@ def _target_to_dict(target: Measurable) -> dict[str, Any]:
         case Parity():
             return {"kind": "parity", "scope": scope}
         case Explicit():
-            return {"kind": "explicit", "scope": scope, "name": target.name, "limits": list(target.limits)}
+            told = {"kind": "explicit", "scope": scope, "name": target.name, "limits": list(target.limits)}
+            return {**told, "bits": True} if _is_binary(target.vector) else told
     raise ReleaseError(f"a release cannot hold a measurement of {type(target).__name__}")
 
 
-def _target_from_dict(entry: Mapping[str, Any], vectors: _Reader, domain: Domain) -> Measurable:
+def _target_from_dict(entry: Mapping[str, Any], vectors: Mapping[str, _Reader], domain: Domain) -> Measurable:
     scope = domain.clique(entry["scope"])
     match entry["kind"]:
         case "marginal":
@@ -114,7 +143,8 @@ def _target_from_dict(entry: Mapping[str, Any], vectors: _Reader, domain: Domain
             return Parity(domain, scope)
         case "explicit":
             shape = domain.shape_of(scope)
-            vector = vectors.take(int(np.prod(shape))).reshape(shape)
+            reader, size = vectors[_form(entry)], int(np.prod(shape))
+            vector = (reader.take_bits(size) if entry.get("bits", False) else reader.take(size)).reshape(shape)
             low, high = entry["limits"]
             return Explicit(domain, scope, str(entry["name"]), vector, (float(low), float(high)))
     raise ValueError(f"the kind of measurement {entry['kind']!r} is unknown")

@@ -18,6 +18,7 @@ from hedgerow.queries.query import LinearQuery
 from hedgerow.service.entries import GivenAnswer
 from hedgerow.service.group import Request, answer_group
 from hedgerow.service.keeper import Keeper
+from hedgerow.service.quota import most_bytes
 
 T = TypeVar("T")
 
@@ -68,11 +69,13 @@ class Desk:
 
         Raises:
             NotAllowedError: The person's number of questions is used up; what was answered before stays.
+            QuotaError: What the person asks may take no more of the store; what was answered before stays.
             QuestionTooLargeError: The hypothesis could not learn an answer; what was answered before stays.
             DataError, TableError: The private table cannot be read, or does not fit its domain.
             StoreError: The store cannot be read or written; no answer was given.
         """
-        waiting = Request([canonical(each) for each in questions], person, request, confidence)
+        asked = [canonical(each) for each in questions]
+        waiting = Request(asked, person, request, confidence, sizes=[most_bytes(each) for each in asked])
         self._put(waiting)
         return waiting.done.result()
 

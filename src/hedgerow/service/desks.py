@@ -19,7 +19,7 @@ from hedgerow.service.entries import DataSet, GivenAnswer, Person, Registration
 from hedgerow.service.keeper import Keeper
 from hedgerow.service.registering import Charge, check_registration
 from hedgerow.service.store_part import Reached, nowhere
-from hedgerow.service.summaries import ledger_of, summary_of
+from hedgerow.service.summaries import ledger_file_of, ledger_of, summary_of
 from hedgerow.service.tables import PrivateTable, domain_of, earlier_release, read_private
 
 if TYPE_CHECKING:
@@ -194,6 +194,10 @@ class Desks:
     def ledger(self, data_set: DataSet) -> dict[str, Any]:
         """What was spent of a data set's budget, exactly: plain public values."""
         return ledger_of(self._store, data_set)
+
+    def ledger_file(self, data_set: DataSet) -> dict[str, Any]:
+        """The whole ledger, as an auditor reads it: plain public values."""
+        return ledger_file_of(self._store, data_set)
 
     def marginal(self, data_set: DataSet, attributes: Sequence[str], *, person: Person) -> Floats:
         """A table of the hypothesis, in counts, shape ``domain.shape_of(attributes)``; free.

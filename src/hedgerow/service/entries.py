@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, final
 
@@ -144,12 +144,16 @@ class Progress:
         status: Of the data set.
         hold: Of a process that is at work, or is gone.
         step: Everything since the mark that was asked from, as one step; None if there is nothing.
+        fixed: Limit and unit of the ledger: what its hash chain begins with.
+        head: The chain's last link.
     """
 
     version: int
     status: Status
     hold: Hold | None
     step: Step | None
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    head: str = ""
 
 
 @final
@@ -204,6 +208,8 @@ class Grant:
         asked: Questions so far.
         spent: What their corrections cost so far: the price of one, `OnlineSession.price`, for each; and holds of
             theirs that were lost.
+        storage: How many bytes the questions may add to the store; None for as many as the store grants everybody.
+        stored: How many they have added.
     """
 
     person: int
@@ -211,6 +217,8 @@ class Grant:
     budget: float | None
     asked: int
     spent: float
+    storage: int | None = None
+    stored: int = 0
 
 
 @final
@@ -243,6 +251,7 @@ class AuditEntry:
         action: What, as ``"register"``.
         subject: To what.
         details: More of it; public values.
+        link: That the log's hash chain has here.
     """
 
     id: int
@@ -251,3 +260,20 @@ class AuditEntry:
     action: str
     subject: str
     details: Mapping[str, Any]
+    link: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Point:
+    """How far a hash chain has come.
+
+    Attributes:
+        count: Events of a ledger; of the audit log, the number of its last entry.
+        head: The link of the last of them.
+        version: Of the session that the ledger belongs to; 0 for the audit log.
+    """
+
+    count: int
+    head: str
+    version: int = 0

@@ -19,7 +19,7 @@ from typing import final
 
 from hedgerow.algorithms.online_answer import OnlineAnswer
 from hedgerow.algorithms.online_session import OnlineSession
-from hedgerow.errors import HedgerowError, MarginalTooLargeError, NotAllowedError, QuestionTooLargeError
+from hedgerow.errors import HedgerowError, MarginalTooLargeError, NotAllowedError, QuestionTooLargeError, QuotaError
 from hedgerow.queries.query import Explicit, LinearQuery
 from hedgerow.service.entries import GivenAnswer, Grant
 from hedgerow.service.keeper import Keeper
@@ -47,6 +47,7 @@ class Request:
         person: Number of who asks.
         number: Of the request with an idempotency key, or None.
         confidence: Of each interval.
+        sizes: Bytes that each question may add to the store at most.
         given: The answers so far, by position; all of them are committed.
         failure: Why there will be no more.
         known_at: When it was looked up what was answered of it before; see ``Keeper.changes``.
@@ -57,6 +58,7 @@ class Request:
     person: int
     number: int | None
     confidence: float
+    sizes: Sequence[int]
     given: dict[int, GivenAnswer] = field(default_factory=dict)
     failure: BaseException | None = None
     known_at: int = 0
@@ -151,11 +153,18 @@ class _Group:
     def _hold(self) -> None:
         """Find the first question that looks at the data, and commit what that can cost."""
         before: Counter[int] = Counter()
+        stored: Counter[int] = Counter()
+        full: set[Request] = set()
         for request, at in self._lines:
-            if self._may_ask(request.person, before[request.person]) and self._would_look(request, at):
-                self._take_hold(request.person)
+            person, size = request.person, request.sizes[at]
+            if request in full or not self._has_room(person, stored[person] + size):
+                full.add(request)
+                continue
+            if self._may_ask(person, before[person]) and self._would_look(request, at):
+                self._take_hold(person)
                 return
-            before[request.person] += 1
+            before[person] += 1
+            stored[person] += size
 
     def _would_look(self, request: Request, at: int) -> bool:
         try:
@@ -179,6 +188,7 @@ class _Group:
         tested = self._session.tested
         try:
             self._check_number(request.person)
+            self._check_room(request.person, request.sizes[at])
             found = self._asked(request.questions[at], request)
         except (NotAllowedError, QuestionTooLargeError, MarginalTooLargeError) as failure:
             if self._session.tested != tested:
@@ -190,7 +200,8 @@ class _Group:
         charged = self._session.price if found.source == "data" else 0.0
         self._answers.append((request, _given(request, at, found, charged)))
         grant = self._grant(request.person)
-        self._grants[request.person] = replace(grant, asked=grant.asked + 1, spent=grant.spent + charged)
+        asked, spent, stored = grant.asked + 1, grant.spent + charged, grant.stored + request.sizes[at]
+        self._grants[request.person] = replace(grant, asked=asked, spent=spent, stored=stored)
         return found.source != "data"
 
     def _asked(self, question: LinearQuery, request: Request) -> OnlineAnswer | None:
@@ -233,6 +244,14 @@ class _Group:
                 f"all {self._grant(person).queries:,} questions that you may ask of this data set are asked",
                 remedy="ask its custodian for more; the hypothesis (pictures, synthetic records) stays free",
             )
+
+    def _has_room(self, person: int, size: int) -> bool:
+        return size <= self._keeper.store.room(self._grant(person))
+
+    def _check_room(self, person: int, size: int) -> None:
+        if not self._has_room(person, size):
+            grant = self._grant(person)
+            raise QuotaError(stored=grant.stored, room=self._keeper.store.room(grant), needed=size)
 
 
 def _given(request: Request, at: int, found: OnlineAnswer, charged: float) -> GivenAnswer:

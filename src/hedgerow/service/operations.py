@@ -19,6 +19,7 @@ _EXAMPLES: Mapping[str, tuple[str, str]] = {
     "malformed": ("there are two Authorization headers", "send one"),
     "not-signed-in": ("this needs a token", "send the header 'Authorization: Bearer hgr_...'"),
     "not-allowed": ("this is for custodians", "ask a custodian to do it"),
+    "quota": ("your questions about this data set have taken 5,000,000 bytes ...", "ask its custodian for more room"),
     "not-there": ("there is no data set 'adlut'", "GET /v1/datasets lists those that this token is good for"),
     "conflict": ("there is a data set 'adult' already", "choose another name"),
     "too-much": ("the body is larger than 1.0 MiB", "send it in parts: fewer questions, or a smaller table"),

@@ -50,6 +50,7 @@ class Kind:
 MALFORMED = Kind("malformed", 400, "Not to be read in one way alone")
 NOT_SIGNED_IN = Kind("not-signed-in", 401, "Not signed in")
 NOT_ALLOWED = Kind("not-allowed", 403, "Not allowed")
+QUOTA = Kind("quota", 403, "No room left in the store for this person's questions")
 NOT_THERE = Kind("not-there", 404, "Not there")
 WRONG_METHOD = Kind("wrong-method", 405, "This address does not take that method")
 TIME_OUT = Kind("time-out", 408, "Too slow")
@@ -66,6 +67,7 @@ TABLE = Kind("table", 503, "The private table cannot be read")
 _KINDS: tuple[tuple[type[errors.HedgerowError], Kind], ...] = (
     (errors.MalformedRequestError, MALFORMED),
     (errors.NotSignedInError, NOT_SIGNED_IN),
+    (errors.QuotaError, QUOTA),
     (errors.NotAllowedError, NOT_ALLOWED),
     (errors.NotThereError, NOT_THERE),
     (errors.ConflictError, CONFLICT),

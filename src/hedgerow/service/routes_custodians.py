@@ -24,6 +24,7 @@ from hedgerow.service.told import (
     EventTold,
     GrantList,
     GrantTold,
+    LedgerFile,
     LedgerTold,
     PersonList,
     PersonTold,
@@ -45,9 +46,17 @@ def get_ledger(name: Name, here: Here, by: By, limit: Limit = 100, cursor: Curso
     found = here.store.events(data_set.id, before=here.cursors.read(cursor, place), limit=limit + 1)
     return LedgerTold(
         **here.desks.ledger(data_set),
-        events=[EventTold(**each.event.to_dict(), at=each.at, person=each.person) for each in found[:limit]],
+        events=[
+            EventTold(**each.event.to_dict(), number=each.number, at=each.at, person=each.person)
+            for each in found[:limit]
+        ],
         next=here.cursors.make(place, found[limit - 1].number) if len(found) > limit else None,
     )
+
+
+def get_ledger_file(name: Name, here: Here, by: By) -> LedgerFile:
+    """The whole ledger of a data set, as `hedgerow audit` checks it: nothing of the server has to be believed."""
+    return LedgerFile(**here.desks.ledger_file(here.data_set(name, by)))
 
 
 def list_grants(name: Name, here: Here, by: By) -> GrantList:
@@ -60,12 +69,12 @@ def list_grants(name: Name, here: Here, by: By) -> GrantList:
 def set_grant(name: Name, person: Who, asked: GrantAsked, here: Here, by: By) -> GrantTold:
     """Limit how much an analyst may ask of a data set, and what it may cost."""
     data_set, whom = here.data_set(name, by), person_in(here.store, person, by)
-    grant = here.store.set_grant(data_set.id, whom.id, asked.queries, asked.budget, by=by.person.id)
+    grant = here.store.set_grant(data_set.id, whom.id, asked.queries, asked.budget, asked.storage, by=by.person.id)
     return _grant(grant, whom.name)
 
 
 def _grant(grant: Grant, person: str) -> GrantTold:
-    return GrantTold(person=person, queries=grant.queries, budget=grant.budget, asked=grant.asked, spent=grant.spent)
+    return GrantTold(**{**vars(grant), "person": person})
 
 
 def list_people(here: Here, by: By) -> PersonList:
@@ -150,15 +159,18 @@ def get_audit(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> 
                 action=each.action,
                 subject=each.subject,
                 details=dict(each.details),
+                link=each.link,
             )
             for each in found[:limit]
         ],
+        head=found[0].link if cursor is None and found else here.store.audit_point().head,
         next=here.cursors.make(place, found[limit - 1].id) if len(found) > limit else None,
     )
 
 
 OPERATIONS = (
     Operation("GET", "/v1/datasets/{name}/ledger", get_ledger, ForCustodians, LedgerTold),
+    Operation("GET", "/v1/datasets/{name}/ledger/file", get_ledger_file, ForCustodians, LedgerFile),
     Operation("GET", "/v1/datasets/{name}/grants", list_grants, ForCustodians, GrantList),
     Operation("PUT", "/v1/datasets/{name}/grants/{person}", set_grant, ForCustodians, GrantTold),
     Operation("GET", "/v1/people", list_people, ForCustodians, PersonList),

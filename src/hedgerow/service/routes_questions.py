@@ -47,8 +47,7 @@ OfPerson = Annotated[str | None, Query(pattern=PERSON_NAME, description="Of whom
 _LONGEST_BATCH = 250_000
 """Characters: reading them takes some seconds at most."""
 _MOST_HELD = 1 << 22
-"""Cells and characters of conditions: all of a request are in memory, and kept, at the same time. "Not this" of many
-values is short to ask, and long in canonical form."""
+"""Cells and characters of conditions: all of a request are in memory, and kept, at the same time."""
 
 
 def ask_questions(name: Name, asked: QuestionsAsked, here: Here, by: By, key: Key = None) -> Answers:
@@ -181,7 +180,7 @@ OPERATIONS = (
         ask_questions,
         ForTokens,
         Answers,
-        problems=(problems.NOT_ALLOWED, problems.CONFLICT, problems.QUESTION_TOO_LARGE, problems.TABLE),
+        problems=(problems.NOT_ALLOWED, problems.QUOTA, problems.CONFLICT, problems.QUESTION_TOO_LARGE, problems.TABLE),
     ),
     Operation(
         "GET", "/v1/datasets/{name}/answers", list_answers, ForTokens, EarlierAnswers, problems=(problems.NOT_ALLOWED,)

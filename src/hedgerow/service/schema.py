@@ -124,6 +124,8 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
+_LINK = String(64)
+
 _NUMBER = BigInteger().with_variant(Integer(), "sqlite")  # SQLite numbers rows itself only in INTEGER columns
 
 
@@ -180,8 +182,13 @@ SESSIONS = Table(
     Column("events", BigInteger, nullable=False),
     Column("findings", BigInteger, nullable=False),
     Column("state", JSON(none_as_null=True)),
+    Column("fixed", JSON, nullable=False),
+    Column("head", _LINK, nullable=False),
 )
-"""How far each data set has come. Its state is SECRET: it holds the noise of the running threshold."""
+"""How far each data set has come. Its state is SECRET: it holds the noise of the running threshold.
+
+``fixed`` is what its ledger's chain begins with (limit and unit), and ``head`` the chain's last link: see `chain.py`.
+"""
 
 OPENINGS = Table(
     "openings",
@@ -215,6 +222,7 @@ EVENTS = Table(
     Column("body", JSON, nullable=False),
     Column("at", Moment, nullable=False),
     _of("people", "person", nullable=True),
+    Column("link", _LINK, nullable=False),
 )
 
 FINDINGS = Table(
@@ -263,7 +271,10 @@ GRANTS = Table(
     Column("budget", Double),
     Column("asked", BigInteger, nullable=False),
     Column("spent", Double, nullable=False),
+    Column("storage", BigInteger),
+    Column("stored", BigInteger, nullable=False),
 )
+"""Limits of people, and what is used of them; ``storage`` and ``stored`` are bytes."""
 
 AUDIT = Table(
     "audit",
@@ -274,7 +285,17 @@ AUDIT = Table(
     Column("action", Words, nullable=False),
     Column("subject", Words, nullable=False),
     Column("details", JSON, nullable=False),
+    Column("link", _LINK, nullable=False),
 )
+
+CHAINS = Table(
+    "chains",
+    METADATA,
+    Column("name", Words, primary_key=True),
+    Column("last", BigInteger, nullable=False),
+    Column("head", _LINK, nullable=False),
+)
+"""Chains over rows of the whole store: the number of the last row, and its link. Who writes locks the row."""
 
 SECRETS = Table(
     "secrets",

@@ -174,6 +174,9 @@ class GrantAsked(Asked):
 
     queries: Count | None
     budget: Amount | None
+    storage: Count | None = Field(
+        None, description="Bytes that the questions may add to the server's store; null for what it grants everybody."
+    )
 
 
 class PersonAsked(Asked):

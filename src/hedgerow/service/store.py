@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Self, final
 
 from hedgerow.errors import StoreError
+from hedgerow.service.anchor import Anchor
 from hedgerow.service.database import Database
 from hedgerow.service.migrate import migrate
 from hedgerow.service.postgresql_database import PostgreSQLDatabase
 from hedgerow.service.sqlite_database import SQLiteDatabase
+from hedgerow.service.store_chains import Chains
 from hedgerow.service.store_data_sets import DataSets
+from hedgerow.service.store_grants import QUOTA
 from hedgerow.service.store_lists import Lists
 from hedgerow.service.store_part import Reached, nowhere
 from hedgerow.service.store_people import People
@@ -23,7 +26,7 @@ _SQLITE = "sqlite:///"
 
 
 @final
-class Store(People, DataSets, Sessions, Lists):
+class Store(People, DataSets, Sessions, Lists, Chains):
     """People, data sets, sessions, answers and who did what, in one database; safe for threads and processes.
 
     When a method returns, what it wrote is on the disk; when it raises, nothing of it is there. One case is in between:
@@ -41,13 +44,23 @@ class Store(People, DataSets, Sessions, Lists):
     """
 
     @classmethod
-    def open(cls, address: str | os.PathLike[str], *, wait: float = 5.0, reached: Reached = nowhere) -> Self:
+    def open(
+        cls,
+        address: str | os.PathLike[str],
+        *,
+        wait: float = 5.0,
+        reached: Reached = nowhere,
+        anchor: Anchor | None = None,
+        quota: int = QUOTA,
+    ) -> Self:
         """Open a store; its tables are made, or carried forward from an earlier version.
 
         Args:
             address: ``sqlite:///path``, a path, or ``postgresql://user@host/database``.
             wait: Seconds to wait for others' transactions.
             reached: Told at named steps inside transactions, before they are committed.
+            anchor: What is to follow every commit outside the store; see `anchored`, which also compares the two.
+            quota: Bytes that the questions of a person about a data set may add, unless a custodian said otherwise.
 
         Raises:
             StoreError: It cannot be opened, or a newer version made it.
@@ -58,7 +71,7 @@ class Store(People, DataSets, Sessions, Lists):
         except BaseException:
             database.close()
             raise
-        return cls(database, reached)
+        return cls(database, reached, anchor=anchor, quota=quota)
 
     def ping(self) -> None:
         """See whether the database answers.

@@ -17,6 +17,12 @@ ABOUT_DATA_SETS = ("register", "close", "grant", "records")
 """Actions of the audit log whose subject is the name of a data set."""
 ABOUT_TOKENS = ("add token", "revoke token")
 """Actions whose subject is the id of a token."""
+ENTRIES = (
+    select(AUDIT.c.id, AUDIT.c.at, PEOPLE.c.name, AUDIT.c.action, AUDIT.c.subject, AUDIT.c.details, AUDIT.c.link)
+    .select_from(AUDIT)
+    .outerjoin(PEOPLE)
+)
+"""The audit log with names of people; in no order yet."""
 
 
 class Lists(Part):
@@ -75,8 +81,7 @@ class Lists(Part):
             data_sets: Names of data sets; given with the tokens, only entries about these and those. None for all.
             tokens: Ids of tokens, or None.
         """
-        columns = (AUDIT.c.id, AUDIT.c.at, PEOPLE.c.name, AUDIT.c.action, AUDIT.c.subject, AUDIT.c.details)
-        wanted = select(*columns).select_from(AUDIT).outerjoin(PEOPLE)
+        wanted = ENTRIES
         if data_sets is not None:
             # An id may look like a name, and a name of a person like one of a data set: the action says which it is.
             of_data_sets = AUDIT.c.action.in_(ABOUT_DATA_SETS) & AUDIT.c.subject.in_(data_sets)
@@ -95,8 +100,8 @@ class Lists(Part):
             subject: To what.
             details: More of it; public values.
         """
-        with self._database.writing() as connection:
-            audited(connection, person, action, subject, details)
+        with self._writing() as writing:
+            audited(writing, person, action, subject, details)
 
 
 def _page(wanted: Select[Any], number: Any, before: int | None, limit: int) -> Select[Any]:

@@ -43,11 +43,11 @@ class People(Part):
         """
         row: dict[str, Any] = {"name": name, "role": role, "created": now()}
         statement = self._database.insert(PEOPLE).on_conflict_do_nothing().returning(PEOPLE.c.id)
-        with self._database.writing() as connection:
-            number = connection.scalar(statement, row)
+        with self._writing() as writing:
+            number = writing.connection.scalar(statement, row)
             if number is None:
                 raise ConflictError(f"there is a person named {name!r} already", remedy="take another name")
-            audited(connection, by, "add person", name, {"role": role})
+            audited(writing, by, "add person", name, {"role": role})
         return Person(number, **row)
 
     def people(self) -> list[Person]:
@@ -83,12 +83,12 @@ class People(Part):
         row = {name: getattr(token, name) for name in ("id", "person", "created", "expires", "revoked", "note")}
         scope = None if token.data_sets is None else list(token.data_sets)
         row |= {"data_sets": scope, "salt": salt, "digest": digest}
-        with self._database.writing() as connection:
-            connection.execute(insert(TOKENS), row)
-            person = connection.scalar(select(PEOPLE.c.name).where(PEOPLE.c.id == token.person))
+        with self._writing() as writing:
+            writing.connection.execute(insert(TOKENS), row)
+            person = writing.connection.scalar(select(PEOPLE.c.name).where(PEOPLE.c.id == token.person))
             expires = None if token.expires is None else token.expires.isoformat(timespec="seconds")
             told = {"person": person, "datasets": scope, "expires": expires}
-            audited(connection, by, "add token", token.id, told)
+            audited(writing, by, "add token", token.id, told)
 
     def tokens(self) -> list[Token]:
         """All of them, oldest first, also those that are no good any more."""
@@ -112,10 +112,10 @@ class People(Part):
             NotThereError: There is no such token.
         """
         good = update(TOKENS).where(TOKENS.c.id == id, TOKENS.c.revoked.is_(None)).values(revoked=now())
-        with self._database.writing() as connection:
-            if connection.execute(good).rowcount:
-                audited(connection, by, "revoke token", id)
-            elif connection.scalar(select(TOKENS.c.id).where(TOKENS.c.id == id)) is None:
+        with self._writing() as writing:
+            if writing.connection.execute(good).rowcount:
+                audited(writing, by, "revoke token", id)
+            elif writing.connection.scalar(select(TOKENS.c.id).where(TOKENS.c.id == id)) is None:
                 raise NotThereError("there is no such token", remedy="see the list of tokens")
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from sqlalchemy import Connection, Row, bindparam, delete, insert
 
@@ -21,9 +21,13 @@ from hedgerow.algorithms.online_journal import START, Mark, Step
 from hedgerow.errors import ConflictError, NotThereError
 from hedgerow.service.database import Database
 from hedgerow.service.entries import GivenAnswer, Hold, Progress
-from hedgerow.service.schema import ANSWERS, GRANTS, HOLDS, MODELS
-from hedgerow.service.store_part import Part, Reached, now
-from hedgerow.service.store_steps import SESSION, advance, step_since, write_rows
+from hedgerow.service.schema import ANSWERS, HOLDS, MODELS
+from hedgerow.service.store_grants import Grants
+from hedgerow.service.store_part import Reached, Writing, now
+from hedgerow.service.store_steps import SESSION, advance, size_of, step_since, write_rows
+
+if TYPE_CHECKING:
+    from hedgerow.service.anchor import Anchor
 
 ROW_OF_ANSWER = ("person", "request", "position", "id", "at")
 """What of an answer has a column of its own; the rest is in its body."""
@@ -48,19 +52,17 @@ class Settled:
     answers: tuple[GivenAnswer, ...]
 
 
-class Sessions(Part):
+class Sessions(Grants):
     """How sessions go on. Statements are made once: that takes as long as their execution."""
 
-    def __init__(self, database: Database, reached: Reached) -> None:
+    def __init__(self, database: Database, reached: Reached, *, anchor: Anchor | None, quota: int) -> None:
         """Open no connection yet."""
-        super().__init__(database, reached)
-        models, grants = database.insert(MODELS), database.insert(GRANTS)
-        more = {name: GRANTS.c[name] + grants.excluded[name] for name in ("asked", "spent")}
+        super().__init__(database, reached, anchor=anchor, quota=quota)
+        models = database.insert(MODELS)
         self._hold = database.insert(HOLDS).on_conflict_do_nothing().returning(HOLDS.c.data_set)
         self._model = models.on_conflict_do_update(
             index_elements=[MODELS.c.data_set], set_={"body": models.excluded.body}
         )
-        self._more = grants.on_conflict_do_update(index_elements=[GRANTS.c.data_set, GRANTS.c.person], set_=more)
 
     def alone(self, data_set: int, *, wait: float) -> AbstractContextManager[None]:
         """Keep other threads and processes away from a data set; ends with the process, however it ends.
@@ -91,7 +93,7 @@ class Sessions(Part):
                 raise NotThereError("there is no such data set", remedy="see the list of data sets")
             step = step_since(connection, row, mark)
         hold = None if row.charge is None else Hold(row.charge, row.purpose, row.person)
-        return Progress(row.version, row.status, hold, None if step == _NOTHING else step)
+        return Progress(row.version, row.status, hold, None if step == _NOTHING else step, row.fixed, row.head)
 
     def hold(self, data_set: int, version: int, hold: Hold, step: Step | None = None) -> int:
         """Commit what something can cost, before it looks at the data.
@@ -110,15 +112,16 @@ class Sessions(Part):
             ConflictError: The data set is closed, or a hold is there that was not settled; nothing is written.
         """
         at = now()
-        with self._database.writing() as connection:
-            session = advance(connection, data_set, version, step or _NOTHING)
+        with self._writing() as writing:
+            session = advance(writing, data_set, version, step or _NOTHING)
             if session.status == "closed":
                 raise ConflictError("the data set is closed: its data are not looked at any more")
             row = {"data_set": data_set, "at": at, **vars(hold)}
-            if connection.scalar(self._hold, row) is None:
+            if writing.connection.scalar(self._hold, row) is None:
                 raise ConflictError("what was held for the data set before is not settled", remedy="forfeit it first")
             if step is not None:
-                self._write(connection, session, step, hold.person, at)
+                sizes = self._write(writing, session, step, hold.person, at)
+                self._count(writing.connection, data_set, [_Used(hold.person, stored=sum(sizes))])
                 self._reached("step written")
             self._reached("hold written")
         return version + 1
@@ -137,15 +140,16 @@ class Sessions(Part):
             ConflictError: A question of a repeated request is answered already; nothing is written.
         """
         at = now()
-        with self._database.writing() as connection:
-            session = advance(connection, data_set, version, step or _NOTHING)
-            held = connection.scalar(_RELEASE, {"of": data_set})
-            if step is not None:
-                person = next((answer.person for answer in answers if answer.charged > 0.0), held)
-                self._write(connection, session, step, person, at)
+        with self._writing() as writing:
+            session = advance(writing, data_set, version, step or _NOTHING)
+            held = writing.connection.scalar(_RELEASE, {"of": data_set})
+            person = next((answer.person for answer in answers if answer.charged > 0.0), held)
+            sizes = [0] if step is None else self._write(writing, session, step, person, at)
             self._reached("step written")
-            given = _given(connection, data_set, answers, at)
-            self._count(connection, data_set, answers)
+            rows = [_answer_row(data_set, answer, at) for answer in answers]
+            given = _given(writing.connection, answers, rows, at)
+            used = [_Used(each.person, 1, each.charged, size_of(row)) for each, row in zip(answers, rows, strict=True)]
+            self._count(writing.connection, data_set, [*used, *_found(sizes, person, answers)])
             self._reached("answers written")
         return Settled(version + 1, given)
 
@@ -167,44 +171,70 @@ class Sessions(Part):
             OutdatedError: Another process has gone on; nothing is written.
             ConflictError: Nothing is held; nothing is written.
         """
-        with self._database.writing() as connection:
-            session = advance(connection, data_set, version, step)
-            held = connection.execute(_RELEASE, {"of": data_set}).first()
+        with self._writing() as writing:
+            session = advance(writing, data_set, version, step)
+            held = writing.connection.execute(_RELEASE, {"of": data_set}).first()
             if held is None:
                 raise ConflictError("nothing is held for the data set")
-            self._write(connection, session, step, held.person, now())
-            if held.person is not None:
-                lost = {"data_set": data_set, "person": held.person, "asked": 0, "spent": price}
-                connection.execute(self._more, lost)
+            sizes = self._write(writing, session, step, held.person, now())
+            lost = _Used(held.person, spent=price, stored=sum(sizes))
+            self._count(writing.connection, data_set, [lost])
             self._reached("forfeit written")
         return version + 1
 
-    def _write(self, connection: Connection, session: Row[Any], step: Step, person: int | None, at: datetime) -> None:
-        """The parts of a step that `advance` did not write."""
-        write_rows(connection, session, step, person, at)
+    def _write(self, writing: Writing, session: Row[Any], step: Step, person: int | None, at: datetime) -> list[int]:
+        """The parts of a step that `advance` did not write; bytes of the events, and of each finding."""
         if step.model is not None:
-            connection.execute(self._model, {"data_set": session.data_set, "body": step.model})
+            writing.connection.execute(self._model, {"data_set": session.data_set, "body": step.model})
+        return write_rows(writing, session, step, person, at)
 
-    def _count(self, connection: Connection, data_set: int, answers: Sequence[GivenAnswer]) -> None:
-        """Add the answers to what their people have asked and spent."""
-        charges = defaultdict(list)
-        for answer in answers:
-            charges[answer.person].append(answer.charged)
-        if not charges:
-            return
+    def _count(self, connection: Connection, data_set: int, used: Sequence[_Used]) -> None:
+        """Add to what people have asked, spent and stored; what nobody asked for counts for nobody."""
+        shares = defaultdict(list)
+        for each in used:
+            if each.person is not None:
+                shares[each.person].append(each)
         rows = [
-            {"data_set": data_set, "person": person, "asked": len(charged), "spent": math.fsum(charged)}
-            for person, charged in sorted(charges.items())
+            {
+                "data_set": data_set,
+                "person": person,
+                "asked": sum(each.asked for each in share),
+                "spent": math.fsum(each.spent for each in share),
+                "stored": sum(each.stored for each in share),
+            }
+            for person, share in sorted(shares.items())
         ]
-        connection.execute(self._more, rows)
+        if rows:
+            connection.execute(self._more, rows)
+
+
+@final
+@dataclass(frozen=True)
+class _Used:
+    """What a person has used."""
+
+    person: int | None
+    asked: int = 0
+    spent: float = 0.0
+    stored: int = 0
+
+
+def _found(sizes: Sequence[int], person: int | None, answers: Sequence[GivenAnswer]) -> list[_Used]:
+    """Whose the bytes of a step are: of its events, and of each finding; these came from tested questions in order."""
+    events, *findings = sizes
+    tested = [answer.person for answer in answers if answer.source in ("hypothesis", "data")]
+    owners = [*tested[: len(findings)], *[person] * (len(findings) - len(tested))]
+    return [
+        _Used(person, stored=events),
+        *(_Used(owner, stored=size) for owner, size in zip(owners, findings, strict=True)),
+    ]
 
 
 def _given(
-    connection: Connection, data_set: int, answers: Sequence[GivenAnswer], at: datetime
+    connection: Connection, answers: Sequence[GivenAnswer], rows: Sequence[Mapping[str, Any]], at: datetime
 ) -> tuple[GivenAnswer, ...]:
     if not answers:
         return ()
-    rows = [_answer_row(data_set, answer, at) for answer in answers]
     numbers = connection.execute(_GIVE, rows).scalars()
     return tuple(dataclasses.replace(answer, id=number, at=at) for answer, number in zip(answers, numbers, strict=True))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -10,11 +10,18 @@ from typing import Any
 from sqlalchemy import Connection, Row, Table, bindparam, case, insert, literal, select, update
 
 from hedgerow.algorithms.online_journal import START, Finding, Mark, Step
-from hedgerow.errors import OutdatedError
+from hedgerow.chain import link, start_of
+from hedgerow.errors import BudgetError, DamagedStoreError, OutdatedError
+from hedgerow.privacy.budget import budget_from_dict
 from hedgerow.privacy.ledger import Event
-from hedgerow.service.schema import EVENTS, FINDINGS, HOLDS, MODELS, OPENINGS, SESSIONS
+from hedgerow.service.entries import Point
+from hedgerow.service.schema import DATA_SETS, EVENTS, FINDINGS, HOLDS, MODELS, OPENINGS, SESSIONS, to_json
+from hedgerow.service.store_part import Writing
 
 _HELD = (HOLDS.c.charge, HOLDS.c.purpose, HOLDS.c.person)
+LEDGER = "ledger"
+"""What the chain of a data set's events is one of."""
+
 SESSION = (
     select(SESSIONS, *_HELD)
     .outerjoin(HOLDS, HOLDS.c.data_set == SESSIONS.c.data_set)
@@ -29,8 +36,9 @@ def _from(table: Table, *names: str) -> Any:
     return wanted.order_by(table.c.number)
 
 
-_EVENTS = _from(EVENTS, "body")
+_EVENTS = _from(EVENTS, "body", "link")
 _FINDINGS = _from(FINDINGS, "measured", "body", "vector")
+_HEAD = update(SESSIONS).where(SESSIONS.c.data_set == bindparam("of")).values(head=bindparam("now_head"))
 _OPENING = select(OPENINGS.c.body).where(OPENINGS.c.data_set == bindparam("of"))
 _MODEL = select(MODELS.c.body).where(MODELS.c.data_set == bindparam("of"))
 
@@ -38,6 +46,7 @@ _MODEL = select(MODELS.c.body).where(MODELS.c.data_set == bindparam("of"))
 @cache
 def _advancing(*, state: bool, opening: bool) -> Any:
     """The statement for steps with a state, and with an opening, or without."""
+    kept = ("data_set", "version", "status", "events", "findings", "head")
     values: dict[str, Any] = {
         "version": SESSIONS.c.version + 1,
         "events": SESSIONS.c.events + bindparam("n_events"),
@@ -51,21 +60,21 @@ def _advancing(*, state: bool, opening: bool) -> Any:
         update(SESSIONS)
         .where(SESSIONS.c.data_set == bindparam("of"), SESSIONS.c.version == bindparam("after"))
         .values(values)
-        .returning(SESSIONS.c.data_set, SESSIONS.c.status, SESSIONS.c.events, SESSIONS.c.findings)
+        .returning(*(SESSIONS.c[name] for name in kept))
     )
 
 
-def advance(connection: Connection, data_set: int, version: int, step: Step) -> Row[Any]:
+def advance(writing: Writing, data_set: int, version: int, step: Step) -> Row[Any]:
     """Take the session's row, if it is of a version, and write what of a step stands in it.
 
     Args:
-        connection: Of a transaction.
+        writing: The transaction.
         data_set: Number of the data set.
         version: That must be the session's; it is one more then.
         step: What will be written.
 
     Returns:
-        Number, status and counts, as they are after the step.
+        Number, version, status and counts, as they are after the step, and the head of the ledger as it was before.
 
     Raises:
         OutdatedError: The session is of another version.
@@ -75,28 +84,65 @@ def advance(connection: Connection, data_set: int, version: int, step: Step) -> 
     if step.state is not None:
         values["new_state"] = dict(step.state)
     statement = _advancing(state=step.state is not None, opening=step.opening is not None)
-    row: Row[Any] | None = connection.execute(statement, values).first()
+    row: Row[Any] | None = writing.connection.execute(statement, values).first()
     if row is None:
         raise OutdatedError("another process has gone on with the data set", remedy="read its progress and try again")
+    writing.ledgers[data_set] = Point(row.events - len(step.events), row.head, row.version)
     return row
 
 
-def write_rows(connection: Connection, session: Row[Any], step: Step, person: int | None, at: datetime) -> None:
-    """Write the parts of a step that are rows of their own and never change.
+def write_rows(writing: Writing, session: Row[Any], step: Step, person: int | None, at: datetime) -> list[int]:
+    """Write the parts of a step that are rows of their own and never change, and take the ledger's chain further.
 
     Args:
-        connection: Of the transaction in which `advance` was called.
+        writing: The transaction in which `advance` was called.
         session: What that gave back.
         step: What is written.
         person: Who caused its events.
         at: When, in UTC.
+
+    Returns:
+        How many bytes the events take together, and then each of the findings.
     """
+    connection = writing.connection
     if step.opening is not None:
         connection.execute(insert(OPENINGS), {"data_set": session.data_set, "body": dict(step.opening)})
-    if step.events:
-        connection.execute(insert(EVENTS), _event_rows(session, step.events, person, at))
-    if step.findings:
-        connection.execute(insert(FINDINGS), _finding_rows(session, step.findings))
+    events = _event_rows(session, step.events, person, at)
+    if events:
+        connection.execute(insert(EVENTS), events)
+        writing.ledgers[session.data_set] = Point(session.events, events[-1]["link"], session.version)
+        connection.execute(_HEAD, {"of": session.data_set, "now_head": events[-1]["link"]})
+    findings = _finding_rows(session, step.findings)
+    if findings:
+        connection.execute(insert(FINDINGS), findings)
+    return [sum(map(size_of, events)), *map(size_of, findings)]
+
+
+def size_of(row: Mapping[str, Any]) -> int:
+    """Bytes of what a row holds of a question: its body, and its vector if there is one.
+
+    Example:
+        >>> size_of({"body": {"a": 1}, "vector": b"123"})
+        10
+    """
+    return len(to_json(row["body"])) + len(row.get("vector", b""))
+
+
+def fixed_of(budget: Mapping[str, Any]) -> dict[str, Any]:
+    """What holds for all events of a ledger: its limit, and its unit.
+
+    Args:
+        budget: As ``Budget.to_dict`` gives it.
+
+    Raises:
+        ConfigError: It is no budget.
+
+    Example:
+        >>> fixed_of({"kind": "pure", "epsilon": 0.5, "neighbours": "replace"})
+        {'limit': 0.5, 'unit': 'epsilon'}
+    """
+    found = budget_from_dict(budget)
+    return {"limit": found.limit, "unit": found.unit}
 
 
 def step_since(connection: Connection, session: Row[Any], mark: Mark) -> Step:
@@ -106,10 +152,14 @@ def step_since(connection: Connection, session: Row[Any], mark: Mark) -> Step:
         connection: Of the transaction in which the session was read.
         session: A row of `SESSION`.
         mark: What is known.
+
+    Raises:
+        DamagedStoreError: The events are not those that were written.
     """
     known = {"of": session.data_set}
     all_of_it = mark == START
-    events = _rows(connection, _EVENTS, known, mark.events, session.events)
+    looked = mark.events == 0 or mark.events < session.events
+    events = checked_events(connection, session, mark.events) if looked else ()
     findings = [
         Finding(row.body["entry"], row.measured, row.body["value"], bytes(row.vector))
         for row in _rows(connection, _FINDINGS, known, mark.findings, session.findings)
@@ -119,9 +169,48 @@ def step_since(connection: Connection, session: Row[Any], mark: Mark) -> Step:
     return Step(
         opening=connection.scalar(_OPENING, known) if all_of_it else None,
         state=session.state,
-        events=tuple(Event.from_dict(row.body) for row in events),
+        events=tuple(events),
         findings=tuple(findings),
         model=None if model is None else bytes(model),
+    )
+
+
+def checked_events(connection: Connection, session: Row[Any], first: int = 0) -> list[Event]:
+    """Events of a ledger from a number on, as they were written.
+
+    Args:
+        connection: Of the transaction in which the session was read.
+        session: Its row.
+        first: The number.
+
+    Raises:
+        DamagedStoreError: One was changed, left out or moved, or its charge is not what its mechanism costs.
+    """
+    rows = _rows(connection, _EVENTS, {"of": session.data_set}, max(0, first - 1), session.events)
+    head = start_of(LEDGER, session.fixed) if first == 0 else rows[0].link if rows else ""
+    found = []
+    for number, row in enumerate(rows[min(first, 1) :], start=first):
+        head = link(head, row.body)
+        if head != row.link:
+            raise _damaged(connection, session, f"event {number + 1} is not the one that was written")
+        found.append(_event(connection, session, number, row.body))
+    if head != session.head or first + len(found) != session.events:
+        raise _damaged(connection, session, "events are missing at its end")
+    return found
+
+
+def _event(connection: Connection, session: Row[Any], number: int, body: Mapping[str, Any]) -> Event:
+    try:
+        return Event.from_dict(body)
+    except BudgetError as error:
+        raise _damaged(connection, session, f"event {number + 1} cannot be: {error.message}") from error
+
+
+def _damaged(connection: Connection, session: Row[Any], what: str) -> DamagedStoreError:
+    name = connection.scalar(select(DATA_SETS.c.name).where(DATA_SETS.c.id == session.data_set))
+    return DamagedStoreError(
+        f"the ledger of the data set {name!r} was changed after it was written: {what}",
+        remedy="find out who writes to the store; a whole copy of it is gone on with by hedgerow serve --accept-store",
     )
 
 
@@ -131,11 +220,14 @@ def _rows(connection: Connection, wanted: Any, known: dict[str, int], first: int
 
 
 def _event_rows(session: Row[Any], events: Sequence[Event], person: int | None, at: datetime) -> list[dict[str, Any]]:
-    first = session.events - len(events)
-    return [
-        {"data_set": session.data_set, "number": first + i, "body": event.to_dict(), "at": at, "person": person}
-        for i, event in enumerate(events)
-    ]
+    rows: list[dict[str, Any]] = []
+    head = session.head
+    for number, event in enumerate(events, start=session.events - len(events)):
+        body = event.to_dict()
+        head = link(head, body)
+        row = {"data_set": session.data_set, "number": number, "body": body, "at": at, "person": person}
+        rows.append({**row, "link": head})
+    return rows
 
 
 def _finding_rows(session: Row[Any], findings: Sequence[Finding]) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hedgerow.algorithms.online_journal import Mark
 from hedgerow.privacy.budget import budget_from_dict
 from hedgerow.privacy.ledger import Ledger
-from hedgerow.service.entries import DataSet, Person
+from hedgerow.service.entries import DataSet, Person, Progress
 
 if TYPE_CHECKING:
     from hedgerow.service.store import Store
@@ -46,20 +46,46 @@ def summary_of(store: Store, data_set: DataSet, person: Person) -> dict[str, Any
         "closed": closed,
         "private": told.get("private", True),
         "statement": budget.statement(),
-        "mine": {name: getattr(grant, name) for name in ("queries", "asked", "budget", "spent")},
+        "mine": {**vars(grant), "storage": store.quota if grant.storage is None else grant.storage},
     }
 
 
 def ledger_of(store: Store, data_set: DataSet) -> dict[str, Any]:
-    """What was spent of a data set's budget, exactly."""
+    """What was spent of a data set's budget, exactly, and the head of the hash chain of what it was spent on.
+
+    Raises:
+        DamagedStoreError: Events were changed after they were written.
+    """
     progress = store.progress(data_set.id, _EVENTS)
-    budget = budget_from_dict(data_set.registration.budget)
-    ledger = Ledger(budget.limit, budget.unit, () if progress.step is None else progress.step.events)
+    ledger = _ledger(data_set, progress)
     return {
         "limit": ledger.limit,
         "spent": ledger.spent,
         "remaining": ledger.remaining,
         "unit": ledger.unit,
-        "statement": budget.statement(),
+        "statement": budget_from_dict(data_set.registration.budget).statement(),
         "held": 0.0 if progress.hold is None else progress.hold.charge,
+        "head": progress.head,
     }
+
+
+def ledger_file_of(store: Store, data_set: DataSet) -> dict[str, Any]:
+    """The whole ledger of a data set, as it can be checked from this alone.
+
+    Raises:
+        DamagedStoreError: Events were changed after they were written.
+    """
+    progress, registration = store.progress(data_set.id, _EVENTS), data_set.registration
+    return {
+        "name": data_set.name,
+        "budget": dict(registration.budget),
+        "statement": budget_from_dict(registration.budget).statement(),
+        **progress.fixed,
+        "events": [event.to_dict() for event in _ledger(data_set, progress).events],
+        "head": progress.head,
+    }
+
+
+def _ledger(data_set: DataSet, progress: Progress) -> Ledger:
+    budget = budget_from_dict(data_set.registration.budget)
+    return Ledger(budget.limit, budget.unit, () if progress.step is None else progress.step.events)

@@ -61,6 +61,8 @@ class Mine(Told):
     asked: int
     budget: float | None = Field(description="What they may cost in all; null for all of the budget.")
     spent: float
+    storage: int = Field(description="Bytes that the questions may add to the server's store.")
+    stored: int = Field(description="Bytes that they have added.")
 
 
 class Summary(Told):
@@ -158,7 +160,7 @@ _SUMMARY: JsonValue = {
     "private": True,
     "statement": "When one person's record is added or left out, the probability of any outcome of this release "
     "changes by a factor of at most 2.718 (pure differential privacy with epsilon = 1).",
-    "mine": {"queries": 100, "asked": 2, "budget": 0.25, "spent": 0.02},
+    "mine": {"queries": 100, "asked": 2, "budget": 0.25, "spent": 0.02, "storage": 2**28, "stored": 1480},
 }
 _ANSWER: JsonValue = {
     "sql": "SELECT COUNT(*) FROM adult WHERE sex = 'Male'",
@@ -228,6 +230,8 @@ class EventTold(Told):
     unit: str
     neighbours: str
     values: int
+    threshold_scale: float
+    number: int = Field(description="Place in the ledger, from 0.")
     at: datetime
     person: str | None
 
@@ -241,8 +245,21 @@ class LedgerTold(Told):
     unit: str
     statement: str
     held: float = Field(description="The most that a question at work can cost.")
+    head: str = Field(description="Of the hash chain of all events: 64 hexadecimal digits.")
     events: list[EventTold]
     next: str | None
+
+
+class LedgerFile(Told):
+    """A whole ledger, oldest event first, to be checked by `hedgerow audit`."""
+
+    name: str
+    budget: dict[str, Any] = Field(description="As it was registered.")
+    statement: str
+    limit: float
+    unit: str
+    events: list[dict[str, Any]] = Field(description="What `head` is the hash chain's head of.")
+    head: str
 
 
 class GrantTold(Told):
@@ -253,6 +270,8 @@ class GrantTold(Told):
     budget: float | None
     asked: int
     spent: float
+    storage: int | None = Field(description="Bytes that the questions may add; null for what everybody is granted.")
+    stored: int
 
 
 class GrantList(Told):
@@ -315,10 +334,12 @@ class AuditEntryTold(Told):
     action: str
     subject: str
     details: dict[str, Any]
+    link: str = Field(description="That the log's hash chain has here.")
 
 
 class AuditTold(Told):
     """A page of what was done, newest first."""
 
     entries: list[AuditEntryTold]
+    head: str = Field(description="Of the hash chain of the whole log: the link of its last entry.")
     next: str | None

@@ -1,19 +1,19 @@
 /** Who did what, for custodians. */
 
-import { fill, h, table } from "./dom.js";
+import { chained, fill, h, table } from "./dom.js";
 import { moment } from "./format.js";
 import { pages } from "./paging.js";
 
 const COLUMNS = [{ title: "When", class: "when" }, { title: "Person" }, { title: "Action" }, { title: "Subject" }, { title: "Details", class: "wide" }];
 
 /** @type {Record<string, [string, string]>} What details are called, and what it means that nothing is given. */
-const WORDS = { datasets: ["data sets", "all"], queries: ["questions", "no limit"], budget: ["budget", "no limit"], expires: ["good until", "for ever"] };
+const WORDS = { datasets: ["data sets", "all"], queries: ["questions", "no limit"], budget: ["budget", "no limit"], storage: ["bytes", "as the server grants"], expires: ["good until", "for ever"] };
 
 /** @param {HTMLElement} place */
 export async function auditView(place) {
   const list = h("div", {});
   fill(place, h("h1", { tabindex: "-1" }, "Audit"), h("p", { class: "lead" }, "What people and the server did, the newest first."), list);
-  await pages(list, "audit", "entries", {}, (entries) => table("Audit entries", COLUMNS, entries.map(cells)), "Nothing has been done yet.");
+  await pages(list, "audit", "entries", {}, (entries, { head }) => h("div", {}, chained(head), table("Audit entries", COLUMNS, entries.map(cells))), "Nothing has been done yet.");
 }
 
 /** @param {any} entry */

@@ -101,6 +101,9 @@ export function table(caption, columns, rows, kind = "") {
       cells.map((cell, i) => h("td", { role: "cell", class: columns[i].class, "data-label": columns[i].title }, cell !== "" && h("div", {}, cell)))))));
 }
 
+/** The head of a hash chain, to note somewhere else. @param {string} head */
+export const chained = (head) => h("p", { class: "quiet" }, "Head of the hash chain: ", h("code", { class: "where" }, head));
+
 /** Have screen readers say something. @param {string} text */
 export function announce(text) {
   const place = document.getElementById("live");

@@ -2,7 +2,7 @@
 
 import { at } from "./api.js";
 import { sectionHead } from "./dataset.js";
-import { fill, h, table } from "./dom.js";
+import { chained, fill, h, table } from "./dom.js";
 import { amount, moment } from "./format.js";
 import { pages } from "./paging.js";
 
@@ -20,11 +20,11 @@ export async function ledgerSection(place, app, { name }) {
 }
 
 /** @param {any} reply */
-function sums({ limit, spent, remaining, unit, held }) {
+function sums({ limit, spent, remaining, unit, held, head }) {
   const one = (/** @type {string} */ title, /** @type {number} */ value, /** @type {string} */ text) => h("div", { class: "fact" },
     h("p", { class: "fact-title" }, title), h("p", { class: "fact-value" }, amount(value)), h("p", { class: "fact-text" }, text));
-  return h("div", { class: "facts" }, one("Spent", spent, `${unit}, the sum of all charges`), one("Remaining", remaining > 1e-9 * limit ? remaining : 0, `of ${amount(limit)} ${unit}`),
-    held > 0 && one("Held", held, "put aside for a question that is being answered"));
+  return h("div", {}, h("div", { class: "facts" }, one("Spent", spent, `${unit}, the sum of all charges`), one("Remaining", remaining > 1e-9 * limit ? remaining : 0, `of ${amount(limit)} ${unit}`),
+    held > 0 && one("Held", held, "put aside for a question that is being answered")), chained(head));
 }
 
 /** @param {any} event */

@@ -6,7 +6,8 @@ import { announce, choice, confirmed, field, fill, h, table } from "./dom.js";
 import { amount, count, moment } from "./format.js";
 import { attempt, onSubmit } from "./problems.js";
 
-const COLUMNS = [{ title: "Person" }, { title: "Questions", class: "n" }, { title: "Budget share", class: "n" }];
+const MEBIBYTE = 2 ** 20;
+const COLUMNS = [{ title: "Person" }, { title: "Questions", class: "n" }, { title: "Budget share", class: "n" }, { title: "Storage", class: "n" }];
 
 /** @param {HTMLElement} place @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet */
 export async function manageSection(place, app, dataSet) {
@@ -18,8 +19,8 @@ export async function manageSection(place, app, dataSet) {
     : h("p", { class: "empty" }, "Nobody has limits: everyone with a token for this data set may spend all of its budget."));
   show(grants);
   fill(place, sectionHead("Manage"),
-    h("h3", {}, "Limits"), h("p", { class: "lead" }, "How many questions an analyst may ask, and how much of the budget they may cost. "
-      + "When a share is used up, the hypothesis alone answers."
+    h("h3", {}, "Limits"), h("p", { class: "lead" }, "How many questions an analyst may ask, how much of the budget they may cost, and how much "
+      + "room their answers may take in the server's store. When a share of the budget is used up, the hypothesis alone answers."
       + (detail.price === null ? "" : ` An answer from the data costs ${amount(detail.price)} ${detail.unit}; the whole budget is ${amount(detail.limit)} ${detail.unit}.`)),
     list, limitForm(name, detail, people, async () => show((await get(`${at(name)}/grants`)).grants)),
     detail.source && [h("h3", {}, "Where the table is"), h("dl", { class: "pairs" }, Object.entries({ ...detail.source, registered: moment(detail.created) })
@@ -29,11 +30,15 @@ export async function manageSection(place, app, dataSet) {
 }
 
 /** @param {any} grant @param {string} unit */
-function limits({ person, queries, budget, asked, spent }, unit) {
+function limits({ person, queries, budget, storage, asked, spent, stored }, unit) {
   const of = (/** @type {string} */ used, /** @type {string | null} */ limit) => [used, h("span", { class: "quiet" }, limit === null ? ", no limit" : ` of ${limit}`)];
   return [person, of(count(asked ?? 0), queries === null ? null : count(queries)),
-    of(amount(spent ?? 0), budget === null ? null : `${amount(budget)} ${unit}`)];
+    of(amount(spent ?? 0), budget === null ? null : `${amount(budget)} ${unit}`),
+    [mebibytes(stored ?? 0), h("span", { class: "quiet" }, storage === null ? ", as the server grants" : ` of ${mebibytes(storage)}`)]];
 }
+
+/** @param {number} bytes */
+const mebibytes = (bytes) => `${amount(bytes / MEBIBYTE)} MiB`;
 
 /** @param {string} name @param {import("./api.js").Detail} detail @param {any[]} people @param {() => Promise<void>} done */
 function limitForm(name, detail, people, done) {
@@ -42,11 +47,12 @@ function limitForm(name, detail, people, done) {
   const person = choice(analysts.map((each) => [each.name, each.name]), analysts[0].name);
   const queries = h("input", { type: "number", min: 0, step: 1, inputmode: "numeric", placeholder: "no limit" });
   const budget = h("input", { type: "number", min: 0, step: "any", inputmode: "decimal", placeholder: "no limit" });
+  const storage = h("input", { type: "number", min: 0, step: "any", inputmode: "decimal", placeholder: "as the server grants" });
   const [said, button] = [h("div", {}), h("button", { class: "button" }, "Set limits")];
   const form = h("form", { class: "row-form", novalidate: true }, field("Analyst", person), field("Questions at most", queries),
-    field(`Budget share at most (${detail.unit})`, budget), button);
+    field(`Budget share at most (${detail.unit})`, budget), field("Storage at most (MiB)", storage), button);
   onSubmit(form, button, said, async () => {
-    await put(`${at(name)}/grants/${encodeURIComponent(person.value)}`, { queries: given(queries), budget: given(budget) });
+    await put(`${at(name)}/grants/${encodeURIComponent(person.value)}`, { queries: given(queries), budget: given(budget), storage: storage.value.trim() === "" ? null : Math.round(Number(storage.value) * MEBIBYTE) });
     await done();
     announce(`Limits of ${person.value} are set.`);
   });
