@@ -179,7 +179,8 @@ def read_table(
 
     Raises:
         UnreadableTableError: The table is not there, empty, damaged or of an unknown kind.
-        ColumnError: A column is missing, there twice, not declared, or of a type that cannot be read.
+        ColumnError: A column is missing, there twice, or of a type that cannot be read.
+        UndeclaredColumnError: The table has columns that the domain does not declare.
         UnknownValueError: A value is not listed.
         OutOfRangeError: A number is out of range, or not whole where whole numbers are declared.
         MissingValueError: A cell is empty, and its attribute declares no missing value.

@@ -161,6 +161,7 @@ class Register:
             RegisterExceededError: What is left does not cover it; nothing was charged.
             ConfigError: The budget is of another neighbouring relation, or has no charge in the register's unit; or the
                 kind or the name is none.
+            RegisterBusyError: Other processes are at it for longer than one waits.
             RegisterError: The register cannot be read or written; see its kinds.
 
         Example:
@@ -199,6 +200,7 @@ class Register:
 
         Raises:
             ConfigError: There is no entry of this number.
+            RegisterBusyError: Other processes are at it for longer than one waits.
             RegisterError: The register cannot be read or written; see its kinds.
         """
         with open(file, "rb") as stream:

@@ -163,7 +163,7 @@ def get_audit(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> 
             )
             for each in found[:limit]
         ],
-        head=found[0].link if cursor is None and found else here.store.audit_point().head,
+        head=found[0].link if cursor is None and scope is None and found else here.store.audit_point().head,
         next=here.cursors.make(place, found[limit - 1].id) if len(found) > limit else None,
     )
 
