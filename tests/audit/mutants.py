@@ -19,7 +19,7 @@ PACKAGE = "hedgerow.audit"
 
 
 @dataclass(frozen=True)
-class Mutant:
+class Mistake:
     """A text of a module's source that stands there once, and what stands in its place."""
 
     module: str
@@ -33,7 +33,7 @@ class Mutant:
 class _Changed(SourceFileLoader):
     """Reads a module's source with the mistake in it, and no compiled copy."""
 
-    mutant: Mutant
+    mutant: Mistake
 
     def get_code(self, fullname: str) -> Any:
         source = self.get_data(self.get_filename(fullname)).decode()
@@ -44,7 +44,7 @@ class _Changed(SourceFileLoader):
 
 @dataclass
 class _Finder(MetaPathFinder):
-    mutant: Mutant
+    mutant: Mistake
 
     def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
         if fullname != f"{PACKAGE}.{self.mutant.module}":
@@ -59,7 +59,7 @@ class _Finder(MetaPathFinder):
 
 
 @contextmanager
-def planted(mutant: Mutant | None) -> Iterator[Callable[[str], ModuleType]]:
+def planted(mutant: Mistake | None) -> Iterator[Callable[[str], ModuleType]]:
     """The auditor's package anew, with a mistake in it; gives what imports one of its modules."""
     names = [name for name in sys.modules if name == PACKAGE or name.startswith(f"{PACKAGE}.")]
     kept = {name: sys.modules.pop(name) for name in names}
@@ -76,76 +76,79 @@ def planted(mutant: Mutant | None) -> Iterator[Callable[[str], ModuleType]]:
         sys.modules.update(kept)
 
 
-MUTANTS = [
-    Mutant(
+PLANTED: Mistake | None = None
+"""The one that is planted now."""
+
+MISTAKES = [
+    Mistake(
         "costs",
         "_of_any_pure(_ratio(entry.sensitivity, entry.scale), entry.unit)",
         "Bounds.of(_ratio(entry.sensitivity, entry.scale) / 2)",
     ),
-    Mutant(
+    Mistake(
         "costs", "_ratio(entry.sensitivity, entry.scale) ** 2 / 2", "_ratio(entry.sensitivity, entry.scale) ** 2 / 4"
     ),
-    Mutant("costs", "_ratio(entry.sensitivity, entry.scale) ** 2 / 2", "_ratio(entry.sensitivity, entry.scale) / 2"),
-    Mutant(
+    Mistake("costs", "_ratio(entry.sensitivity, entry.scale) ** 2 / 2", "_ratio(entry.sensitivity, entry.scale) / 2"),
+    Mistake(
         "costs",
         "_of_bounded_range(2 * _ratio(entry.sensitivity, entry.scale), entry.unit)",
         "_of_bounded_range(_ratio(entry.sensitivity, entry.scale), entry.unit)",
     ),
-    Mutant(
+    Mistake(
         "costs",
         "Bounds.of(2 * _ratio(entry.sensitivity, entry.scale))",
         "Bounds.of(_ratio(entry.sensitivity, entry.scale))",
     ),
-    Mutant(
+    Mistake(
         "costs",
         "loss = 2 * _ratio(entry.sensitivity, entry.scale) + _ROUNDING_OF_WEIGHTS",
         "loss = 2 * _ratio(entry.sensitivity, entry.scale)",
     ),
-    Mutant("costs", "Bounds.of(Fraction(entry.values)).times", "Bounds.of(Fraction(1)).times"),
-    Mutant("costs", "threshold + 2 * entry.values * _ratio", "threshold + 2 * _ratio"),
-    Mutant("costs", "threshold + 2 * entry.values * _ratio", "threshold + entry.values * _ratio"),
-    Mutant("costs", "threshold + 2 * entry.values * _ratio", "2 * entry.values * _ratio"),
-    Mutant("costs", "loss * loss / 8", "loss * loss / 16"),
-    Mutant("costs", ".times(tanh_of_half(loss))", ".times(tanh_of_half(loss / 2))"),
-    Mutant("costs", "Bounds.of(loss).times(tanh_of_half(loss))", "Bounds.of(loss * loss / 4)"),
-    Mutant("costs", "if entry.unit != unit:", "if not entry.unit:"),
-    Mutant("costs", "if not (sensitivity > 0 and scale > 0):", "if not scale > 0:"),
-    Mutant("costs", "if entry.sensitivity or entry.scale or entry.charge:", "if entry.charge:"),
-    Mutant("exact", "(1 - power.high) / (1 + power.high)", "(1 - power.high) / 2"),
-    Mutant("exact", "(1 - power.low) / (1 + power.low)", "(1 - power.high) / (1 + power.low)"),
-    Mutant("exact", "if isinstance(value, bool) or not", "if not"),
-    Mutant("conversion", "-log_delta / excess", "-log_delta / order"),
-    Mutant("conversion", "-log_order / excess)", "-log_order / excess, -excess * rho)"),
-    Mutant("conversion", "-log_order, -log_delta", "-log_order, -log_order, -log_delta"),
-    Mutant("conversion", "(1 + _decimal(share) * growth)", "(1 + _decimal(share) ** 2 * growth)"),
-    Mutant("ledger_checks", "if entry.charge < needed.high:", "if entry.charge < needed.high / 2:"),
-    Mutant("ledger_checks", "if spent > limit:", "if spent > limit * 2:"),
-    Mutant("ledger_checks", "if limit <= promised else", "if limit <= promised * 2 else"),
-    Mutant("ledger_checks", "if found <= promised else", "if found <= promised * 2 else"),
-    Mutant("ledger_checks", "if stated != found:", "if stated is None:"),
-    Mutant("ledger_checks", 'if entry.unit != ledger["unit"]:', "if not entry.unit:"),
-    Mutant("ledger_checks", "if entry.neighbours != (relation or found[0].neighbours):", "if not entry.neighbours:"),
-    Mutant("ledger_checks", "if entry.neighbours != REPLACE or entry.target", "if entry.target"),
-    Mutant("ledger_checks", '*ledger["events"]):', '*ledger["events"][1:]):'),
-    Mutant("relations", "return Fraction(2) if gaussian else Fraction(4)", "return Fraction(2)"),
-    Mutant(
+    Mistake("costs", "Bounds.of(Fraction(entry.values)).times", "Bounds.of(Fraction(1)).times"),
+    Mistake("costs", "threshold + 2 * entry.values * _ratio", "threshold + 2 * _ratio"),
+    Mistake("costs", "threshold + 2 * entry.values * _ratio", "threshold + entry.values * _ratio"),
+    Mistake("costs", "threshold + 2 * entry.values * _ratio", "2 * entry.values * _ratio"),
+    Mistake("costs", "loss * loss / 8", "loss * loss / 16"),
+    Mistake("costs", ".times(tanh_of_half(loss))", ".times(tanh_of_half(loss / 2))"),
+    Mistake("costs", "Bounds.of(loss).times(tanh_of_half(loss))", "Bounds.of(loss * loss / 4)"),
+    Mistake("costs", "if entry.unit != unit:", "if not entry.unit:"),
+    Mistake("costs", "if not (sensitivity > 0 and scale > 0):", "if not scale > 0:"),
+    Mistake("costs", "if entry.sensitivity or entry.scale or entry.charge:", "if entry.charge:"),
+    Mistake("exact", "(1 - power.high) / (1 + power.high)", "(1 - power.high) / 2"),
+    Mistake("exact", "(1 - power.low) / (1 + power.low)", "(1 - power.high) / (1 + power.low)"),
+    Mistake("exact", "if isinstance(value, bool) or not", "if not"),
+    Mistake("conversion", "-log_delta / excess", "-log_delta / order"),
+    Mistake("conversion", "-log_order / excess)", "-log_order / excess, -excess * rho)"),
+    Mistake("conversion", "-log_order, -log_delta", "-log_order, -log_order, -log_delta"),
+    Mistake("conversion", "(1 + _decimal(share) * growth)", "(1 + _decimal(share) ** 2 * growth)"),
+    Mistake("ledger_checks", "if entry.charge < needed.high:", "if entry.charge < needed.high / 2:"),
+    Mistake("ledger_checks", "if spent > limit:", "if spent > limit * 2:"),
+    Mistake("ledger_checks", "if limit <= promised else", "if limit <= promised * 2 else"),
+    Mistake("ledger_checks", "if found <= promised else", "if found <= promised * 2 else"),
+    Mistake("ledger_checks", "if stated != found:", "if stated is None:"),
+    Mistake("ledger_checks", 'if entry.unit != ledger["unit"]:', "if not entry.unit:"),
+    Mistake("ledger_checks", "if entry.neighbours != (relation or found[0].neighbours):", "if not entry.neighbours:"),
+    Mistake("ledger_checks", "if entry.neighbours != REPLACE or entry.target", "if entry.target"),
+    Mistake("ledger_checks", '*ledger["events"]):', '*ledger["events"][1:]):'),
+    Mistake("relations", "return Fraction(2) if gaussian else Fraction(4)", "return Fraction(2)"),
+    Mistake(
         "relations",
         "return Fraction(2) if gaussian else Fraction(4)",
         "return Fraction(1) if gaussian else Fraction(4)",
     ),
-    Mutant("relations", "else max(one, other) ** 2", "else other ** 2"),
-    Mutant("relations", "return other * other if", "return one * one if"),
-    Mutant("looks", " and not entry.about_earlier:", ":"),
-    Mutant("looks", "while free[key] and free[key][0].number in backed:", "while False:"),
-    Mutant("looks", 'exact(measured["scale"]), size', "exact(0), size"),
-    Mutant("origin", "if noise != SECURE_SOURCE:", "if not noise:"),
-    Mutant("origin", "if not secure:", "if secure is None:"),
-    Mutant("sensitivities", "return (1 + _GRID) ** 2", "return Fraction(0)"),
-    Mutant("sensitivities", "if entry.sensitivity**2 < least:", "if entry.sensitivity < least:"),
-    Mutant("totals", "rho = sum((share.rho for share in added), Fraction(0))", "rho = rest"),
-    Mutant("totals", "epsilon + epsilon_of_rho(rest, delta)", "epsilon_of_rho(rest, delta)"),
-    Mutant("totals", "self.limit * tanh_of_half(self.limit).high", "self.limit * self.limit / 8"),
-    Mutant(
+    Mistake("relations", "else max(one, other) ** 2", "else other ** 2"),
+    Mistake("relations", "return other * other if", "return one * one if"),
+    Mistake("looks", " and not entry.about_earlier:", ":"),
+    Mistake("looks", "while free[key] and free[key][0].number in backed:", "while False:"),
+    Mistake("looks", 'exact(measured["scale"]), size', "exact(0), size"),
+    Mistake("origin", "if noise != SECURE_SOURCE:", "if not noise:"),
+    Mistake("origin", "if not secure:", "if secure is None:"),
+    Mistake("sensitivities", "return (1 + _GRID) ** 2", "return Fraction(0)"),
+    Mistake("sensitivities", "if entry.sensitivity**2 < least:", "if entry.sensitivity < least:"),
+    Mistake("totals", "rho = sum((share.rho for share in added), Fraction(0))", "rho = rest"),
+    Mistake("totals", "epsilon + epsilon_of_rho(rest, delta)", "epsilon_of_rho(rest, delta)"),
+    Mistake("totals", "self.limit * tanh_of_half(self.limit).high", "self.limit * self.limit / 8"),
+    Mistake(
         "totals",
         "by_relation.setdefault(of_whole_tables(share.relation), {})",
         "by_relation.setdefault(share.relation, {})",

@@ -23,7 +23,7 @@ import pytest
 
 from hedgerow.cli import serving
 from hedgerow.errors import ConfigError, NotThereError
-from hedgerow.privacy.budget import ApproxDP
+from hedgerow.privacy.budget import ApproxDP, PureDP
 from hedgerow.privacy.register import Register
 from hedgerow.queries.count_statement import parse_count
 from hedgerow.service import connections, running
@@ -188,7 +188,7 @@ def test_a_token_of_the_command_line_says_what_it_is_good_for(place: Place) -> N
     check_terms(TOKEN.findall(first.stdout)[0], None, None)
     store = Store.open("hedgerow.db")
     for name in ("people", "visits"):
-        store.register(Registration(name, "", {}, {}, {}, {}), by=None)
+        store.register(Registration(name, "", {}, {}, PureDP(1.0).to_dict(), {}), by=None)
     store.close()
     new = ("serve", "--new-token", "custodian", "--token-datasets")
     for given, days, scope, lasts in (
@@ -305,11 +305,11 @@ def test_a_restored_store_is_refused_and_accepted_deliberately(
     assert place.call(*common).stderr == ""
     for each in place.folder.glob("s.db*"):
         shutil.copy(each, place / f"copy-{each.name}")
-    assert place.call(*common, "--new-token", "custodian").exit_code == 0
+    assert place.call(*common, "--new-token", "custodian", "--token-datasets", "all").exit_code == 0
     assert json.loads((place / "anchor.json").read_text())["audit"]["count"] == 3
     for each in place.folder.glob("copy-s.db*"):
         shutil.copy(each, place / each.name.removeprefix("copy-"))
-    for more in ((), ("--new-token", "custodian")):
+    for more in ((), ("--new-token", "custodian", "--token-datasets", "all")):
         refused = place.call(*common, *more)
         assert refused.exit_code == 1
         assert "audit log: it ends with entry 2, and ended with 3" in " ".join(refused.stderr.split())

@@ -171,7 +171,7 @@ def test_of_several_noisy_numbers_of_records_the_loudest_counts() -> None:
     """Whichever the model's total is: a curator can be asked before a run, or while a session is open."""
     release = make_release(PureDP(1.0), 0)
     first, *others = release.events
-    quiet = dataclasses.replace(first, scale=1e-3, charge=1000.0)
+    quiet = dataclasses.replace(first, scale=1e-3, charge=1001.0)
     for events in ((quiet, first, *others), (first, *others, quiet)):
         assert dataclasses.replace(release, events=events).answer("true") == release.answer("true")
 

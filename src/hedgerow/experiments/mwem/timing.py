@@ -43,6 +43,11 @@ class Stopwatch:
         return self.table.domain
 
     @property
+    def filtered(self) -> bool:
+        """The table's."""
+        return self.table.filtered
+
+    @property
     def cheap_cells(self) -> int:
         """The table's."""
         return self.table.cheap_cells
