@@ -104,6 +104,9 @@ def test_a_filter_leaves_rows_out_and_must_look_at_one_row(spark: SparkSession, 
     frame = frame_of(spark, table, tmp_path)
     kept = [row for row in table.to_pylist() if row["region"] == "north" and row["age"] >= 20]
     assert scanned(frame, where="region = 'north' and age >= 20").total() == len(kept)
+    assert (scanned(frame).filtered, scanned(frame, where="age >= 20").filtered) == (False, True)
+    nobody = scanned(frame, where="age > 1000")  # one record decides it, so it is no error
+    assert (nobody.total(), nobody.marginals([("sex",)])[0].tolist()) == (0, [0.0, 0.0, 0.0])
     with pytest.raises(QueryError, match="subquery"):
         scanned(frame, where="age > (select avg(age) from people)")
 

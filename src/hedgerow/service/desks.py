@@ -17,7 +17,7 @@ from hedgerow.release.answer import check_confidence
 from hedgerow.service.desk import Desk
 from hedgerow.service.entries import DataSet, GivenAnswer, Person, Registration
 from hedgerow.service.keeper import Keeper
-from hedgerow.service.registering import Charge, check_registration
+from hedgerow.service.registering import Charge, check_registration, within_filter
 from hedgerow.service.store_part import Reached, nowhere
 from hedgerow.service.summaries import ledger_file_of, ledger_of, summary_of
 from hedgerow.service.tables import PrivateTable, domain_of, earlier_release, read_private
@@ -129,6 +129,7 @@ class Desks:
             RegisterError: The register cannot be read or written; nothing was kept.
             StoreError: It could not be kept.
         """
+        new = within_filter(new)
         domain, budget = check_registration(new, self._folder)
         if new.name in {known.name for known in self._store.data_sets()}:
             raise ConflictError(f"there is a data set named {new.name!r} already", remedy="take another name")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -11,7 +12,7 @@ from hedgerow.algorithms.online_start import check_start
 from hedgerow.algorithms.online_state import config_from_dict
 from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.models.choice import may_be_dense
-from hedgerow.privacy.budget import Budget, budget_from_dict
+from hedgerow.privacy.budget import Budget, budget_from_dict, budget_of_filtered
 from hedgerow.privacy.register_entries import DATA_SET
 from hedgerow.service.entries import Registration
 from hedgerow.service.tables import domain_of, earlier_release
@@ -23,6 +24,21 @@ if TYPE_CHECKING:
 MOST_WARM_CELLS = 1 << 22
 """Of a histogram that a session starts from: all of them are kept with each correction."""
 _STAYS = "what the server's register was charged for this data set stays charged"
+
+
+def within_filter(new: Registration) -> Registration:
+    """A registration with the budget that it has where a filter chooses its rows: how many pass is private.
+
+    Example:
+        >>> from hedgerow.privacy.budget import PureDP
+        >>> source = {"place": "people.csv", "where": "age >= 18"}
+        >>> told = Registration("people", "", source, {}, PureDP(1.0, "replace").to_dict(), {})
+        >>> within_filter(told).budget["neighbours"]
+        'replace-then-filter'
+    """
+    if new.source.get("where") is None:
+        return new
+    return replace(new, budget=budget_of_filtered(budget_from_dict(new.budget)).to_dict())
 
 
 def check_registration(new: Registration, folder: Path) -> tuple[Domain, Budget]:

@@ -86,7 +86,7 @@ def registration(asked: RegistrationAsked) -> Registration:
         title=asked.title,
         source=asked.source.model_dump(exclude_none=True),
         domain=asked.domain,
-        budget=_budget(asked.budget, filtered=asked.source.where is not None).to_dict(),
+        budget=_budget(asked.budget).to_dict(),
         config=_config(asked.options).parameters(),
     )
 
@@ -95,9 +95,8 @@ def _config(asked: Options) -> OnlinePMW:
     return OnlinePMW(**asked.model_dump(exclude_none=True))
 
 
-def _budget(asked: BudgetAsked, *, filtered: bool = False) -> Budget:
+def _budget(asked: BudgetAsked) -> Budget:
     neighbours = Neighbours(asked.neighbours)
-    neighbours = neighbours.filtered if filtered else neighbours
     if asked.rho is not None:
         return ZCDP(asked.rho, neighbours)
     epsilon = asked.epsilon or 0.0
