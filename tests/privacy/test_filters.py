@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import hedgerow
 from hedgerow.cli.app import app
+from hedgerow.data.row_filter import check_apart
 from hedgerow.errors import BudgetError, ConfigError
 from hedgerow.privacy.budget import ApproxDP, Budget, PureDP, budget_of_filtered
 from hedgerow.privacy.curator import Curator
@@ -21,6 +22,7 @@ from hedgerow.privacy.subsampling import Subsampled
 from hedgerow.queries.query import Marginal
 from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
+from hedgerow.service.tables import read_private
 from tests.privacy.replay import Run, privacy_loss, record
 from tests.privacy.tables import DenseCounts, binary, neighbours_of
 
@@ -52,6 +54,21 @@ def test_the_number_that_passes_is_measured_and_charged(tmp_path: Path) -> None:
     assert {event.mechanism for event in curator.ledger.events} == {"discrete Laplace"}
     assert curator.ledger.spent == pytest.approx(0.1)
     assert {event.neighbours for event in curator.ledger.events} == {"replace-then-filter"}
+
+
+@pytest.mark.parametrize("condition", ["n >= 10", "sex = 'F' or N > 9", "n is not null"])
+def test_a_filter_may_not_look_at_the_column_of_counts(tmp_path: Path, condition: str) -> None:
+    """One record more would let ten others pass: the row of 9 alike people would become one of 10."""
+    (tmp_path / "counts.csv").write_text("sex,n\nF,9\nM,100\n")
+    with pytest.raises(hedgerow.errors.ColumnError, match="the filter looks at it"):
+        hedgerow.scan_table(tmp_path / "counts.csv", DOMAIN, count_column="n", where=condition.replace("N", "n"))
+    with pytest.raises(hedgerow.errors.ColumnError, match="the filter looks at it"):
+        check_apart(condition, "n", "counts.csv")
+    described = {"place": "counts.csv", "count_column": "n", "where": condition.replace("N", "n")}
+    with pytest.raises(hedgerow.errors.ColumnError, match="the filter looks at it"):
+        read_private(described, DOMAIN, tmp_path)
+    apart = hedgerow.scan_table(tmp_path / "counts.csv", DOMAIN, count_column="n", where="sex = 'F'")
+    assert apart.total() == 9
 
 
 def test_without_a_filter_it_is_public_as_before(tmp_path: Path) -> None:

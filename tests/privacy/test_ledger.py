@@ -149,8 +149,12 @@ def test_senseless_events_are_refused(changes: dict[str, Any]) -> None:
 
 def test_only_public_numbers_are_free() -> None:
     ledger = Ledger(1.0, "epsilon")
-    ledger.charge(event(0.0, mechanism="public", scale=0.0, sensitivity=0.0, neighbours="replace"))
+    public = {"mechanism": "public", "scale": 0.0, "sensitivity": 0.0, "neighbours": "replace"}
+    ledger.charge(event(0.0, **public, target="number of records", values=1))
     assert ledger.spent == 0.0
+    for other in ({"target": "sex", "values": 1}, {"target": "number of records", "values": 2}):
+        with pytest.raises(BudgetError, match="and nothing else is"):
+            event(0.0, **public, **other)
     for relation in ("add-remove", "replace-then-filter"):
         with pytest.raises(BudgetError, match="not public"):
             event(0.0, mechanism="public", scale=0.0, sensitivity=0.0, neighbours=relation)

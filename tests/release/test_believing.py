@@ -88,6 +88,59 @@ def test_a_release_whose_ledger_was_forged_is_damaged(release: Path, change: Cal
         hedgerow.Release.load(path)
 
 
+def all_public(content: dict[str, Any]) -> None:
+    for event in content["ledger"]["events"]:
+        event |= {"mechanism": "public", "charge": 0.0, "scale": 0.0, "sensitivity": 0.0}
+
+
+def quieter(content: dict[str, Any]) -> None:
+    for event in content["ledger"]["events"]:
+        event |= {name: event[name] * 1e9 for name in ("scale", "threshold_scale")}
+        event["charge"] *= 1e-9
+
+
+def less_sensitive(content: dict[str, Any]) -> None:
+    for event in content["ledger"]["events"]:
+        event |= {"sensitivity": event["sensitivity"] * 1e-9, "charge": event["charge"] * 1e-9}
+
+
+def left_out(content: dict[str, Any]) -> None:
+    content["ledger"]["events"] = []
+
+
+def used_twice(content: dict[str, Any]) -> None:
+    events = content["ledger"]["events"]
+    del events[max(i for i, event in enumerate(events) if event["label"] == "measure")]
+
+
+CONSISTENT = [all_public, quieter, less_sensitive, left_out, used_twice]
+
+
+@pytest.mark.parametrize("change", CONSISTENT)
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_noisy_answers_beside_a_ledger_that_does_not_pay_for_them_are_damage(
+    tmp_path: Path, change: Callable[[dict[str, Any]], None], relation: str
+) -> None:
+    """Each charge is that of its event, but the events are not those of the answers: a warm start charged 0 or 5e-9."""
+    workload = hedgerow.Workload.parse("marginals:2; cells:1", DOMAIN)
+    path = tmp_path / "r.release"
+    hedgerow.MWEM(rounds=2).run(table(), workload, hedgerow.PureDP(5.0, relation)).save(path)
+    hedgerow.Release.load(forged(path, lambda _: None))
+    with pytest.raises(DamagedReleaseError, match=r"public|pay"):
+        hedgerow.Release.load(forged(path, change))
+
+
+@pytest.mark.parametrize("change", [quieter, less_sensitive, left_out])
+def test_so_are_those_of_a_session(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    path = tmp_path / "s.session"
+    session = hedgerow.OnlinePMW(updates=2, threshold=0.05).start(table(), hedgerow.PureDP(9.0))
+    assert session.ask("a = 1").source == "data"  # off by half of the records: fails with probability below 1e-9
+    session.save(path, secret=False)
+    assert hedgerow.OnlineSession.restore(forged(path, lambda _: None), table()).spent == session.spent
+    with pytest.raises(DamagedSessionError, match="does not pay"):
+        hedgerow.OnlineSession.restore(forged(path, change), table())
+
+
 def test_an_untouched_copy_is_whole(release: Path) -> None:
     again = hedgerow.Release.load(forged(release, lambda _: None))
     assert again.events == hedgerow.Release.load(release).events

@@ -15,10 +15,12 @@ from hedgerow.domain import Domain
 from hedgerow.errors import DamagedReleaseError, ModelTooLargeError, ReleaseVersionError
 from hedgerow.models.histogram import Histogram
 from hedgerow.models.model import Potentials
-from hedgerow.privacy.budget import ApproxDP, PureDP
+from hedgerow.privacy.budget import ZCDP, ApproxDP, PureDP
+from hedgerow.privacy.ledger import Event
 from hedgerow.privacy.noise import SECURE_SOURCE
 from hedgerow.queries.measurement import Measurement, NoiseKind
 from hedgerow.queries.query import Conjunction, Explicit, Parity
+from hedgerow.queries.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Provenance, Release
 from hedgerow.release.model_format import StoredModel
@@ -83,11 +85,15 @@ def test_every_kind_of_measurement_comes_back(tmp_path: Path) -> None:
         Explicit(binary, ("a",), "wide", np.array([0.0, 1.0]), (-1.0, 1.0)),
     ]
     measured = tuple(Measurement(each, np.array([i + 0.5]), NoiseKind.GAUSSIAN, 2.0) for i, each in enumerate(targets))
+    sensitivities = [each.sensitivity(Neighbours.ADD_REMOVE).l2 for each in targets]
     release = Release(
         model=Histogram(binary, 10.0),
         workload=Workload.explicit(binary, ["a", "b"], np.arange(8.0).reshape(2, 4)),
-        budget=PureDP(1.0),
-        events=(),
+        budget=ZCDP(9.0),
+        events=tuple(
+            Event("measure", "discrete Gaussian", "by hand", each, 2.0, each**2 / 7.9, "rho", "add-remove")
+            for each in sensitivities
+        ),
         measurements=measured,
         error=None,
         total=10.0,

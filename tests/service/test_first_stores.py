@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +12,14 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
+from hedgerow.algorithms.online_journal import Step
+from hedgerow.algorithms.pmw_online import OnlinePMW
 from hedgerow.chain import head_of, link, start_of
-from hedgerow.errors import DamagedStoreError
+from hedgerow.errors import ConflictError, DamagedStoreError
 from hedgerow.privacy.budget import ApproxDP, Budget, PureDP
+from hedgerow.queries.predicate import parse_predicate
+from hedgerow.service.desks import Desks
+from hedgerow.service.entries import Registration
 from hedgerow.service.migrate import LOCATION
 from hedgerow.service.store import Store
 
@@ -147,6 +153,31 @@ def test_a_charge_that_is_too_small_is_refused(address: str) -> None:
     with pytest.raises(DamagedStoreError, match="event 4 cannot be"):
         store.progress(1)
     assert isinstance(store.progress(2).head, str)
+    store.close()
+
+
+def test_a_data_set_that_told_how_many_rows_pass_its_filter_tells_it_no_more(tmp_path: Path) -> None:
+    """The first version took that number for public under "replace", and opened the session with it."""
+    (tmp_path / "people.csv").write_text("diag,a\n" + "hiv,x\n" * 80 + "flu,y\n" * 200)
+    source, config = {"place": "people.csv", "where": "diag = 'hiv'", "columns": ["a"]}, OnlinePMW(updates=3)
+    new = Registration("p", "", source, {"a": ["x", "y"]}, PureDP(1.0, "replace").to_dict(), config.parameters())
+    store = Store.open(tmp_path / "store.db")
+    ada = store.add_person("ada", "custodian", by=None)
+    data_set = store.register(new, by=ada.id)
+    told = {"total": 80.0, "threshold": 4.0, "private": True}
+    store.settle(data_set.id, 0, Step(state={"summary": told}))
+    desks = Desks(store, tmp_path)
+    for _ in range(2):
+        found = desks.summary(data_set, ada)
+        assert (found["total"], found["threshold"], found["private"]) == (None, None, False)
+        assert found["statement"].startswith("NOT PRIVATE: how many rows pass the filter")
+        with pytest.raises(ConflictError, match="was taken for public, and is not"):
+            desks.ask(data_set, [parse_predicate("a = 'x'", desks.domain(data_set))], person=ada)
+        with pytest.raises(ConflictError, match="was taken for public, and is not"):
+            desks.records(data_set, 5, person=ada)
+        data_set = store.close_data_set(data_set.id, by=ada.id)  # which changes nothing about that
+    assert "NOT PRIVATE" in desks.ledger(data_set)["statement"]
+    desks.close()
     store.close()
 
 

@@ -33,10 +33,11 @@ from hedgerow.algorithms.online_state import (
     known_from_measurement,
 )
 from hedgerow.domain_file import domain_from_mapping
-from hedgerow.errors import SessionError
+from hedgerow.errors import BudgetError, SessionError
 from hedgerow.models.choice import Hypothesis
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger import Event
+from hedgerow.privacy.paid_answers import check_answers_paid
 from hedgerow.privacy.watch import Watch, WatchState
 from hedgerow.queries.canonical import query_key
 from hedgerow.queries.measurement import Measurement
@@ -324,7 +325,8 @@ class Transcript:
             model = hypothesis_from_dict(*_unpacked(self._model), self._domain, basis.total)
             watch = self._state["watch"] and WatchState.from_dict(self._state["watch"])
             history = history_from_dict(self._state, self._known, self._measurements)
-        except _FAULTS as error:
+            check_answers_paid(self._events, self._measurements, basis.budget.neighbours)
+        except (*_FAULTS, BudgetError) as error:
             raise SessionError("the steps of this session do not fit together") from error
         running = curator.resume_watch(watch, label=WATCH) if watch else None
         return OnlineSession(curator, basis, model, history, running)

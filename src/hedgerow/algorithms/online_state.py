@@ -36,6 +36,7 @@ from hedgerow.privacy.additive_noise import AdditiveNoise, GaussianNoise, Laplac
 from hedgerow.privacy.budget import budget_from_dict
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger import Event, Ledger
+from hedgerow.privacy.paid_answers import check_answers_paid
 from hedgerow.privacy.watch import WatchState
 from hedgerow.queries.canonical import query_key
 from hedgerow.queries.measurement import Measurement, NoiseKind
@@ -208,6 +209,7 @@ def _session_of(container: Container, source: Any, noise: NoiseSource | None) ->
     curator = Curator(source, basis.budget, noise=noise, events=events)
     model = hypothesis_from_dict(content["model"], arrays, source.domain, basis.total)
     measured = measurements_from_list(content["measured"], arrays, source.domain)
+    check_answers_paid(events, measured[: int(content["measurements"])], basis.budget.neighbours)
     running = None if watch is None else curator.resume_watch(watch, label=WATCH)
     session = OnlineSession(curator, basis, model, _history_of(content, measured), running)
     session.notes.update(content["notes"])

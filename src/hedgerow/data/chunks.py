@@ -15,6 +15,7 @@ from hedgerow.data.columns import ExtraColumns, select_columns
 from hedgerow.data.encoding import Codes
 from hedgerow.data.places import open_place
 from hedgerow.data.readers import Reader
+from hedgerow.data.row_filter import check_apart
 from hedgerow.data.scan import ScannedTable, counted
 from hedgerow.data.table import Table, declared_in
 from hedgerow.domain import Domain
@@ -134,6 +135,7 @@ def scan_table(
             coded=coded, show_values=show_values, where=where,
         )  # fmt: skip
     reader = open_place(cast("str | os.PathLike[str]", source), where)
+    check_apart(where, count_column, reader.file)
     wanted = select_columns(
         reader.file, reader.names, declared,
         count_column=count_column, columns=columns, extra_columns=extra_columns,

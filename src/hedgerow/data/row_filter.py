@@ -81,6 +81,34 @@ def filtered_by(text: str) -> list[str]:
     return list(dict.fromkeys(column.name for column in _checked(text, "duckdb").find_all(exp.Column)))
 
 
+def check_apart(text: str | None, count_column: str | None, file: str) -> None:
+    """Refuse a filter that looks at the column of counts.
+
+    What stands there is about all records of a row at once: one record more could let all of them pass.
+
+    Args:
+        text: The filter; None where there is none.
+        count_column: Column that says how many records a row stands for; None where there is none.
+        file: Name of the table in messages.
+
+    Raises:
+        ColumnError: It looks at it.
+        QueryError: It cannot be parsed, or may look at more than one row.
+
+    Example:
+        >>> check_apart("age >= 18", "n", "people.csv")
+        >>> check_apart("age >= 18 and n >= 10", "n", "people.csv")
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ColumnError: people.csv, column 'n': it counts records, and the filter looks at it...
+    """
+    if text is None or count_column is None:
+        return
+    if count_column.casefold() in map(str.casefold, filtered_by(text)):
+        message = "it counts records, and the filter looks at it: one record could decide whether others pass"
+        raise ColumnError(message, file=file, column=count_column, remedy=_REMEDY)
+
+
 def _meets_a_number(column: exp.Expression) -> bool:
     """Whether it is compared with a number."""
     from sqlglot import exp

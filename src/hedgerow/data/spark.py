@@ -22,7 +22,7 @@ from hedgerow.data.batches import Coding, Encoding
 from hedgerow.data.chunks import joined
 from hedgerow.data.columns import ExtraColumns, select_columns
 from hedgerow.data.readers import Reader
-from hedgerow.data.row_filter import row_filter
+from hedgerow.data.row_filter import check_apart, row_filter
 from hedgerow.data.scan import Progress, ScannedTable, counted
 from hedgerow.data.tally import Counts, Wanted
 from hedgerow.domain import Domain
@@ -95,6 +95,7 @@ def scan_spark(
     )
     coding = Coding(wanted, count_column, coded, show_values)
     condition = None if where is None else row_filter(where, file, names, dialect="spark")
+    check_apart(where, count_column, file)
     read = [*wanted.names, *([] if count_column is None else [count_column])]
     rows = frame if condition is None else _filtered(frame, condition)
     chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in read])

@@ -25,7 +25,7 @@ from hedgerow.privacy.additive_noise import GaussianNoise, LaplaceNoise, additiv
 from hedgerow.privacy.budget import Budget, Regime, budget_of_filtered
 from hedgerow.privacy.databases import database_scores, database_sensitivity, public_databases
 from hedgerow.privacy.lattice import LARGEST_MASS, check_exact, check_mass, exact_answers, exact_units, step_of
-from hedgerow.privacy.ledger import PUBLIC, Event, Ledger, LedgerView
+from hedgerow.privacy.ledger import PUBLIC, RECORDS, Event, Ledger, LedgerView
 from hedgerow.privacy.mechanisms import Mechanism
 from hedgerow.privacy.noise import NoiseSource, OpenDPNoise
 from hedgerow.privacy.paid import PaidNoise
@@ -152,10 +152,10 @@ class Curator:
         """
         if self.neighbours.public_total:
             unit, relation = self.__budget.unit, self.neighbours.value
-            self.__ledger.charge(Event("total", PUBLIC, "number of records", 0.0, 0.0, 0.0, unit, relation))
+            self.__ledger.charge(Event("total", PUBLIC, RECORDS, 0.0, 0.0, 0.0, unit, relation))
             return float(max(1, self.__source.total()))
         noise = self._noise(1.0, 1.0, 1.0, charge, None)
-        event = self._event("total", "number of records", noise)
+        event = self._event("total", RECORDS, noise)
         self.__noise.pay(event)
         noisy = self._perturb(np.array([self.__source.total()], dtype=np.int64), event, noise.step)
         return min(max(1.0, float(noisy[0])), LARGEST_MASS - 1.0)

@@ -26,6 +26,8 @@ from hedgerow.queries.sensitivity import Neighbours
 
 PUBLIC = "public"
 """Name of the mechanism that gives a number which is public between neighbours."""
+RECORDS = "number of records"
+"""What such a number is, and its target in the ledger."""
 
 
 @final
@@ -92,8 +94,10 @@ class Event:
     def _check_public(self) -> None:
         if not Neighbours(self.neighbours).public_total:
             raise BudgetError(f"under {self.neighbours!r} the number of records is not public")
-        if self.charge or self.sensitivity or self.scale:
+        if self.charge or self.sensitivity or self.scale or self.threshold_scale:
             raise BudgetError("a public number has no noise, and costs nothing")
+        if self.target != RECORDS or self.values != 1:
+            raise BudgetError(f"the {RECORDS} is public, and nothing else is")
 
     @property
     def of_mechanism(self) -> Mechanism:

@@ -10,6 +10,7 @@ from typing import Any, Literal, final
 from hedgerow.algorithms import online_hold
 from hedgerow.algorithms.online_journal import Step
 from hedgerow.privacy.ledger import Event
+from hedgerow.queries.sensitivity import Neighbours
 
 Role = Literal["custodian", "analyst"]
 Status = Literal["opening", "open", "closed"]
@@ -93,6 +94,17 @@ class Registration:
     domain: Mapping[str, Any]
     budget: Mapping[str, Any]
     config: Mapping[str, Any]
+
+    @property
+    def promised_too_much(self) -> bool:
+        """Whether it is of the first version, which took the number of rows that pass a filter for public.
+
+        Example:
+            >>> source, budget = {"place": "a.csv", "where": "a = 1"}, {"neighbours": "replace"}
+            >>> Registration("a", "", source, {}, budget, {}).promised_too_much
+            True
+        """
+        return self.source.get("where") is not None and self.budget["neighbours"] == Neighbours.REPLACE
 
 
 @final

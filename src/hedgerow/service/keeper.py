@@ -63,6 +63,7 @@ class Keeper:
     ) -> None:
         """Nothing is read before it is needed."""
         self._id = data_set.id
+        self._promised_too_much = data_set.registration.promised_too_much
         self._domain = domain
         self._budget = budget_from_dict(data_set.registration.budget)
         self._config = config_from_dict(data_set.registration.config)
@@ -123,8 +124,14 @@ class Keeper:
             OutdatedError: Somebody went on nevertheless.
             StoreError: The store cannot be read or written.
             DataError, TableError: The private table cannot be read, or is another one than before.
-            ConflictError: The data set was closed before its session had begun.
+            ConflictError: The data set was closed before its session had begun, or it is one of the first version that
+                told how many rows pass its filter.
         """
+        if self._promised_too_much:
+            raise ConflictError(
+                "how many rows pass the filter of this data set was taken for public, and is not",
+                remedy="its custodian may close it, and register it anew",
+            )
         if not self._transcript.begun:
             self.forget()  # attempts to begin have no mark of their own
         progress = self._store.progress(self._id, self._transcript.mark)

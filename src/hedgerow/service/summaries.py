@@ -12,6 +12,7 @@ from hedgerow.service.entries import DataSet, Person, Progress
 if TYPE_CHECKING:
     from hedgerow.service.store import Store
 
+_TOLD_HOW_MANY = "NOT PRIVATE: how many rows pass the filter was told exactly"
 _EVERYTHING = Mark(events=2**62, findings=2**62)
 """A mark after which there is nothing but the state."""
 _EVENTS = Mark(findings=2**62)
@@ -29,6 +30,7 @@ def summary_of(store: Store, data_set: DataSet, person: Person) -> dict[str, Any
     progress, grant = store.progress(data_set.id, _EVERYTHING), store.grant(data_set.id, person.id)
     state = {} if progress.step is None or progress.step.state is None else progress.step.state
     told, budget = dict(state.get("summary", {})), budget_from_dict(data_set.registration.budget)
+    too_much = data_set.registration.promised_too_much
     closed = "the custodian closed the data set" if progress.status == "closed" else told.get("closed", "")
     return {
         "name": data_set.name,
@@ -40,12 +42,12 @@ def summary_of(store: Store, data_set: DataSet, person: Person) -> dict[str, Any
         "updates": told.get("updates", 0),
         "updates_left": told.get("updates_left", 0),
         "price": told.get("price"),
-        "threshold": told.get("threshold"),
-        "total": told.get("total"),
+        "threshold": None if too_much else told.get("threshold"),  # a share of the total
+        "total": None if too_much else told.get("total"),
         "asked": told.get("tested", 0),
         "closed": closed,
-        "private": told.get("private", True),
-        "statement": budget.statement(),
+        "private": told.get("private", True) and not too_much,
+        "statement": _statement(data_set),
         "mine": {**vars(grant), "storage": store.quota if grant.storage is None else grant.storage},
     }
 
@@ -63,7 +65,7 @@ def ledger_of(store: Store, data_set: DataSet) -> dict[str, Any]:
         "spent": ledger.spent,
         "remaining": ledger.remaining,
         "unit": ledger.unit,
-        "statement": budget_from_dict(data_set.registration.budget).statement(),
+        "statement": _statement(data_set),
         "held": 0.0 if progress.hold is None else progress.hold.charge,
         "head": progress.head,
     }
@@ -79,11 +81,17 @@ def ledger_file_of(store: Store, data_set: DataSet) -> dict[str, Any]:
     return {
         "name": data_set.name,
         "budget": dict(registration.budget),
-        "statement": budget_from_dict(registration.budget).statement(),
+        "statement": _statement(data_set),
         **progress.fixed,
         "events": [event.to_dict() for event in _ledger(data_set, progress).events],
         "head": progress.head,
     }
+
+
+def _statement(data_set: DataSet) -> str:
+    if data_set.registration.promised_too_much:
+        return f"{_TOLD_HOW_MANY}. Otherwise: {budget_from_dict(data_set.registration.budget).statement()}"
+    return budget_from_dict(data_set.registration.budget).statement()
 
 
 def _ledger(data_set: DataSet, progress: Progress) -> Ledger:

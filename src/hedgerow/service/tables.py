@@ -16,6 +16,7 @@ from hedgerow.addresses import DUCKDB_REMEDY, duckdb_table, is_duckdb
 from hedgerow.data.batches import Coding
 from hedgerow.data.columns import select_columns
 from hedgerow.data.places import open_place
+from hedgerow.data.row_filter import check_apart
 from hedgerow.data.source import CountSource
 from hedgerow.data.table import Table, gathered
 from hedgerow.domain import Domain
@@ -131,6 +132,7 @@ def read_private(
         MissingExtraError: What reads it is not installed.
     """
     reader = open_place(checked_place(str(described["place"]), folder), described.get("where"))
+    check_apart(described.get("where"), described.get("count_column"), reader.file)
     wanted = select_columns(
         reader.file,
         reader.names,
