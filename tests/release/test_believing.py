@@ -76,11 +76,23 @@ def for_nothing(content: dict[str, Any]) -> None:
     content["ledger"]["events"][0] |= {"mechanism": "public", "charge": 0.0, "scale": 0.0, "sensitivity": 0.0}
 
 
+def quiet_error(content: dict[str, Any]) -> None:
+    """The figures say that their noise was small, and nothing paid for that."""
+    for name in ("mean_noise", "maximum_noise"):
+        content["error"][name]["scale"] /= 1e3
+
+
+def small_budget(content: dict[str, Any]) -> None:
+    content["budget"]["epsilon"] = 0.1
+
+
 def secure_all_the_same(content: dict[str, Any]) -> None:
     content["provenance"] |= {"secure": True, "noise": "my.Noise"}
 
 
-@pytest.mark.parametrize("change", [scaled, louder, another_kind, for_nothing, secure_all_the_same])
+@pytest.mark.parametrize(
+    "change", [scaled, louder, another_kind, for_nothing, quiet_error, small_budget, secure_all_the_same]
+)
 def test_a_release_whose_ledger_was_forged_is_damaged(release: Path, change: Callable[[dict[str, Any]], None]) -> None:
     """What was found: charges scaled by 1e-9 loaded, and a warm start then charged 5e-9 for 5.0."""
     path = forged(release, change)

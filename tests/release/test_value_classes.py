@@ -14,6 +14,7 @@ from hedgerow.attribute import IntegerRange
 from hedgerow.domain import Domain
 from hedgerow.models.value_classes import ValueClasses
 from hedgerow.privacy.budget import PureDP
+from hedgerow.privacy.ledger import Event
 from hedgerow.queries.measurement import Measurement, NoiseKind
 from hedgerow.queries.query import Conjunction
 from hedgerow.queries.workload import Workload
@@ -33,8 +34,9 @@ def release() -> Release:
     model.update(Conjunction.where(HUGE, {"ip": range(2**30), "hour": [3, 4]}), -1.0)
     made = make_release(PureDP(1.0), 0, error=False)
     measured = Measurement(LOW, np.array([410.0]), NoiseKind.LAPLACE, 2.0)
-    workload = Workload.ranges(HUGE, ["ip"], 20)
-    return dataclasses.replace(made, model=model, workload=workload, measurements=(measured,), total=500.0)
+    event = Event("measure", "discrete Laplace", LOW.text, 1.0, 2.0, 0.75, "epsilon", "add-remove")
+    changes = {"workload": Workload.ranges(HUGE, ["ip"], 20), "measurements": (measured,), "events": (event,)}
+    return dataclasses.replace(made, model=model, total=500.0, **changes)
 
 
 def test_it_comes_back(release: Release, tmp_path: Path) -> None:

@@ -41,7 +41,6 @@ class ScannedTable:
 
     Attributes:
         domain: Of the records.
-        filtered: Whether rows are left out by what they hold.
 
     Example:
         >>> from hedgerow.attribute import IntegerRange
@@ -62,7 +61,7 @@ class ScannedTable:
     ) -> None:
         """Read nothing yet."""
         self.domain = domain
-        self.filtered = filtered
+        self._filtered = filtered
         self._pass = passes
         self._name = name
         self._wanted = Wanted(domain)
@@ -70,6 +69,11 @@ class ScannedTable:
         self._tables: dict[Clique, Floats] = {}
         self._sums: dict[Conjunction, float] = {}
         self._parities: dict[Scope, float] = {}
+
+    @property
+    def filtered(self) -> bool:
+        """Whether rows are left out by what they hold."""
+        return self._filtered
 
     def prepare(self, workload: Workload) -> None:
         """Have the answers to a workload counted in the next pass; nothing is read."""

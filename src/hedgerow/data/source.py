@@ -17,10 +17,6 @@ class CountSource(Tables, Protocol):
 
     The tables of ``marginals`` and the sums of ``conjunctions`` are exact whole numbers, as float64.
 
-    Attributes:
-        filtered: Whether rows were left out by what they hold. Then how many records there are is private, even where
-            neighbours replace records.
-
     Example:
         >>> import numpy as np
         >>> from hedgerow.data.table import Table
@@ -30,7 +26,13 @@ class CountSource(Tables, Protocol):
         True
     """
 
-    filtered: bool
+    @property
+    def filtered(self) -> bool:
+        """Whether rows were left out by what they hold.
+
+        Then how many records there are is private, even where neighbours replace records.
+        """
+        ...
 
     def total(self) -> int:
         """Number of records (the sum of the weights, where there are weights)."""

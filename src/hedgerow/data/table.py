@@ -38,7 +38,6 @@ class Table:
 
     Attributes:
         domain: The domain of the records.
-        filtered: Whether rows were left out by what they hold.
 
     Example:
         >>> from hedgerow.attribute import IntegerRange
@@ -75,7 +74,7 @@ class Table:
         if len(columns) != len(domain):
             raise ConfigError(f"{len(columns)} columns of codes for {len(domain)} attributes")
         self.domain = domain
-        self.filtered = filtered
+        self._filtered = filtered
         self._columns = tuple(map(_checked, domain, columns))
         self._weights = None if weights is None else _checked_weights(weights)
         lengths = {len(column) for column in self._columns} | (
@@ -83,6 +82,11 @@ class Table:
         )
         if len(lengths) != 1:
             raise ConfigError("columns of codes, and the weights, must have the same length")
+
+    @property
+    def filtered(self) -> bool:
+        """Whether rows were left out by what they hold."""
+        return self._filtered
 
     @property
     def columns(self) -> tuple[Codes, ...]:

@@ -13,7 +13,7 @@ from hedgerow.domain_file import domain_from_mapping, domain_to_mapping
 from hedgerow.errors import HedgerowError, ReleaseError
 from hedgerow.privacy.budget import budget_from_dict
 from hedgerow.privacy.ledger import Ledger
-from hedgerow.privacy.paid_answers import check_answers_paid
+from hedgerow.privacy.paid_answers import check_answers_paid, check_limit
 from hedgerow.privacy.workload_error import WorkloadError
 from hedgerow.queries.workload_format import workload_from_dict, workload_to_dict
 from hedgerow.release.container import Container, damaged, write_container
@@ -82,16 +82,18 @@ def _release_of(container: Container) -> Release:
     domain: Domain = domain_from_mapping(content["domain"])
     ledger = Ledger.from_dict(content["ledger"], version=container.version)
     total = float(content["total"])
-    budget, error = budget_from_dict(content["budget"]), content["error"]
+    budget = budget_from_dict(content["budget"])
+    error = None if content["error"] is None else WorkloadError.from_dict(content["error"])
     measurements = measurements_from_list(content["measurements"], arrays, domain)
-    check_answers_paid(ledger.events, measurements, budget.neighbours)
+    check_limit(ledger, budget)
+    check_answers_paid(ledger.events, measurements, budget.neighbours, error)
     return Release(
         model=StoredModel(domain, total, content["model"], arrays),
         workload=workload_from_dict(content["workload"], arrays, domain),
         budget=budget,
         events=ledger.events,
         measurements=measurements,
-        error=None if error is None else WorkloadError.from_dict(error),
+        error=error,
         total=total,
         provenance=Provenance.from_dict(content["provenance"], version=container.version),
     )
