@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from hedgerow.data.source import CountSource
 from hedgerow.errors import ConfigError, UnregisteredWarning, WeakGuaranteeWarning
 from hedgerow.privacy.budget import weaknesses
-from hedgerow.privacy.noise import NoiseSource, OpenDPNoise
+from hedgerow.privacy.noise import NoiseSource, is_secure
 
 if TYPE_CHECKING:
     from hedgerow.privacy.budget import Budget
@@ -101,7 +101,7 @@ def warn_of_weakness(budget: Budget, total: float, noise: NoiseSource | None) ->
 
 
 def _protects(noise: NoiseSource | None) -> bool:
-    return noise is None or type(noise) is OpenDPNoise
+    return noise is None or is_secure(noise)
 
 
 class _Objects:
