@@ -69,8 +69,8 @@ def head_of(start: str, entries: Iterable[Mapping[str, Any]]) -> str:
     """The head of a chain: the link of its last entry, or its start where there is none.
 
     Args:
-        start: As `start_of` gives it.
-        entries: In their order.
+        start: What `start_of` gave.
+        entries: The entries in their order.
 
     Returns:
         64 hexadecimal digits.

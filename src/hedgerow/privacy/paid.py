@@ -99,7 +99,7 @@ class PaidNoise:
         """One index, by the selection that was charged.
 
         Args:
-            scores: Of the candidates. Private.
+            scores: Scores of the candidates. Private.
             event: What was charged.
 
         Raises:
@@ -116,7 +116,7 @@ class PaidNoise:
         """Independent indices, as many as were charged.
 
         Args:
-            scores: Of the candidates. Private.
+            scores: Scores of the candidates. Private.
             event: What was charged.
 
         Returns:
@@ -152,7 +152,7 @@ class PaidNoise:
         """Whether a margin plus fresh noise is at least 0: one test of a sparse vector that was charged.
 
         Args:
-            margin: In units of 2^-10 counts. Private.
+            margin: The margin in units of 2^-10 counts. Private.
             event: What was charged; the watch counts how often it fires.
 
         Raises:
