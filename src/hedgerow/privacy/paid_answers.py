@@ -25,7 +25,7 @@ def check_answers_paid(events: Sequence[Event], measurements: Iterable[Measureme
     leave no values behind that could be compared with their events.
 
     Args:
-        events: Of the ledger.
+        events: The ledger's events.
         measurements: What was measured.
         neighbours: The relation that the guarantee refers to.
 
