@@ -31,10 +31,7 @@ def start_of(kind: str, fixed: Mapping[str, Any]) -> str:
 
 
 def link(previous: str, entry: Mapping[str, Any]) -> str:
-    """The link of an entry: SHA-256 of the link before it, a line feed, and the entry as canonical JSON.
-
-    Canonical JSON has sorted keys, no spaces, ASCII characters alone, and the shortest form of each float that is read
-    back to the same bits.
+    """The link of an entry: SHA-256 of the link before it, a line feed, and the entry as `canonical` JSON.
 
     Args:
         previous: The link before it.
@@ -46,16 +43,34 @@ def link(previous: str, entry: Mapping[str, Any]) -> str:
     Raises:
         ValueError: A number is infinite or not a number.
     """
-    text = json.dumps(entry, allow_nan=False, separators=(",", ":"), sort_keys=True)
-    return hashlib.sha256(f"{previous}\n{text}".encode()).hexdigest()
+    return hashlib.sha256(f"{previous}\n{canonical(entry)}".encode()).hexdigest()
+
+
+def canonical(entry: Mapping[str, Any]) -> str:
+    """An entry as the JSON that is hashed.
+
+    Keys are sorted, there are no spaces and only ASCII characters, and each float has the shortest form that is read
+    back to the same bits.
+
+    Args:
+        entry: Values that JSON can hold.
+
+    Raises:
+        ValueError: A number is infinite or not a number.
+
+    Example:
+        >>> canonical({"b": 0.1, "a": [1, None]})
+        '{"a":[1,null],"b":0.1}'
+    """
+    return json.dumps(entry, allow_nan=False, separators=(",", ":"), sort_keys=True)
 
 
 def head_of(start: str, entries: Iterable[Mapping[str, Any]]) -> str:
     """The head of a chain: the link of its last entry, or its start where there is none.
 
     Args:
-        start: As `start_of` gives it.
-        entries: In their order.
+        start: What `start_of` gave.
+        entries: The entries in their order.
 
     Returns:
         64 hexadecimal digits.

@@ -136,7 +136,7 @@ class BudgetExceededError(BudgetError):
 
 
 class UnpaidNoiseError(BudgetError):
-    """Noise was asked for that no event of the ledger was charged for; nothing was drawn."""
+    """Noise was requested that no event of the ledger paid for; nothing was drawn."""
 
 
 class RegisterExceededError(BudgetExceededError):
@@ -157,7 +157,7 @@ class RegisterExceededError(BudgetExceededError):
             self,
             f"{place}: the register does not cover this: {requested:.6g} {unit} requested, {spent:.6g} of {limit:.6g} "
             f"spent by what is in it, {max(0.0, limit - spent):.6g} left",
-            remedy="give this release a smaller budget; what was said to be the most for this table cannot be raised",
+            remedy="give this release a smaller budget; the limit of a register cannot be raised",
         )
 
 
@@ -179,7 +179,7 @@ class DamagedRegisterError(RegisterError):
 
 
 class RegisterBusyError(RegisterError):
-    """Other processes are at the register for longer than one waits."""
+    """Other processes kept the register busy for longer than the time that one waits."""
 
 
 class UnregisteredWarning(UserWarning):
@@ -187,7 +187,7 @@ class UnregisteredWarning(UserWarning):
 
 
 class WeakGuaranteeWarning(UserWarning):
-    """A guarantee holds, and promises the people in the table next to nothing: a large epsilon or delta."""
+    """A guarantee with so large an epsilon or delta that it promises the people in the table next to nothing."""
 
 
 class LooseKeyWarning(UserWarning):
@@ -372,7 +372,7 @@ class InvalidRequestError(ServiceError):
 
 
 class MalformedRequestError(ServiceError):
-    """A request says something twice that may be said once, so that a proxy could read it otherwise."""
+    """A request states something twice that may be stated only once, so a proxy could read it differently."""
 
 
 class NotSignedInError(ServiceError):

@@ -34,20 +34,14 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
         >>> folder.cleanup()
     """
     target = Path(path).resolve() if private else Path(path)
-    handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
-    os.close(handle)
-    beside = Path(name)
-    try:
+    with _beside(target) as beside:
         yield beside
-        with beside.open("rb") as written:
-            os.fsync(written.fileno())
+        _to_disk(beside)
         if not private:
             beside.chmod(0o666 & ~_umask())
         beside.replace(target)
         if private:  # what it says was spent must outlast a power cut, once answers are shown
             _to_disk(target.parent)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
@@ -93,17 +87,11 @@ def creating(path: str | os.PathLike[str]) -> Iterator[Path]:
         ('whole', ['a'])
     """
     target = Path(path).resolve()
-    handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
-    os.close(handle)
-    beside = Path(name)
-    try:
+    with _beside(target) as beside:
         yield beside
-        with beside.open("rb") as written:
-            os.fsync(written.fileno())
+        _to_disk(beside)
         target.hardlink_to(beside)  # unlike a rename it fails where there is a file
         _to_disk(target.parent)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -168,9 +156,20 @@ def alone_with(path: str | os.PathLike[str]) -> Iterator[bool]:
         os.close(handle)
 
 
-def _to_disk(folder: Path) -> None:
-    """Make a change of names in a folder permanent."""
-    handle = os.open(folder, os.O_RDONLY)
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """A new file beside the target, for its owner alone; if it still has its own name at the end, it is removed."""
+    handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
+    os.close(handle)
+    try:
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _to_disk(path: Path) -> None:
+    """Make the contents of a file permanent, or the names in a folder."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

@@ -92,7 +92,7 @@ class VerifyingKey:
         """Whether a signature is of this key, and of this message.
 
         Args:
-            signature: In base64, as `SigningKey.sign` gives it.
+            signature: The signature in base64, as `SigningKey.sign` gives it.
             message: What was signed.
         """
         from cryptography.exceptions import InvalidSignature

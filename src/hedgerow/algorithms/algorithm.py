@@ -68,8 +68,8 @@ class Algorithm(Protocol):
             budget: What may be spent, and between which tables.
             noise: Source of noise; the secure one unless given. A seeded source makes the release not private.
             progress: Called after every round.
-            register: Of the table, where all its releases add up: it is charged the whole budget before the table is
-                touched. Without one a second release of the same object warns.
+            register: Register of the table, where all its releases add up. It is charged the whole budget before the
+                table is touched. Without one a second release of the same object warns.
             name: What the register calls the release.
 
         Raises:

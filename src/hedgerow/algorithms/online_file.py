@@ -54,14 +54,14 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class Opening:
-    """What a session was to begin with whose process died before it had begun.
+    """What a session was to begin with, if its process died before it had begun.
 
     Attributes:
         config: The configuration.
         budget: What may be spent in all.
-        domain: Of the table.
+        domain: The table's domain.
         warm: Whether it was to start from an earlier release, which the file does not hold.
-        notes: Of its keeper.
+        notes: What its keeper noted.
         lost: What its beginnings cost, one event for each that was interrupted.
     """
 
@@ -87,8 +87,8 @@ class SessionFile:
         reached: Called at named steps of the order; a harness that kills the process at one of them gives its own.
 
     Attributes:
-        forfeited: What was found to be held by a process that is gone, or by a question that failed, as events that the
-            ledger in the file has since.
+        forfeited: The holds of a process that is gone, or of a question that failed, as the events that they became in
+            the file's ledger.
 
     Example:
         >>> import hedgerow, tempfile
@@ -337,7 +337,7 @@ class SessionFile:
             raise
 
     def _hold(self, session: OnlineSession) -> None:
-        """Have the most that the next look can cost in the file, with the epoch that is opened for it."""
+        """Write to the file the most that the next look can cost, with the epoch that is opened for it."""
         if self._held:
             return
         session.prepare()
@@ -346,7 +346,7 @@ class SessionFile:
         self._reached("held")
 
     def _open(self, opening: Opening, hold: Hold) -> None:
-        """Have the most that the number of records can cost in the file."""
+        """Write to the file the most that the number of records can cost."""
         budget = opening.budget
         content = {
             "warning": "",
@@ -363,7 +363,7 @@ class SessionFile:
         self._reached("held")
 
     def _settle(self, session: OnlineSession) -> None:
-        """Have in the file what was found out and what it cost; nothing is held any more."""
+        """Write to the file what was found out and what it cost; nothing is held any more."""
         self._write(session, None)
         self._reached("settled")
 

@@ -36,7 +36,7 @@ class Hold:
     """The most that something which is about to look at the data can cost.
 
     Attributes:
-        charge: In the unit of the budget.
+        charge: What is held, in the unit of the budget.
         purpose: ``"opening"``, the number of records with which a session begins, or ``"question"``.
 
     Example:
@@ -65,8 +65,8 @@ class Hold:
         Its mechanism is the one that the hold was made for: a noisy count.
 
         Args:
-            budget: Of the session.
-            rules: Of the session, which say what noise answers have; None where it had not begun.
+            budget: The session's budget.
+            rules: The session's rules, which say what noise answers have; None if it had not begun.
         """
         kind = rules.answer_kind if rules is not None and self.purpose == "question" else None
         noise = additive_noise(budget.regime, self.charge, l1=1.0, l2=1.0, step=1.0, kind=kind)

@@ -157,7 +157,7 @@ def finding_about(query: LinearQuery) -> Finding:
     """What would be kept of a query that was found close; its noisy answer would take as much room.
 
     Args:
-        query: In canonical form.
+        query: The query in canonical form.
 
     Example:
         >>> from hedgerow.attribute import IntegerRange

@@ -43,9 +43,9 @@ def check_start(config: OnlinePMW, domain: Domain, budget: Budget, warm: Release
     """Refuse all that can be refused of a session before anything is read or spent.
 
     Args:
-        config: Of the session.
-        domain: Of the table.
-        budget: Of the session.
+        config: The session's configuration.
+        domain: The table's domain.
+        budget: The session's budget.
         warm: The release to start from, if there is one.
 
     Returns:
@@ -140,7 +140,7 @@ def earlier_events(release: Release, budget: Budget, domain: Domain) -> tuple[Ev
     Args:
         release: The earlier release.
         budget: Of the new session.
-        domain: Of the table.
+        domain: The table's domain.
 
     Raises:
         ConfigError: The domains or the neighbouring relations differ, or the units cannot be converted.

@@ -257,8 +257,9 @@ class OnlinePMW:
             budget: What may be spent in all, and between which tables.
             noise: Source of noise; the secure one unless given. A seeded source makes the answers not private.
             warm: An earlier release of the *same* table, to start from; what it spent is charged to the budget.
-            register: Of the table, where all its releases add up: it is charged the whole budget before the table is
-                touched, and the session remembers its entry. Without one a second release of the same object warns.
+            register: Register of the table, where all its releases add up. It is charged the whole budget before the
+                table is touched, and the session remembers its entry. Without one a second release of the same object
+                warns.
             name: What the register calls the session.
 
         Returns:

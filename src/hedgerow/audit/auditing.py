@@ -79,7 +79,7 @@ def audit_files(
 
     Args:
         paths: The files.
-        delta: At which zCDP is turned into (epsilon, delta), for files that name no delta and for sums.
+        delta: The delta for turning zCDP into (epsilon, delta), for files that name none and for sums.
         key: The public key that files should be signed with.
 
     Returns:

@@ -28,8 +28,8 @@ def epsilon_of_rho(rho: Fraction, delta: Fraction) -> Fraction:
     """An epsilon with which rho-zCDP is (epsilon, delta)-differentially private, rounded up.
 
     Args:
-        rho: At least 0.
-        delta: Between 0 and 1.
+        rho: The amount to convert, at least 0.
+        delta: The delta to convert it at, between 0 and 1.
 
     Raises:
         ValueError: A number is out of its range.

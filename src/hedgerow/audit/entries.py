@@ -26,7 +26,7 @@ class Entry:
         mechanism: Name of the mechanism.
         target: What was asked, in words.
         sensitivity: How far one record moves what the noise was added to.
-        scale: Of the noise.
+        scale: Scale of the noise.
         charge: What it cost, in the unit.
         unit: ``"epsilon"`` or ``"rho"``.
         neighbours: The neighbouring relation.

@@ -24,9 +24,9 @@ def entries_of(ledger: Mapping[str, Any], relation: str | None, version: int) ->
     """The events of a ledger, and whether all of them are readable, in one unit and under one relation.
 
     Args:
-        ledger: As the file holds it.
-        relation: That the budget names; None where there is no budget.
-        version: Of the file's format.
+        ledger: The ledger as the file holds it.
+        relation: The relation that the budget names; None if there is no budget.
+        version: The file's format version.
 
     Example:
         >>> print(entries_of({"unit": "rho", "events": [{}]}, "replace", 2)[1].details)

@@ -27,9 +27,9 @@ def check_measurements(
     marginal, a parity or a query of one's own is compared too; that of a condition is not written anew.
 
     Args:
-        measured: As the file holds them.
-        entries: Of the ledger.
-        domain: As the file holds it.
+        measured: The measurements as the file holds them.
+        entries: The ledger's events.
+        domain: The attributes as the file holds them.
 
     Returns:
         Which event paid for what, and the finding.
@@ -108,10 +108,10 @@ def check_total(entries: Sequence[Entry], relation: str, *, released: bool, vers
     """Whether the number of records was paid for, unless it is public.
 
     Args:
-        entries: Of the ledger.
+        entries: The ledger's events.
         relation: The neighbouring relation.
         released: Whether the file holds a number of records; a ledger alone does not.
-        version: Of the file's format.
+        version: The file's format version.
     """
     if relation == REPLACE and version == 1:
         text = "it is exact: format 1 does not say whether a filter chose the records, whose number is private then"

@@ -24,7 +24,7 @@ def check_noise(secure: Any, noise: Any, version: int) -> Finding:
     Args:
         secure: What the file says.
         noise: Full name of the class of the source; None in files that do not say it.
-        version: Of the file's format.
+        version: The file's format version.
 
     Example:
         >>> print(check_noise(True, "mine.Noise", 2))

@@ -40,12 +40,12 @@ class Opened:
     Attributes:
         path: The file.
         kind: ``"release"``, ``"session"`` or ``"ledger"``.
-        version: Of the format; of a ledger, the newest.
+        version: Format version; for a ledger, the newest.
         content: What the JSON text holds.
         digest: SHA-256 of the JSON text, 64 hexadecimal digits.
         faults: What does not fit together, in sentences; the content can be audited all the same.
         signed: The bytes that a signature is about; empty without one.
-        signature: In base64; None without one.
+        signature: The signature in base64; None without one.
     """
 
     path: str

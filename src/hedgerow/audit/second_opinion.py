@@ -25,8 +25,8 @@ def second_opinion(entries: Sequence[Entry], delta: Fraction) -> Finding | None:
     """What dp-accounting says of a ledger in rho, beside what its charges add up to.
 
     Args:
-        entries: Of the ledger.
-        delta: At which both are compared.
+        entries: The ledger's events.
+        delta: The delta at which both are compared.
 
     Returns:
         The finding; None where the library is not installed, or an event is beyond it.

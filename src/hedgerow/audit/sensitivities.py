@@ -30,10 +30,10 @@ def check_sensitivities(
     """Whether sensitivities are at least what their targets need, as far as the file tells what these are.
 
     Args:
-        entries: Of the ledger.
+        entries: The ledger's events.
         backed: Which event paid for which measurement.
-        families: Of the workload; none where there is no workload.
-        bounds: Of the queries that a session takes; None where there is no session.
+        families: The workload's families; none if there is no workload.
+        bounds: Bounds of the queries that a session takes; None if there is no session.
     """
     wrong, told = [], 0
     for entry in entries:

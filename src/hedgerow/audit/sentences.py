@@ -84,7 +84,7 @@ def of_a_sample(budget: Mapping[str, Any], limit: float) -> tuple[float, float]:
     """The (epsilon, delta) of a budget that is spent on a secret sample.
 
     Args:
-        budget: Of the kind "subsampled".
+        budget: A budget of the kind "subsampled".
         limit: What its ledger may hold.
 
     Raises:

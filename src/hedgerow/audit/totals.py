@@ -19,7 +19,7 @@ class Share:
 
     Attributes:
         path: The file.
-        digest: Of its content: what stands twice in a list counts once.
+        digest: Digest of its content: content that is given twice counts once.
         relation: Its neighbouring relation.
         domain: SHA-256 of its domain; empty where the file has none.
         unit: ``"epsilon"`` or ``"rho"``.
@@ -51,7 +51,7 @@ class Total:
         files: What was added, each content once.
         epsilon: Sum of pure epsilons; None unless all are pure.
         rho: Sum in zCDP.
-        delta: Of the conversion; None where none is asked for.
+        delta: The conversion's delta; None if no conversion is asked for.
         converted: The epsilon at that delta: the smallest of what zCDP gives for all, and what it gives for those in
             rho, with the pure epsilons added.
         remarks: What must be known to read the sum.

@@ -117,7 +117,7 @@ def ask(
         typer.Option(
             "--session",
             metavar="FILE",
-            help="Where the session is kept, SECRET: made by the first call, gone on with by later ones.",
+            help="Where the session is kept, SECRET: the first call makes it, later ones continue it.",
             rich_help_panel=TABLE,
         ),
     ],

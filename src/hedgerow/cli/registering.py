@@ -110,7 +110,7 @@ class Registered:
 
     Attributes:
         output: Where to tell.
-        register: Of the table; None where none is kept.
+        register: Register of the table; None if there is none.
         budget: What the run is charged; None where nothing is to be charged any more.
         kind: ``"release"`` or ``"session"``.
         name: What the register calls it.
@@ -174,7 +174,7 @@ class Registered:
         """Say what is left in the register; the same for programs, empty without a register.
 
         Args:
-            width: Of the word before it.
+            width: Width of the word before it.
         """
         if self.register is None:
             return {}

@@ -65,12 +65,12 @@ class Serving:
         accept_store: Whether a store that is older than that is gone on with.
         demo: Whether to register Adult.
         register: File of the register that data sets are charged to; None for none.
-        limit: Of that register, if it is named.
+        limit: The register's limit, if it is named.
         days: How long printed tokens are good; None for ever.
-        connections: At a time; None for what fits.
-        connections_per_address: At a time; None for a part of all.
-        head_timeout: In seconds.
-        stall_timeout: In seconds.
+        connections: How many connections at a time; None for what fits.
+        connections_per_address: The same from one address; None for a part of all.
+        head_timeout: Time-out for the head of a request, in seconds.
+        stall_timeout: Time-out for bodies and answers that stand still, in seconds.
         proxies: See `Proxies.named`.
     """
 
@@ -107,7 +107,7 @@ class Serving:
         from hedgerow.service.store import Store
 
         if self.accept_store and self.anchor is None:
-            raise ConfigError("--accept-store is about what an anchor says", remedy="give --anchor FILE too")
+            raise ConfigError("--accept-store needs an anchor", remedy="give --anchor FILE too")
         anchor = None if self.anchor is None else Anchor(self.anchor)
         store = Store.open(with_password(self.store, self.password_file), anchor=anchor, quota=self.quota)
         try:

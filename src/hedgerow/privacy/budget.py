@@ -259,7 +259,7 @@ def budget_of_filtered(budget: Budget) -> Budget:
     """The same budget where a filter chose the rows that are counted, between tables before the filter.
 
     Args:
-        budget: As its owner gave it; under "replace" the number of rows that pass becomes private.
+        budget: The budget as its owner gave it; under "replace" the number of rows that pass becomes private.
 
     Raises:
         ConfigError: The budget is for a sample, which needs a public number of records.

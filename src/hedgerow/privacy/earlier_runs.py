@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from hedgerow.data.source import CountSource
 from hedgerow.errors import ConfigError, UnregisteredWarning, WeakGuaranteeWarning
 from hedgerow.privacy.budget import weaknesses
-from hedgerow.privacy.noise import NoiseSource, OpenDPNoise
+from hedgerow.privacy.noise import NoiseSource, is_secure
 
 if TYPE_CHECKING:
     from hedgerow.privacy.budget import Budget
@@ -43,9 +43,9 @@ def before_a_run(
 
     Args:
         source: The private table; only its domain is looked at.
-        budget: Of the release.
+        budget: The release's budget.
         noise: Its source of noise; None for the secure one.
-        register: Of the table, if one is kept.
+        register: Register of the table, if there is one.
         kind: ``"release"`` or ``"session"``.
         name: What the release is called.
         counts_earlier: Whether the budget holds what an earlier release spent: then the sum of the two is known.
@@ -92,7 +92,7 @@ def warn_of_weakness(budget: Budget, total: float, noise: NoiseSource | None) ->
     """Warn of a guarantee that promises next to nothing.
 
     Args:
-        budget: That was spent.
+        budget: What was spent.
         total: Number of records, noisy or public.
         noise: The source of noise; None for the secure one. Another one promises nothing in any case.
     """
@@ -101,7 +101,7 @@ def warn_of_weakness(budget: Budget, total: float, noise: NoiseSource | None) ->
 
 
 def _protects(noise: NoiseSource | None) -> bool:
-    return noise is None or type(noise) is OpenDPNoise
+    return noise is None or is_secure(noise)
 
 
 class _Objects:

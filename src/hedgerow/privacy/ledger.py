@@ -46,7 +46,7 @@ class Event:
         unit: ``"epsilon"`` or ``"rho"``.
         neighbours: The neighbouring relation that the sensitivity refers to.
         values: How many values were released: cells, draws, or fires of a sparse vector.
-        threshold_scale: Of the noise of a sparse vector's threshold, in counts; 0 for all other mechanisms.
+        threshold_scale: Scale of a sparse vector's threshold noise, in counts; 0 for all other mechanisms.
 
     Example:
         >>> event = Event("measure", "discrete Laplace", "sex", 1.0, 4.0, 0.5, "epsilon", "add-remove", 2)
@@ -237,7 +237,7 @@ class Ledger:
 
         Args:
             mapping: What it wrote.
-            version: Of the format; events of version 1 are brought up to date, and have no head.
+            version: Format version; events of version 1 are brought up to date, and have no head.
 
         Raises:
             BudgetError: A field is missing or out of its range, a charge is less than what its mechanism costs, the

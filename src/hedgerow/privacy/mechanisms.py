@@ -36,11 +36,11 @@ def mechanism_of(
     """A mechanism from what an event of the ledger says of it.
 
     Args:
-        name: As the mechanism calls itself.
-        sensitivity: In counts, or units of score.
-        scale: In the same unit; of a sparse vector, that of its tests.
+        name: What the mechanism calls itself.
+        sensitivity: Sensitivity in counts, or in units of score.
+        scale: Scale in the same unit; for a sparse vector, that of its tests.
         values: How many values were released: draws, or fires of a sparse vector.
-        threshold_scale: Of a sparse vector, in counts.
+        threshold_scale: Scale of a sparse vector's threshold noise, in counts.
 
     Raises:
         BudgetError: There is no such mechanism, or it cannot have these numbers.

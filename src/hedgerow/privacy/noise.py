@@ -86,6 +86,16 @@ def name_of_source(source: NoiseSource) -> str:
     return f"{type(source).__module__}.{type(source).__qualname__}"
 
 
+def is_secure(source: NoiseSource) -> bool:
+    """Whether noise from a source protects: only that of `OpenDPNoise` does, whatever a source says of itself.
+
+    Example:
+        >>> is_secure(OpenDPNoise()), is_secure(SeededNoise(0))
+        (True, False)
+    """
+    return type(source) is OpenDPNoise
+
+
 @cache
 def _opendp() -> Any:
     """The library, imported on first use (0.3 s)."""

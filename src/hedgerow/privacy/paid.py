@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import UnpaidNoiseError
 from hedgerow.privacy.ledger import Event, Ledger
 from hedgerow.privacy.mechanisms import GAUSSIAN, LAPLACE
-from hedgerow.privacy.noise import NoiseSource, OpenDPNoise, name_of_source
+from hedgerow.privacy.noise import NoiseSource, is_secure, name_of_source
 from hedgerow.privacy.scores import GRID
 from hedgerow.privacy.selection import DRAWS, EXPONENTIAL, ONE_DRAW, PERMUTE_AND_FLIP
 from hedgerow.privacy.sparse_vector import SPARSE_VECTOR
@@ -58,8 +58,8 @@ class PaidNoise:
 
     @property
     def secure(self) -> bool:
-        """Whether the noise protects: it does if it comes from OpenDP's samplers, whatever a source says of itself."""
-        return type(self.__source) is OpenDPNoise
+        """Whether the noise protects; see `is_secure`."""
+        return is_secure(self.__source)
 
     @property
     def name(self) -> str:
@@ -99,7 +99,7 @@ class PaidNoise:
         """One index, by the selection that was charged.
 
         Args:
-            scores: Of the candidates. Private.
+            scores: Scores of the candidates. Private.
             event: What was charged.
 
         Raises:
@@ -116,7 +116,7 @@ class PaidNoise:
         """Independent indices, as many as were charged.
 
         Args:
-            scores: Of the candidates. Private.
+            scores: Scores of the candidates. Private.
             event: What was charged.
 
         Returns:
@@ -152,7 +152,7 @@ class PaidNoise:
         """Whether a margin plus fresh noise is at least 0: one test of a sparse vector that was charged.
 
         Args:
-            margin: In units of 2^-10 counts. Private.
+            margin: The margin in units of 2^-10 counts. Private.
             event: What was charged; the watch counts how often it fires.
 
         Raises:

@@ -46,7 +46,7 @@ def check_answers_paid(
     leave no values behind that could be compared with their events.
 
     Args:
-        events: Of the ledger.
+        events: The ledger's events.
         measurements: What was measured.
         neighbours: The relation that the guarantee refers to.
         error: The noisy error of the workload, if there is one: two values that one record moves by 1 each.

@@ -2,10 +2,10 @@
 
 A ledger keeps the books of one release and knows of no other. A register is a ledger one level up: a small file
 beside the table, in which every release and session of it is charged, with the whole of its budget, *before* anything
-of the table is touched. The sum of the charges is exact and never passes the limit, whoever adds to it at the same
-time and whatever process dies when; since each charge is fixed by public numbers before its release is made, though
-perhaps after looking at earlier ones, the sum is a valid filter as in a ledger (theory.md section 0). Nothing is ever
-given back: neither what a release left of its budget, nor what a run was charged that failed.
+of the table is touched. The sum of the charges is exact and never passes the limit, also when several processes add to
+it at the same time or one of them is killed. Each charge is fixed by public numbers before its release is made, though
+perhaps after looking at earlier ones; so the sum is a valid filter, as in a ledger (theory.md section 0). Nothing is
+ever given back: neither what a release left of its budget, nor the charge of a run that failed.
 
 A register counts one kind of neighbours, between whole tables, so releases of parts of a table belong into it too. It
 holds nothing that was read off the data: names, times, budgets, charges, names of attributes and digests of files.
@@ -130,7 +130,7 @@ class Register:
         """Refuse now what `charge` would refuse; nothing is charged.
 
         Args:
-            budget: Of a release.
+            budget: The budget of a release.
 
         Returns:
             What it would be charged.
@@ -149,7 +149,7 @@ class Register:
         To be called by hand for what was released before there was a register, or without Hedgerow.
 
         Args:
-            budget: Of the release. What it leaves of it is not given back.
+            budget: The release's budget. What the release leaves unspent is not given back.
             kind: ``"release"``, ``"session"`` or ``"data set"``.
             name: What it is called; by default the name of the table.
             attributes: Names of the attributes that are read.
@@ -192,7 +192,7 @@ class Register:
         """Add the digest of the file that a charged run has written; this costs nothing.
 
         Args:
-            number: Of the entry.
+            number: The entry's number.
             file: A release or another file.
 
         Returns:
@@ -215,7 +215,7 @@ class Register:
         """What a session remembers of the register that it was charged in: values that JSON can hold.
 
         Args:
-            entry: Of the session.
+            entry: The session's entry.
         """
         return {"register": {"table": self._table, "mark": self._mark, "entry": entry.number}}
 

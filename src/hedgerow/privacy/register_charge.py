@@ -25,8 +25,8 @@ def charge_of(budget: Budget, limit: Limit) -> float:
     """What a release under a budget is charged in a register, rounded up.
 
     Args:
-        budget: Of the release.
-        limit: Of the register.
+        budget: The release's budget.
+        limit: The register's limit.
 
     Returns:
         epsilon or rho, as the limit's unit says.

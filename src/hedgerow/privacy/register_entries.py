@@ -42,7 +42,7 @@ class Entry:
         name: What it is called.
         charge: All of its budget, in the register's unit.
         unit: ``"epsilon"`` or ``"rho"``.
-        budget: As it was said.
+        budget: The budget as it was given.
         attributes: Names of the attributes that are read.
         digests: SHA-256 of the files that were written, in hexadecimal digits; empty as long as none is.
 
@@ -213,7 +213,7 @@ class Contents:
         """What the entries add up to as (epsilon, delta).
 
         Args:
-            delta: For which a sum of rhos is turned into an epsilon; that of the limit unless given.
+            delta: The delta for turning a sum of rhos into an epsilon; that of the limit unless given.
 
         Raises:
             ConfigError: A delta is needed and none is known, or it is not between 0 and 1.

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, final
 
-from hedgerow.chain import link, start_of
+from hedgerow.chain import canonical, link, start_of
 from hedgerow.errors import DamagedRegisterError, HedgerowError, RegisterBusyError, RegisterError
 from hedgerow.files import creating
 from hedgerow.privacy.register_entries import FORMAT, Contents
@@ -62,7 +62,7 @@ class RegisterFile:
             with creating(self.path) as beside, closing(sqlite3.connect(beside, isolation_level=None)) as connection:
                 for statement in _MAKE:
                     connection.execute(statement)
-                first = (_text(fixed), start_of("register", fixed))
+                first = (canonical(fixed), start_of("register", fixed))
                 connection.execute("INSERT INTO register VALUES (?, ?)", first)
                 connection.execute("COMMIT")
         except FileExistsError:  # another process was quicker
@@ -95,7 +95,7 @@ class RegisterFile:
             head = contents.head
             for line, entry in enumerate(new, start=contents.length + 1):
                 head = link(head, entry)
-                connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (line, _text(entry), head))
+                connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (line, canonical(entry), head))
             connection.execute("UPDATE register SET head = ?", (head,))
 
     # Inside
@@ -148,7 +148,3 @@ class RegisterFile:
 
     def _error(self, message: str, *, remedy: str) -> RegisterError:
         return RegisterError(message, place=str(self.path), remedy=remedy)
-
-
-def _text(values: Mapping[str, Any]) -> str:
-    return json.dumps(values, allow_nan=False, separators=(",", ":"), sort_keys=True)

@@ -181,7 +181,7 @@ class Workload:
         """Each family, its answers, and the tables that they were read off; none where it asked for something else.
 
         Args:
-            tables: As for `answers`.
+            tables: The same as for `answers`.
 
         Raises:
             QueryError: See `answers`.

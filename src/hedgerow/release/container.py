@@ -139,7 +139,7 @@ class Container:
         content: What was written as JSON.
         table: Size and checksum of every array, by name.
         kind: What is in it, in one word.
-        version: Of its format.
+        version: Format version.
 
     Example:
         >>> import tempfile

@@ -76,7 +76,7 @@ class Provenance:
 
         Args:
             mapping: What it wrote.
-            version: Of the format; the first one does not name the source of noise.
+            version: Format version; files of the first do not name the source of noise.
 
         Raises:
             KeyError, TypeError, ValueError: It was something else.

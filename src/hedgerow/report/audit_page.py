@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from hedgerow.errors import ReleaseError
-from hedgerow.files import replacing
-from hedgerow.report.page import page_template, require_extra
+from hedgerow.report.page import page_template, require_extra, write_page
 
 if TYPE_CHECKING:
     from hedgerow.audit import Audits
@@ -52,12 +50,4 @@ def write_audit(found: Audits, path: str | os.PathLike[str]) -> None:
         MissingExtraError: jinja2 or matplotlib is not installed.
         ReleaseError: The file cannot be written.
     """
-    page = render_audit(found)
-    try:
-        with replacing(path) as beside:
-            beside.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise ReleaseError(
-            f"{path}: the page cannot be written: {error.strerror or error}",
-            remedy="name a file in a folder that exists and has room",
-        ) from error
+    write_page(render_audit(found), path, called="page")

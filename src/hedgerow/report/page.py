@@ -63,13 +63,33 @@ def write_report(release: Release, path: str | os.PathLike[str], *, exact: Exact
         MissingExtraError: jinja2 or matplotlib is not installed.
         ReleaseError: The file cannot be written.
     """
-    page = render_report(release, exact=exact)
+    write_page(render_report(release, exact=exact), path, called="report")
+
+
+def write_page(page: str, path: str | os.PathLike[str], *, called: str) -> None:
+    """Write a page in one step.
+
+    Args:
+        page: Its text.
+        path: Target; its folder must exist.
+        called: What a message calls it.
+
+    Raises:
+        ReleaseError: The file cannot be written.
+
+    Example:
+        >>> write_page("", "/no such folder/a.html", called="page")
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ReleaseError: /no such folder/a.html: the page cannot be written: No such file or directory
+          Remedy: name a file in a folder that exists and has room
+    """
     try:
         with replacing(path) as beside:
             beside.write_text(page, encoding="utf-8")
     except OSError as error:
         raise ReleaseError(
-            f"{path}: the report cannot be written: {error.strerror or error}",
+            f"{path}: the {called} cannot be written: {error.strerror or error}",
             remedy="name a file in a folder that exists and has room",
         ) from error
 

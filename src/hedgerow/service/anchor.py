@@ -79,7 +79,7 @@ class Anchor:
     """The file; for all threads of a process, and for several processes.
 
     Args:
-        path: Of the file; its folder must exist. Only its owner may read it.
+        path: The file; its folder must exist. Only its owner may read it.
         wait: Seconds to wait for other processes that write it.
 
     Example:
@@ -118,7 +118,7 @@ class Anchor:
             ) from None
 
     def cover(self, ledgers: Mapping[str, Point], audit: Point | None) -> None:
-        """Have it say what a commit changed; on the disk when this returns.
+        """Note what a commit changed; it is on the disk when this returns.
 
         Args:
             ledgers: How far the ledgers of data sets are, by name.
@@ -131,7 +131,7 @@ class Anchor:
             self._write((self.read() or Anchored()).and_later(ledgers, audit))
 
     def replace(self, anchored: Anchored) -> None:
-        """Have it say something else, also something earlier: for a store that is gone on with deliberately.
+        """Replace what it says, even by something earlier: for a store that was accepted explicitly.
 
         Raises:
             StoreError: It cannot be written.

@@ -1,8 +1,8 @@
 """Comparing a store with its anchor when a server starts: an older store is refused, or accepted deliberately.
 
-To accept a store that was restored is not to trust it: nobody knows what was answered after the copy was made, so its
-budget may be spent and the noise of a running threshold be known. The data sets that are older than the anchor says are
-closed for good; their hypotheses go on answering. The audit log says what was accepted.
+Accepting a restored store does not mean trusting it: nobody knows what was answered after the copy was made, so its
+budget may be spent, and the noise of a running threshold may be known. The data sets that are older than the anchor
+says are closed for good; their hypotheses go on answering. The audit log says what was accepted.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class Departures:
 
 
 def hold_to(store: Store, anchor: Anchor, *, accept: bool = False) -> Departures:
-    """Compare a store with its anchor, and have the anchor say what the store says; it is begun where there is none.
+    """Compare a store with its anchor, then bring the anchor up to date; it is made if there is none.
 
     Args:
         store: The store, with this anchor.
         anchor: Its anchor.
-        accept: Whether a store that is older is gone on with: its older data sets are closed.
+        accept: Whether to go on with an older store, whose older data sets are then closed.
 
     Returns:
         What was accepted; empty if the store is as new as the anchor, or newer.

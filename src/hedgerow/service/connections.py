@@ -34,9 +34,9 @@ class ConnectionLimits:
     Attributes:
         total: Connections at a time.
         per_address: Connections at a time of one address; named proxies are not held to it.
-        head_seconds: After so many seconds a connection without a complete head of a request is closed.
-        stall_seconds: In each such time a body must make progress, and an answer must be fetched.
-        bytes_per_second: So much progress, on average.
+        head_seconds: Seconds after which a connection without a complete head of a request is closed.
+        stall_seconds: Seconds in which a body must make progress, and in which an answer must be fetched.
+        bytes_per_second: The progress that is asked for, on average.
 
     Example:
         >>> ConnectionLimits.of(descriptors=1024)
@@ -234,7 +234,7 @@ class Connections:
         """Have all connections look whether a time-out has passed, again and again until there are none.
 
         Args:
-            loop: Whose clock they go by.
+            loop: The event loop whose clock they go by.
         """
         if self._next is None:
             self._next = loop.call_later(self._tick, self._check, loop)

@@ -263,7 +263,7 @@ class AuditEntry:
         action: What, as ``"register"``.
         subject: To what.
         details: More of it; public values.
-        link: That the log's hash chain has here.
+        link: The link of the log's hash chain here.
     """
 
     id: int
@@ -283,7 +283,7 @@ class Point:
     Attributes:
         count: Events of a ledger; of the audit log, the number of its last entry.
         head: The link of the last of them.
-        version: Of the session that the ledger belongs to; 0 for the audit log.
+        version: Version of the session that the ledger belongs to; 0 for the audit log.
     """
 
     count: int

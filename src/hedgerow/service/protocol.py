@@ -82,7 +82,7 @@ class GuardedProtocol(H11Protocol):
 
     Args:
         connections: All of them; shared by the connections of a server.
-        proxies: Whose connections are many people's: no limit of one address holds for them.
+        proxies: The named proxies. Their connections are many people's: no limit of one address holds for them.
         given: What uvicorn gives.
     """
 

@@ -19,7 +19,7 @@ def most_bytes(query: LinearQuery) -> int:
     """Bytes that a question adds to the store at most: its answer, what was found out about it, and its events.
 
     Args:
-        query: In canonical form.
+        query: The query in canonical form.
 
     Example:
         >>> from hedgerow.attribute import Categorical

@@ -73,7 +73,7 @@ class Charge:
 
     Args:
         register: The register; None where none is kept, and then nothing is charged.
-        name: Of the data set.
+        name: The data set's name.
         domain: Its attributes.
         budget: Its budget, all of which is charged.
 

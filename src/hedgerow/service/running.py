@@ -176,7 +176,7 @@ def another_token(store: Store, name: str, *, data_sets: tuple[str, ...] | None,
 
     Args:
         store: Where people are.
-        name: Of the custodian.
+        name: The custodian's name.
         data_sets: Names of those that it is good for; None for all.
         days: How long it is good; None for ever.
 
@@ -209,7 +209,7 @@ def token_of(store: Store, person: Person, *, data_sets: tuple[str, ...] | None,
 
     Args:
         store: Where tokens are.
-        person: Whose it is.
+        person: The person who gets it.
         data_sets: Names of those that it is good for; None for all.
         days: How long it is good; None for ever.
         note: What it is for.
@@ -258,7 +258,7 @@ def configured(app: FastAPI, limits: ConnectionLimits, **more: Any) -> uvicorn.C
     Args:
         app: What `create_app` gave. It looks at what proxies tell of addresses itself, and its settings name them; what
             uvicorn would believe counts for nothing, nor does ``FORWARDED_ALLOW_IPS``.
-        limits: Of connections.
+        limits: Limits of connections.
         more: Other options of uvicorn.
     """
     proxies = app.state.service.settings.proxies
@@ -288,7 +288,7 @@ def run(
     Args:
         app: The application.
         listening: What `listen` gave.
-        limits: Of connections.
+        limits: Limits of connections.
         started: Called when requests are answered.
         quiet: Whether nothing but errors is logged.
 

@@ -1,7 +1,7 @@
-"""What a custodian sees and makes whose token is good for some data sets alone.
+"""What a custodian whose token is good for some data sets only may see and make.
 
-Such a token is a part of the server: its data sets, tokens that are good for nothing else, and people who have to do
-with these data sets. Whatever lies outside is answered like something that is not there.
+Such a token opens a part of the server: its data sets, tokens that are good for nothing else, and people who have to
+do with these data sets. Requests for anything else are answered as if it were not there.
 """
 
 from __future__ import annotations

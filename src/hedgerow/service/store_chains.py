@@ -13,10 +13,9 @@ from hedgerow.service.entries import Point
 from hedgerow.service.schema import AUDIT, CHAINS, DATA_SETS, SESSIONS
 from hedgerow.service.store_lists import ENTRIES
 from hedgerow.service.store_part import AUDIT_LOG, Part, audited, public_entry
-from hedgerow.service.store_steps import LEDGER, SESSION, checked_events
+from hedgerow.service.store_steps import CHANGED_REMEDY, LEDGER, SESSION, checked_events
 
 _AT_A_TIME = 1000
-_REMEDY = "find out who writes to the store; a whole copy of it is gone on with by hedgerow serve --accept-store"
 
 
 class Chains(Part):
@@ -65,7 +64,7 @@ class Chains(Part):
         """The link that the audit log has at an entry, made anew; all of the log is checked.
 
         Args:
-            number: Of the entry; 0 for before the first.
+            number: The entry's number; 0 for before the first.
 
         Returns:
             None if there is no such entry.
@@ -82,12 +81,12 @@ class Chains(Part):
                 if head != linked:
                     raise DamagedStoreError(
                         f"the audit log was changed after it was written: entry {last} is not the one that was written",
-                        remedy=_REMEDY,
+                        remedy=CHANGED_REMEDY,
                     )
                 found = head if last == number else found
         if told is None or (told.last, told.head) != (last, head):
             raise DamagedStoreError(
-                "the audit log was changed after it was written: entries are missing at its end", remedy=_REMEDY
+                "the audit log was changed after it was written: entries are missing at its end", remedy=CHANGED_REMEDY
             )
         return found
 

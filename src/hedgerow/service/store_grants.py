@@ -91,7 +91,7 @@ class Grants(Part):
             data_set: Number of the data set that is asked.
             person: Number of who asks.
             key: The person's own word for the request.
-            digest: Of what is asked.
+            digest: Digest of what is asked.
 
         Raises:
             ConflictError: The key stands for another request.

@@ -40,9 +40,9 @@ class Writing:
     """A transaction that writes, and how far it takes hash chains.
 
     Attributes:
-        connection: Of the transaction.
-        ledgers: Of data sets, by their numbers.
-        audit: Of the audit log; None where it does not move.
+        connection: The transaction's connection.
+        ledgers: Ledgers of data sets, by the numbers of these.
+        audit: The audit log; None if it does not move.
     """
 
     connection: Connection

@@ -20,7 +20,12 @@ from hedgerow.service.store_part import Writing
 
 _HELD = (HOLDS.c.charge, HOLDS.c.purpose, HOLDS.c.person)
 LEDGER = "ledger"
-"""What the chain of a data set's events is one of."""
+"""The kind of chain that a data set's events are."""
+
+CHANGED_REMEDY = (
+    "find out who writes to the store; then restore a whole copy of it, and start with hedgerow serve --accept-store"
+)
+"""What to do where the rows of a chain are not those that were written."""
 
 SESSION = (
     select(SESSIONS, *_HELD)
@@ -132,7 +137,7 @@ def fixed_of(budget: Mapping[str, Any]) -> dict[str, Any]:
     """What holds for all events of a ledger: its limit, and its unit.
 
     Args:
-        budget: As ``Budget.to_dict`` gives it.
+        budget: What ``Budget.to_dict`` gave.
 
     Raises:
         ConfigError: It is no budget.
@@ -149,7 +154,7 @@ def step_since(connection: Connection, session: Row[Any], mark: Mark) -> Step:
     """All steps since a mark as one.
 
     Args:
-        connection: Of the transaction in which the session was read.
+        connection: Connection of the transaction in which the session was read.
         session: A row of `SESSION`.
         mark: What is known.
 
@@ -179,7 +184,7 @@ def checked_events(connection: Connection, session: Row[Any], first: int = 0) ->
     """Events of a ledger from a number on, as they were written.
 
     Args:
-        connection: Of the transaction in which the session was read.
+        connection: Connection of the transaction in which the session was read.
         session: Its row.
         first: The number.
 
@@ -210,7 +215,7 @@ def _damaged(connection: Connection, session: Row[Any], what: str) -> DamagedSto
     name = connection.scalar(select(DATA_SETS.c.name).where(DATA_SETS.c.id == session.data_set))
     return DamagedStoreError(
         f"the ledger of the data set {name!r} was changed after it was written: {what}",
-        remedy="find out who writes to the store; a whole copy of it is gone on with by hedgerow serve --accept-store",
+        remedy=CHANGED_REMEDY,
     )
 
 

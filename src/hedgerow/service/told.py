@@ -258,7 +258,7 @@ class LedgerFile(Told):
     statement: str
     limit: float
     unit: str
-    events: list[dict[str, Any]] = Field(description="What `head` is the hash chain's head of.")
+    events: list[dict[str, Any]] = Field(description="All events; `head` is the head of their hash chain.")
     head: str
 
 
@@ -334,7 +334,7 @@ class AuditEntryTold(Told):
     action: str
     subject: str
     details: dict[str, Any]
-    link: str = Field(description="That the log's hash chain has here.")
+    link: str = Field(description="Link of the log's hash chain at this entry.")
 
 
 class AuditTold(Told):
