@@ -27,7 +27,10 @@ from hedgerow.errors import (
     DamagedSessionError,
     QueryError,
     QuestionTooLargeError,
+    RegisterExceededError,
     SessionError,
+    UnregisteredWarning,
+    WeakGuaranteeWarning,
 )
 from hedgerow.privacy.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.ledger import Event, Ledger
@@ -637,3 +640,47 @@ MUTANTS = [
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_a_broken_order_is_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(mutant, monkeypatch)
+
+
+# ---- its register ----------------------------------------------------------------------------------------------------
+
+
+def test_a_session_in_a_file_is_charged_in_the_register_once(tmp_path: Path) -> None:
+    """Also if it dies before it has begun, and is started anew."""
+    register = hedgerow.Register(tmp_path / "people.register", limit=hedgerow.PureDP(1.5))
+    domain = hedgerow.Domain([hedgerow.IntegerRange("a", 0, 1)])
+    people = [hedgerow.read_table(pa.table({"a": [0, 1, 1, 1] * 500}), domain) for _ in range(3)]
+    online, budget = hedgerow.OnlinePMW(updates=2, threshold=0.2), hedgerow.PureDP(1.0)
+
+    class KilledError(BaseException):
+        pass
+
+    def killed(step: str) -> None:
+        if step == "held":
+            raise KilledError
+
+    with hedgerow.SessionFile(tmp_path / "s.session", reached=killed) as kept, pytest.raises(KilledError):
+        kept.start(online, people[0], budget, register=register, name="weekly")
+    assert [entry.name for entry in register.entries] == ["weekly"]
+    with hedgerow.SessionFile(tmp_path / "s.session") as kept:
+        kept.start(online, people[1], budget, register=register, name="weekly")
+        assert register.knows(kept.notes)
+    assert register.spent == 1.0
+    with hedgerow.SessionFile(tmp_path / "other.session") as kept, pytest.raises(RegisterExceededError):
+        kept.start(online, people[2], budget, register=register)
+    assert not (tmp_path / "other.session").exists()
+
+
+def test_sessions_in_files_warn_as_others_do(tmp_path: Path) -> None:
+    domain = hedgerow.Domain([hedgerow.IntegerRange("a", 0, 1)])
+    people = hedgerow.read_table(pa.table({"a": [0, 1, 1, 1] * 500}), domain)
+    online = hedgerow.OnlinePMW(updates=2, threshold=0.2)
+    with hedgerow.SessionFile(tmp_path / "one.session") as kept:
+        kept.start(online, people, hedgerow.PureDP(1.0))
+    with hedgerow.SessionFile(tmp_path / "two.session") as kept:
+        with pytest.warns(UnregisteredWarning) as caught:
+            kept.start(online, people, hedgerow.PureDP(1.0))
+        assert caught[0].filename == __file__
+    fresh = hedgerow.read_table(pa.table({"a": [0, 1, 1, 1] * 500}), domain)
+    with hedgerow.SessionFile(tmp_path / "three.session") as kept, pytest.warns(WeakGuaranteeWarning):
+        kept.start(online, fresh, hedgerow.PureDP(30.0))

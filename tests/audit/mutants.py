@@ -96,8 +96,8 @@ MISTAKES = [
     ),
     Mistake(
         "costs",
-        "Bounds.of(2 * _ratio(entry.sensitivity, entry.scale))",
-        "Bounds.of(_ratio(entry.sensitivity, entry.scale))",
+        "_of_any_pure(2 * _ratio(entry.sensitivity, entry.scale), entry.unit)",
+        "_of_any_pure(_ratio(entry.sensitivity, entry.scale), entry.unit)",
     ),
     Mistake(
         "costs",
@@ -197,6 +197,7 @@ def costs_are_right(load: Load) -> None:
     assert cost(mechanism="exponential mechanism") == near(1.0)
     assert cost(mechanism="exponential mechanism", unit="rho") == near(0.125)
     assert cost(mechanism="permute-and-flip") == near(1.0)
+    assert cost(mechanism="permute-and-flip", unit="rho") == near(root)
     draws = "exponential mechanism, independent draws"
     assert cost(mechanism=draws, values=3) == near(3.0 * (1.0 + slack))
     assert cost(mechanism=draws, values=3, unit="rho") == near(3 * (1 + Fraction(1, 2**38)) ** 2 / 8)
@@ -210,7 +211,6 @@ def what_has_no_cost_is_refused(load: Load) -> None:
     free = {"sensitivity": 0.0, "scale": 0.0, "charge": 0.0}
     for changes in (
         {"mechanism": "discrete Gaussian"},
-        {"mechanism": "permute-and-flip", "unit": "rho"},
         {"sensitivity": 0.0},
         {"scale": True},
         {"mechanism": "public", **free, "sensitivity": 1.0},

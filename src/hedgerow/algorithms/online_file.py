@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self, cast, final
 
 from hedgerow.algorithms.algorithm import check_table
 from hedgerow.algorithms.online_hold import Hold, hold_to_dict
-from hedgerow.algorithms.online_start import earlier_events
+from hedgerow.algorithms.online_start import check_start
 from hedgerow.algorithms.online_state import (
     KIND,
     config_from_dict,
@@ -33,6 +33,7 @@ from hedgerow.errors import MarginalTooLargeError, QuestionTooLargeError, Sessio
 from hedgerow.files import alone_with, remove_leftovers
 from hedgerow.privacy.budget import budget_from_dict, budget_of_filtered
 from hedgerow.privacy.curator import Curator
+from hedgerow.privacy.earlier_runs import before_a_run, note_release, warn_of_weakness
 from hedgerow.privacy.ledger import Event, Ledger
 from hedgerow.release.answer import check_confidence
 from hedgerow.release.container import Container
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from hedgerow.domain import Domain
     from hedgerow.privacy.budget import Budget
     from hedgerow.privacy.noise import NoiseSource
+    from hedgerow.privacy.register import Register
     from hedgerow.queries.query import LinearQuery
     from hedgerow.release import Release
 
@@ -166,6 +168,8 @@ class SessionFile:
         noise: NoiseSource | None = None,
         warm: Release | None = None,
         notes: Mapping[str, Any] | None = None,
+        register: Register | None = None,
+        name: str = "",
     ) -> None:
         """Start a session; what the number of records costs is in the file before it is bought.
 
@@ -178,26 +182,45 @@ class SessionFile:
             noise: Source of noise; the secure one unless given. A seeded source makes the answers not private.
             warm: An earlier release of the *same* table, to start from; what it spent is charged to the budget.
             notes: What you want to find again in `notes`, as values that JSON can hold.
+            register: Of the table; see `OnlinePMW.start`. A session that is started anew is not charged again.
+            name: What the register calls the session.
 
         Raises:
             SessionError: There is a session in the file already, or one that was to begin with another domain or
                 budget, or the file cannot be written.
             ConfigError: See `OnlinePMW.start`.
             ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
+            RegisterExceededError: The register does not cover the budget; nothing was spent.
+            RegisterError: The register cannot be read or written; nothing was spent.
+
+        Warns:
+            UnregisteredWarning: See `OnlinePMW.start`.
+            WeakGuaranteeWarning: See `OnlinePMW.start`.
         """
         self._check_locked()
         check_table(source)
-        config.variant_for(budget)
-        budget = budget_of_filtered(budget) if source.filtered else budget
-        lost = self._lost = () if self.is_new else self._interrupted(source.domain, budget).lost
-        earlier = () if warm is None else earlier_events(warm, budget, source.domain)
-        curator = Curator(source, budget, noise=noise, events=(*lost, *earlier))
-        opening = Opening(config, budget, source.domain, warm is not None, dict(notes or {}), lost)
-        session = config.start_with(curator, warm=warm, hold=partial(self._open, opening))
+        within = budget_of_filtered(budget) if source.filtered else budget
+        earlier = check_start(config, source.domain, within, warm)
+        before = None if self.is_new else self._interrupted(source.domain, within)
+        told: dict[str, Any] = {} if before is None else dict(before.notes)
+        if register is None or not register.knows(told):
+            entry = before_a_run(
+                source, budget, noise, register, kind="session", name=name, counts_earlier=warm is not None
+            )
+            told = {} if register is None or entry is None else register.note(entry)
+        lost = self._lost = () if before is None else before.lost
+        opening = Opening(config, within, source.domain, warm is not None, {**told, **(notes or {})}, lost)
+        curator, session = Curator(source, within, noise=noise, events=(*lost, *earlier)), None
+        try:
+            session = config.start_with(curator, warm=warm, hold=partial(self._open, opening))
+        finally:
+            if session is not None or curator.ledger.spent > 0.0:
+                note_release(source, noise)
         session.notes.update(opening.notes)
         self._reached("looked")
         self._settle(session)
         self._session, self._table = session, (source, noise)
+        warn_of_weakness(within, float(session.summary()["total"]), noise)
 
     def restore(self, source: Any, *, noise: NoiseSource | None = None) -> None:
         """Go on with the session in the file; start it anew if its process died before it had begun.

@@ -7,7 +7,7 @@ With sensitivity s, scale b and n values, draws or fires:
 | discrete Laplace | s / b | x | x tanh(x / 2) |
 | discrete Gaussian | | none | s^2 / (2 b^2) |
 | exponential mechanism | 2 s / b | x | x^2 / 8 |
-| permute-and-flip | 2 s / b | x | refused |
+| permute-and-flip | 2 s / b | x | x tanh(x / 2) |
 | exponential mechanism, one draw or independent draws | 2 s / b + 2^-38 | n x | n x^2 / 8 |
 | sparse vector, threshold noise of scale t | s / t + 2 n s / b | x | x tanh(x / 2) |
 | public | | 0 | 0 |
@@ -75,8 +75,7 @@ def _exponential(entry: Entry) -> Bounds:
 
 
 def _permute_and_flip(entry: Entry) -> Bounds:
-    _only(entry, "epsilon")
-    return Bounds.of(2 * _ratio(entry.sensitivity, entry.scale))
+    return _of_any_pure(2 * _ratio(entry.sensitivity, entry.scale), entry.unit)
 
 
 def _draws(entry: Entry) -> Bounds:

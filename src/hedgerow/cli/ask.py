@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -44,7 +45,7 @@ from hedgerow.cli.registering import (
 )
 from hedgerow.cli.released import naming_condition
 from hedgerow.cli.session_table import Reading
-from hedgerow.errors import ConfigError, SessionError
+from hedgerow.errors import ConfigError, SessionError, WeakGuaranteeWarning
 from hedgerow.files import replacing
 from hedgerow.queries.sensitivity import Neighbours
 
@@ -344,7 +345,9 @@ def _start(
     if wishes.budget is None:  # the file has gone since the options were read
         raise SessionError(f"{path}: there is no such session", remedy="name a budget to start one")
     warm = None if wishes.warm is None else _release(wishes.warm)
-    kept.start(OnlinePMW(**wishes.config), table, wishes.budget, noise=wishes.noise, warm=warm, notes=notes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeakGuaranteeWarning)  # told at the end, with all else
+        kept.start(OnlinePMW(**wishes.config), table, wishes.budget, noise=wishes.noise, warm=warm, notes=notes)
 
 
 def _anew(path: Path, opening: Opening, wishes: _Wishes, reading: Reading) -> _Wishes:

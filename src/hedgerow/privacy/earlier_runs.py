@@ -72,7 +72,7 @@ def before_a_run(
             "this table was released before: the budgets of all its releases add up, and nothing keeps the sum\n"
             "  Remedy: keep a register: run(..., register=hedgerow.Register('table.register', limit=...))",
             UnregisteredWarning,
-            stacklevel=1 + _ABOVE_THE_CALLER,
+            stacklevel=_ABOVE_THE_CALLER,
         )
     return entry
 
