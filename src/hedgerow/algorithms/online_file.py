@@ -64,7 +64,7 @@ class Opening:
         domain: The table's domain.
         warm: Whether it was to start from an earlier release, which the file does not hold.
         notes: What its keeper noted.
-        lost: What its beginnings cost, one event for each that was interrupted.
+        lost: Events of beginnings that were interrupted, one for each.
     """
 
     config: OnlinePMW
