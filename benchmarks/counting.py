@@ -21,9 +21,8 @@ import pyarrow as pa
 import pyarrow.csv
 
 from benchmarks.row import Row, cpu_seconds
-from hedgerow.attribute import IntegerRange
-from hedgerow.data.table import Table, read_table
-from hedgerow.domain import Clique, Domain
+from hedgerow.data import Table, read_table
+from hedgerow.domain import Clique, Domain, IntegerRange
 
 SIZES = (9, 16, 7, 15, 6, 5, 2, 42, 16, 10, 10, 8, 4, 3, 2)
 TIMED = 20

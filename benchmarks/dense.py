@@ -8,12 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from benchmarks.row import Row, cpu_seconds
-from hedgerow.attribute import IntegerRange
-from hedgerow.domain import Clique, Domain
-from hedgerow.models.histogram import Histogram
-from hedgerow.models.refit import Proximal, Sweeps, refit
-from hedgerow.queries.measurement import Measurement, NoiseKind
-from hedgerow.queries.query import Conjunction, Floats, Marginal
+from hedgerow.domain import Clique, Domain, IntegerRange
+from hedgerow.models import Histogram, Proximal, Sweeps, refit
+from hedgerow.queries import Conjunction, Floats, Marginal, Measurement, NoiseKind
 
 N = 48_842
 SIZES = (9, 16, 7, 15, 6, 5, 2, 42)

@@ -15,16 +15,20 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.row import Row
-from hedgerow.algorithms.dual_query import DualQuery
-from hedgerow.algorithms.oracles import BestResponseProblem, MaxSat, MixedInteger, Oracle, Response, TabuSearch
-from hedgerow.attribute import IntegerRange
-from hedgerow.data.table import Table, read_table
-from hedgerow.domain import Domain
-from hedgerow.privacy.budget import ApproxDP
-from hedgerow.privacy.noise import SeededNoise
-from hedgerow.queries.query import Conjunction
-from hedgerow.queries.workload import Workload
-from hedgerow.randomness import Seed
+from hedgerow.algorithms.dual_query import (
+    BestResponseProblem,
+    DualQuery,
+    MaxSat,
+    MixedInteger,
+    Oracle,
+    Response,
+    TabuSearch,
+)
+from hedgerow.data import Table, read_table
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.privacy import ApproxDP, SeededNoise
+from hedgerow.queries import Conjunction, Workload
+from hedgerow.system import Seed
 
 DATA = Path(__file__).parent.parent / "examples" / "data"
 SECONDS = 2.0

@@ -11,11 +11,10 @@ from tests.reference.mwem_listing import Query, evaluate, multiplicative_weights
 
 from benchmarks.row import Row
 from hedgerow.algorithms.mwem import MWEM
-from hedgerow.data.table import Table, read_table
-from hedgerow.models.refit import Sweeps
-from hedgerow.privacy.budget import ApproxDP
-from hedgerow.privacy.noise import SeededNoise
-from hedgerow.queries.workload import Workload
+from hedgerow.data import Table, read_table
+from hedgerow.models import Sweeps
+from hedgerow.privacy import ApproxDP, SeededNoise
+from hedgerow.queries import Workload
 
 DATA = Path(__file__).parent.parent / "examples" / "data"
 BUDGET = ApproxDP(1.0, 1e-9)

@@ -9,16 +9,12 @@ from functools import reduce
 import numpy as np
 
 from benchmarks.row import Row, cpu_seconds
-from hedgerow.algorithms.online_session import OnlineSession
-from hedgerow.algorithms.pmw_online import OnlinePMW
-from hedgerow.attribute import IntegerRange
-from hedgerow.data.table import Table
-from hedgerow.domain import Domain
-from hedgerow.models.answering import Answering
-from hedgerow.models.histogram import Histogram
-from hedgerow.privacy.budget import PureDP
-from hedgerow.privacy.noise import SeededNoise
-from hedgerow.queries.query import Conjunction, Floats
+from hedgerow.algorithms.online_pmw import OnlinePMW, OnlineSession
+from hedgerow.data import Table
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.models import Answering, Histogram
+from hedgerow.privacy import PureDP, SeededNoise
+from hedgerow.queries import Conjunction, Floats
 
 SIZES = (9, 16, 7, 15, 6, 6, 2)
 """Seven attributes much like those of Adult: 1.1 million cells."""

@@ -23,14 +23,10 @@ import numpy as np
 from benchmarks.peers import setup
 from benchmarks.peers.tasks import EIGHT, adult
 from benchmarks.row import Row, cpu_seconds
-from hedgerow.data.table import Table
+from hedgerow.data import Table
 from hedgerow.domain import Clique, Domain
-from hedgerow.models.junction_tree import JunctionTree
-from hedgerow.models.markov import Markov
-from hedgerow.models.model import Potentials
-from hedgerow.models.refit import Proximal, refit
-from hedgerow.queries.measurement import Measurement, NoiseKind
-from hedgerow.queries.query import Floats, Marginal, Tables
+from hedgerow.models import JunctionTree, Markov, Potentials, Proximal, refit
+from hedgerow.queries import Floats, Marginal, Measurement, NoiseKind, Tables
 
 SCRIPT = Path(__file__).parent / "peers" / "mbi_fit.py"
 RHO = 0.0115

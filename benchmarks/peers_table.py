@@ -28,7 +28,7 @@ from rich.table import Table
 from benchmarks.peers.figures import SCALE, Peer, best
 from benchmarks.peers.tasks import TASKS, Task
 from benchmarks.row import Row
-from hedgerow.queries.query import Floats
+from hedgerow.queries import Floats
 
 DELTA = 1e-9
 EPSILONS = (0.1, 1.0, 10.0)
@@ -58,8 +58,7 @@ class Outcome:
 def measured(name: str, epsilon: float, seed: int) -> Outcome:
     """One run in this process."""
     from hedgerow.algorithms.mwem import MWEM
-    from hedgerow.privacy.budget import ApproxDP
-    from hedgerow.privacy.noise import SeededNoise
+    from hedgerow.privacy import ApproxDP, SeededNoise
 
     task = TASKS[name]()
     start = time.process_time()

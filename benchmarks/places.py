@@ -25,8 +25,7 @@ import pyarrow.parquet
 
 from benchmarks.counting import SIZES
 from benchmarks.row import Row
-from hedgerow.attribute import Categorical
-from hedgerow.domain import Domain
+from hedgerow.domain import Categorical, Domain
 
 FILE_ROWS = 1_000_000
 GROWTH = (1, 10, 50)
@@ -56,29 +55,29 @@ def cliques(order: int) -> list[tuple[str, ...]]:
 
 def in_memory(folder: Path, order: int) -> object:
     """All files read into one table of codes, then counted."""
-    from hedgerow.data.table import read_table
+    from hedgerow.data import read_table
 
     return read_table(pyarrow.parquet.read_table(folder), DOMAIN).marginals(cliques(order))
 
 
 def streamed(folder: Path, order: int) -> object:
     """Batch after batch, straight from the files."""
-    from hedgerow.data.chunks import scan_table
+    from hedgerow.data import scan_table
 
     return scan_table(f"{folder}/*.parquet", DOMAIN).marginals(cliques(order))
 
 
 def by_duckdb(folder: Path, order: int) -> object:
     """The same, with DuckDB reading the folder."""
-    from hedgerow.data.chunks import scan_table
+    from hedgerow.data import scan_table
 
     return scan_table(folder, DOMAIN).marginals(cliques(order))
 
 
 def by_spark(folder: Path, order: int) -> object:
     """Inside the executors of a session on this machine, which is started before the clock."""
-    from hedgerow.data.chunks import scan_table
-    from hedgerow.spark_session import running_session
+    from hedgerow.data import scan_table
+    from hedgerow.engines import running_session
 
     frame = running_session().read.parquet(str(folder))
     frame.limit(1).collect()

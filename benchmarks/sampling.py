@@ -12,16 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.row import Row, cpu_seconds
-from hedgerow.data.table import Table, read_table
-from hedgerow.domain import Clique, Domain
-from hedgerow.domain_file import read_domain
-from hedgerow.models.junction_tree import JunctionTree
-from hedgerow.models.markov import Markov
-from hedgerow.models.refit import Proximal, refit
-from hedgerow.models.sampling import batches
-from hedgerow.queries.measurement import Measurement, NoiseKind
-from hedgerow.queries.query import Floats, Marginal
-from hedgerow.records import Records, write_batches
+from hedgerow.data import Table, read_table
+from hedgerow.domain import Clique, Domain, read_domain
+from hedgerow.models import JunctionTree, Markov, Proximal, batches, refit
+from hedgerow.queries import Floats, Marginal, Measurement, NoiseKind
+from hedgerow.release import Records, write_batches
 
 DATA = Path(__file__).resolve().parent.parent / "examples" / "data"
 MILLION = 1_000_000

@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.row import Row
-from hedgerow.algorithms.pmw_online import OnlinePMW
-from hedgerow.privacy.budget import PureDP
-from hedgerow.service.demo.demo import COLUMNS, FILE, registration
+from hedgerow.algorithms.online_pmw import OnlinePMW
+from hedgerow.privacy import PureDP
+from hedgerow.service.demo import COLUMNS, FILE, registration
 
 SECONDS = 1.5
 """Of each measurement."""
@@ -191,7 +191,7 @@ def running(name: str) -> Iterator[Server]:
         folder.chmod(0o711)
         address = str(folder / "store.db")
         if name == "PostgreSQL":
-            from tests.postgresql import postgresql_server
+            from tests.engines.postgresql import postgresql_server
 
             (folder / "server").mkdir(mode=0o711)
             address = stack.enter_context(postgresql_server(folder / "server"))
@@ -206,14 +206,12 @@ def main(address: str, folder: Path) -> None:
     """Serve Adult under two configurations until the process is ended; tells port and token."""
     import uvicorn
 
-    from hedgerow.service.app import create_app
-    from hedgerow.service.connections import ConnectionLimits
     from hedgerow.service.demo import demo
     from hedgerow.service.desks import Desks
+    from hedgerow.service.http import ConnectionLimits, create_app, new_token
     from hedgerow.service.running import configured, listen
     from hedgerow.service.settings import Settings
     from hedgerow.service.store import Store
-    from hedgerow.service.tokens import new_token
 
     shutil.copy(Path(demo.__file__).with_name(FILE), folder / FILE)
     store = Store.open(address)

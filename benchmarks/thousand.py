@@ -15,17 +15,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from experiments.datasets import find_data
+from experiments.mwem.binary import BLOCK, adult_bits, binary, blocks
+from experiments.mwem.timing import TimedRun, timed_run
 
 from benchmarks.row import Row
 from hedgerow.algorithms.mwem import MWEM
-from hedgerow.data.table import Table
-from hedgerow.experiments.datasets import find_data
-from hedgerow.experiments.mwem.binary import BLOCK, adult_bits, binary, blocks
-from hedgerow.experiments.mwem.timing import TimedRun, timed_run
-from hedgerow.privacy.budget import ApproxDP
-from hedgerow.privacy.noise import NoiseSource, OpenDPNoise, SeededNoise
-from hedgerow.queries.parity import Parities, parity_scopes
-from hedgerow.queries.workload import Workload
+from hedgerow.data import Table
+from hedgerow.privacy import ApproxDP, NoiseSource, OpenDPNoise, SeededNoise
+from hedgerow.queries import Parities, Workload, parity_scopes
 
 BUDGET = ApproxDP(1.0, 1e-9)
 SOME = 200

@@ -10,13 +10,9 @@ from itertools import combinations
 import numpy as np
 
 from benchmarks.row import Row, cpu_seconds
-from hedgerow.attribute import IntegerRange
-from hedgerow.domain import Clique, Domain
-from hedgerow.models.elimination import plan
-from hedgerow.models.growth import Growth
-from hedgerow.models.junction_tree import JunctionTree
-from hedgerow.models.markov import Markov
-from hedgerow.queries.parity import parity_scopes
+from hedgerow.domain import Clique, Domain, IntegerRange
+from hedgerow.models import Growth, JunctionTree, Markov, plan
+from hedgerow.queries import parity_scopes
 
 SIZES = (85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2)
 """Adult's 14 attributes: 6e17 cells."""

@@ -9,14 +9,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from benchmarks.row import Row, cpu_seconds
-from hedgerow.attribute import IntegerRange
-from hedgerow.domain import Clique, Domain
-from hedgerow.models.histogram import Histogram
-from hedgerow.models.junction_tree import JunctionTree
-from hedgerow.models.markov import Markov
-from hedgerow.models.refit import Proximal, refit
-from hedgerow.queries.measurement import Measurement, NoiseKind
-from hedgerow.queries.query import Marginal, Parity
+from hedgerow.domain import Clique, Domain, IntegerRange
+from hedgerow.models import Histogram, JunctionTree, Markov, Proximal, refit
+from hedgerow.queries import Marginal, Measurement, NoiseKind, Parity
 
 N = 48_842
 ADULT = (85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2)

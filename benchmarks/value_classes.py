@@ -8,15 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.row import Row, cpu_seconds
-from hedgerow.attribute import IntegerRange
-from hedgerow.data.table import Table
-from hedgerow.domain import Domain
-from hedgerow.models.histogram import Histogram
-from hedgerow.models.refit import Proximal, Sweeps, refit
-from hedgerow.models.value_classes import ValueClasses
-from hedgerow.queries.measurement import Measurement, NoiseKind
-from hedgerow.queries.query import Conjunction
-from hedgerow.queries.workload import Workload
+from hedgerow.data import Table
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.models import Histogram, Proximal, Sweeps, ValueClasses, refit
+from hedgerow.queries import Conjunction, Measurement, NoiseKind, Workload
 
 N = 100_000
 MEASURED = 50

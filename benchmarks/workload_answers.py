@@ -8,11 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.row import Row, cpu_seconds
-from hedgerow.attribute import IntegerRange
-from hedgerow.domain import Clique, Domain
-from hedgerow.queries.partial_sums import shared_marginals
-from hedgerow.queries.query import Conjunction, Floats, LinearQuery
-from hedgerow.queries.workload import Workload
+from hedgerow.domain import Clique, Domain, IntegerRange
+from hedgerow.queries import Conjunction, Floats, LinearQuery, Workload, shared_marginals
 
 SAMPLED = 20
 """So many queries are answered one by one; the time of all is extrapolated."""

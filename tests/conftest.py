@@ -8,8 +8,8 @@ import secrets
 import pytest
 from hypothesis import settings
 
-from tests.postgresql import new_postgresql_database, postgresql_address
-from tests.spark import spark
+from tests.engines.postgresql import new_postgresql_database, postgresql_address
+from tests.engines.spark import spark
 
 __all__ = ["new_postgresql_database", "postgresql_address", "spark"]
 

@@ -15,7 +15,8 @@ import typer.main
 import yaml
 
 from hedgerow.cli.app import app
-from hedgerow.service import routes_server, running
+from hedgerow.service import running
+from hedgerow.service.http import routes_server
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = (ROOT / "docs" / "server.md").read_text(encoding="utf-8")

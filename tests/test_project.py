@@ -105,16 +105,3 @@ def test_links_between_pages_lead_somewhere() -> None:
     links = [(page, target) for page in pages for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text())]
     assert len(links) > 8
     assert [(page.name, target) for page, target in links if not (page.parent / target).exists()] == []
-
-
-def test_the_design_lists_every_module_in_its_room_and_no_other() -> None:
-    tree = (ROOT / "docs" / "design.md").read_text().split("## 2. Rooms")[1].split("    tests/ ")[0]
-    listed: set[str] = set()
-    folders: list[str] = []
-    for indent, first, rest in re.findall(r"^( {4,})(\S+)(.*)$", tree, flags=re.MULTILINE):
-        depth = len(indent) // 2 - 2
-        folders[depth:] = [first] if first.endswith("/") else []
-        listed |= {"".join(folders) + name for name in re.findall(r"\w+\.py", first + rest)}
-    built = {path.relative_to(ROOT).as_posix() for path in (ROOT / "src").rglob("*.py")}
-    rooms = {"src/hedgerow/__init__.py", *(path for path in built if not path.endswith("__init__.py"))}
-    assert listed == rooms

@@ -14,11 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.data.table import Table, read_table
+from hedgerow.data import Table, read_table
 from hedgerow.domain import Clique
-from hedgerow.queries.marginal import cliques_of_order
-from hedgerow.queries.query import Floats, Tables
-from hedgerow.queries.workload import Workload
+from hedgerow.queries import Floats, Tables, Workload, cliques_of_order
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
 LARGEST = 10_000

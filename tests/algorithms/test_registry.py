@@ -11,8 +11,8 @@ import pytest
 
 from hedgerow.algorithms.registry import ENTRIES, Entry, entry, names, parse
 from hedgerow.errors import ConfigError, HedgerowError
-from hedgerow.privacy.budget import ApproxDP, Budget, PureDP, Regime
-from hedgerow.privacy.noise import SeededNoise
+from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP, Regime
+from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
 from hedgerow.report import render_report

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.algorithms.algorithm import Algorithm
-from hedgerow.algorithms.baselines import IndependentNoise
-from hedgerow.algorithms.dual_query import DualQuery
-from hedgerow.algorithms.fourier import FourierMeasurement
-from hedgerow.algorithms.mwem import MWEM
-from hedgerow.algorithms.pmw_offline import OfflinePMW
-from hedgerow.algorithms.small_db import SmallDB
-from hedgerow.attribute import Binned, Categorical, IntegerRange
+from hedgerow.algorithms.dual_query.dual_query import DualQuery
+from hedgerow.algorithms.independent.fourier import FourierMeasurement
+from hedgerow.algorithms.independent.independent_noise import IndependentNoise
+from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
+from hedgerow.algorithms.shared.algorithm import Algorithm
+from hedgerow.algorithms.small_db.small_db import SmallDB
 from hedgerow.data.table import Table
-from hedgerow.domain import Domain
-from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.subsampling import Subsampled
-from hedgerow.queries.measurement import NoiseKind
+from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
+from hedgerow.domain.domain import Domain
+from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy.budgets.subsampling import Subsampled
+from hedgerow.queries.core.measurement import NoiseKind
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
 

@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from hedgerow.attribute import IntegerRange
-from hedgerow.data.chunks import scan_table
+from hedgerow.data.scanning.chunks import scan_table
 from hedgerow.data.table import Table, read_table
-from hedgerow.domain import Domain
+from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.domain import Domain
 from tests.privacy.tables import DenseCounts
 
 KEPT = "kept"

@@ -17,21 +17,21 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.algorithms.algorithm import Algorithm
-from hedgerow.algorithms.baselines import IndependentNoise
-from hedgerow.algorithms.dual_query import DualQuery
-from hedgerow.algorithms.online_session import OnlineSession
-from hedgerow.algorithms.pmw_offline import OfflinePMW
-from hedgerow.algorithms.pmw_online import OnlinePMW
+from hedgerow.algorithms.dual_query.dual_query import DualQuery
+from hedgerow.algorithms.independent.independent_noise import IndependentNoise
+from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
+from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.algorithms.registry import ENTRIES
-from hedgerow.attribute import IntegerRange
-from hedgerow.domain import Domain
+from hedgerow.algorithms.shared.algorithm import Algorithm
+from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.domain import Domain
 from hedgerow.errors import HedgerowError
-from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.noise import Floats, Integers, NoiseSource, SeededNoise
-from hedgerow.privacy.subsampling import Subsampled
-from hedgerow.queries.query import Conjunction, Explicit, LinearQuery
-from hedgerow.queries.sensitivity import Neighbours
+from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy.budgets.subsampling import Subsampled
+from hedgerow.privacy.randomness.source import Floats, Integers, NoiseSource, SeededNoise
+from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery
+from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
 from tests.audit.places import PLACES, Places

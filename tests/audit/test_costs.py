@@ -8,21 +8,20 @@ from typing import Any
 
 import mpmath
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from hedgerow.audit.conversion import amplified, epsilon_of_rho
 from hedgerow.audit.costs import UnknownCostError, cost
 from hedgerow.audit.entries import Entry
 from hedgerow.audit.exact import exp_of_minus, tanh_of_half
 from hedgerow.errors import BudgetError
-from hedgerow.privacy.additive_noise import GaussianNoise, LaplaceNoise
-from hedgerow.privacy.budget import Regime
-from hedgerow.privacy.conversion import epsilon_of, rho_of
-from hedgerow.privacy.mechanisms import cost_of
-from hedgerow.privacy.selection import ExponentialMechanism, IndependentDraws, PermuteAndFlip
-from hedgerow.privacy.sparse_vector import SparseVector
-from hedgerow.privacy.subsampling import amplified as amplified_by_library
+from hedgerow.privacy.budgets.budget import Regime
+from hedgerow.privacy.budgets.conversion import epsilon_of, rho_of
+from hedgerow.privacy.budgets.subsampling import amplified as amplified_by_library
+from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
+from hedgerow.privacy.mechanisms.events import cost_of
+from hedgerow.privacy.mechanisms.selection import ExponentialMechanism, IndependentDraws, PermuteAndFlip
+from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
 
 SCALES = st.floats(1e-3, 1e8)
 SENSITIVITIES = st.floats(1e-3, 100.0)

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 import hedgerow
-from hedgerow.algorithms.mwem import MWEM
+from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.audit import Audit, Finding, Severity, audit_files
-from hedgerow.data.chunks import scan_table
+from hedgerow.data.scanning.chunks import scan_table
 from hedgerow.errors import AuditError, DamagedReleaseError
-from hedgerow.privacy.budget import ApproxDP, Budget, PureDP
-from hedgerow.privacy.noise import SeededNoise
+from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
+from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
-from hedgerow.release.container import write_container
-from hedgerow.signing import SigningKey
+from hedgerow.release.format.container import write_container
+from hedgerow.system.signing import SigningKey
 from tests.audit.changed import as_old, chained, rewritten
 from tests.audit.made import ALGORITHMS, BINARY, BUDGETS, MIXED, WORKLOADS, run, sampled, saved, table_of
 

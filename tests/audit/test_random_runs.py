@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from hedgerow.algorithms.pmw_online import OnlinePMW
+from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.algorithms.registry import ENTRIES
-from hedgerow.queries.sensitivity import Neighbours
+from hedgerow.queries.core.sensitivity import Neighbours
 from tests.audit.places import PLACES, Places, postgresql, spark
 from tests.audit.random_runs import Run, check, drawn
-from tests.privacy.loss_mutants import error_at_half_the_scale, offsets_by_the_parity_of_n
+from tests.privacy.mechanisms.loss_mutants import error_at_half_the_scale, offsets_by_the_parity_of_n
 from tests.privacy.mutants import Mutant, Patch, exact_total_under_add_remove, killed
 
 QUICK = range(9000, 9024)

@@ -11,7 +11,7 @@ import time
 import pytest
 from rich.console import Console
 
-from hedgerow.algorithms.progress import RoundReport
+from hedgerow.algorithms.shared.progress import RoundReport
 from hedgerow.cli.console import Output
 from hedgerow.cli.interrupts import quiet_interrupts
 from hedgerow.cli.progress import showing_progress, showing_records
@@ -95,7 +95,7 @@ def test_errors_of_the_system_are_explained(place: Place, monkeypatch: pytest.Mo
     def fail(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(place / "out.csv"))
 
-    monkeypatch.setattr("hedgerow.records.write_batches", fail)
+    monkeypatch.setattr("hedgerow.release.records.write_batches", fail)
     result = place.synth()
     assert result.exit_code == 1
     assert "No space left on device" in result.stderr
@@ -107,7 +107,7 @@ def test_a_bug_is_not_hidden(place: Place, monkeypatch: pytest.MonkeyPatch) -> N
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("hedgerow.records.write_batches", fail)
+    monkeypatch.setattr("hedgerow.release.records.write_batches", fail)
     result = place.synth()
     assert isinstance(result.exception, ZeroDivisionError)
     assert "the release is complete" in result.stderr

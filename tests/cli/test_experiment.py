@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from experiments.results import Average, Results
 
-from hedgerow.experiments import pinned
-from hedgerow.experiments.results import Average, Results
+from experiments import pinned
 from tests.cli.conftest import Place
 
 NAME = "dual-query-accounting"

@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow.cli
 
-FILES = sorted(Path(str(hedgerow.cli.__file__)).parent.glob("*.py"))
+FILES = sorted(Path(str(hedgerow.cli.__file__)).parent.rglob("*.py"))
 OPENERS = {"read_table", "scan_table", "open_table", "is_place", "files_of", "draft_domain"}
 READS = {"marginals", "conjunctions", "codes", "answers", "weights", "batches"}
 PUBLIC_READS = {

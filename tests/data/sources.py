@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from hedgerow.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain import Domain
+from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
+from hedgerow.domain.domain import Domain
 from hedgerow.errors import CountColumnError, MissingValueError, OutOfRangeError, UnknownValueError
 
 DOMAIN = Domain(

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from hedgerow.attribute import Binned, Categorical, IntegerRange
-from hedgerow.data.columns import COUNT_NAMES
 from hedgerow.data.draft import draft_domain
+from hedgerow.data.reading.columns import COUNT_NAMES
 from hedgerow.data.table import read_table
-from hedgerow.domain import Domain
-from hedgerow.domain_file import read_domain
+from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
+from hedgerow.domain.domain import Domain
+from hedgerow.domain.file import read_domain
 from hedgerow.errors import ColumnError, UnreadableTableError
 
 DATA = Path(__file__).parents[2] / "examples" / "data"

@@ -10,18 +10,18 @@ import pyarrow as pa
 import pytest
 
 from hedgerow import MWEM, PureDP, SeededNoise, Workload
-from hedgerow.attribute import IntegerRange
-from hedgerow.data.chunks import scan_table
-from hedgerow.data.scan import ScannedTable
+from hedgerow.data.scanning.chunks import scan_table
+from hedgerow.data.scanning.scan import ScannedTable
 from hedgerow.data.source import CountSource
 from hedgerow.data.table import Table, read_table
-from hedgerow.domain import Domain
+from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.domain import Domain
 from hedgerow.errors import (
     ColumnError,
     DataError,
     QueryError,
 )
-from hedgerow.queries.query import Conjunction
+from hedgerow.queries.core.query import Conjunction
 from tests.data.sources import BAD, DOMAIN, PLACES, Place, postgresql, spoiled, table_of
 
 POSTGRESQL = "a PostgreSQL table"
@@ -208,7 +208,7 @@ def test_a_table_that_changes_between_passes_is_refused(tmp_path: Path) -> None:
 
 
 def test_many_chunks_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hedgerow.data import chunks
+    from hedgerow.data.scanning import chunks
 
     monkeypatch.setattr(chunks, "CHUNK_ROWS", 64)
     table = table_of(1000, seed=10)

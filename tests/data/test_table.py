@@ -14,10 +14,10 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from hedgerow.attribute import Binned, Categorical, IntegerRange
 from hedgerow.data.source import CountSource
 from hedgerow.data.table import Table, read_table
-from hedgerow.domain import Domain
+from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
+from hedgerow.domain.domain import Domain
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
 DOMAIN = Domain(
@@ -104,7 +104,7 @@ def test_commas_quotes_and_line_ends_inside_values(tmp_path: Path) -> None:
 
 
 def test_line_ends_inside_values_at_the_border_of_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hedgerow.data.readers._BLOCK_BYTES", 100)
+    monkeypatch.setattr("hedgerow.data.reading.readers._BLOCK_BYTES", 100)
     path = tmp_path / "t.csv"
     path.write_text("v,w\n" + '"one\ntwo\nthree",0\n' * 1000)
     domain = Domain([Categorical("v", ("one\ntwo\nthree", "x")), IntegerRange("w", 0, 1)])
@@ -180,8 +180,8 @@ def test_a_table_is_a_count_source_and_shows_nothing_private() -> None:
 
 
 def test_long_tables_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hedgerow.data.readers._BLOCK_BYTES", 1 << 12)
-    monkeypatch.setattr("hedgerow.data.readers.BATCH_ROWS", 1 << 9)
+    monkeypatch.setattr("hedgerow.data.reading.readers._BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr("hedgerow.data.reading.readers.BATCH_ROWS", 1 << 9)
     rng = np.random.default_rng(0)
     cities, ages = rng.choice(["Bath", "York"], 20_000), rng.integers(0, 100, 20_000)
     frame = pa.table({"city": cities, "age": ages})

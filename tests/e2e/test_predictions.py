@@ -17,7 +17,7 @@ from scipy import stats
 
 import hedgerow
 from hedgerow.data.table import Table
-from hedgerow.queries.query import Conjunction, Floats
+from hedgerow.queries.core.query import Conjunction, Floats
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
 

@@ -8,16 +8,15 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-
-from hedgerow.experiments.datasets import DataSets, find_data
-from hedgerow.experiments.drawing import file_name, svgs_of
-from hedgerow.experiments.experiment import REPETITION, SECONDS, Experiment, Size
-from hedgerow.experiments.journal import Journal
-from hedgerow.experiments.page import notes_of, page_file, page_text
-from hedgerow.experiments.pinned import compared, missing, pinned_results, table_of
-from hedgerow.experiments.registry import find, names
-from hedgerow.experiments.results import Results
-from hedgerow.experiments.runner import run
+from experiments.datasets import DataSets, find_data
+from experiments.drawing import file_name, svgs_of
+from experiments.experiment import REPETITION, SECONDS, Experiment, Size
+from experiments.journal import Journal
+from experiments.page import notes_of, page_file, page_text
+from experiments.pinned import compared, missing, pinned_results, table_of
+from experiments.registry import find, names
+from experiments.results import Results
+from experiments.runner import run
 
 EVERY = names()
 

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from hedgerow import ApproxDP, Domain, IntegerRange, SeededNoise
-from hedgerow.algorithms.dual_query import DualQuery
-from hedgerow.algorithms.dual_query_accounting import ANY_ZCDP, HETEROGENEOUS, PAPER, TIGHT_ZCDP
-from hedgerow.algorithms.dual_query_parameters import Game, Parameters
-from hedgerow.data.table import Table
-from hedgerow.experiments.datasets import DataSets, find_data
-from hedgerow.experiments.dual_query.conjunctions import ATTRIBUTES, all_cells, drawn, whole_marginals
-from hedgerow.experiments.dual_query.error_findings import (
+from experiments.datasets import DataSets, find_data
+from experiments.dual_query.conjunctions import ATTRIBUTES, all_cells, drawn, whole_marginals
+from experiments.dual_query.error_findings import (
     ALL,
     AVERAGE,
     LAPLACE,
@@ -27,10 +21,16 @@ from hedgerow.experiments.dual_query.error_findings import (
     ZERO,
     claims_of,
 )
-from hedgerow.experiments.dual_query.errors import DualQueryErrors
-from hedgerow.experiments.dual_query.plays import play_of
-from hedgerow.experiments.experiment import Claim, Measured, Size
-from hedgerow.experiments.results import Results
+from experiments.dual_query.errors import DualQueryErrors
+from experiments.dual_query.plays import play_of
+from experiments.experiment import Claim, Measured, Size
+from experiments.results import Results
+
+from hedgerow import ApproxDP, Domain, IntegerRange, SeededNoise
+from hedgerow.algorithms.dual_query.accounting import ANY_ZCDP, HETEROGENEOUS, PAPER, TIGHT_ZCDP
+from hedgerow.algorithms.dual_query.dual_query import DualQuery
+from hedgerow.algorithms.dual_query.parameters import Game, Parameters
+from hedgerow.data.table import Table
 from hedgerow.privacy.evaluation import exact_answers
 
 GAME = Game(queries=3_000, log_cells=14.0, total=50_000)

@@ -7,12 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from hedgerow.algorithms.mwem import MWEM
-from hedgerow.data.table import Table
-from hedgerow.experiments.datasets import DataSets, find_data
-from hedgerow.experiments.experiment import Cell, Size
-from hedgerow.experiments.mwem.contingency import (
+from experiments.datasets import DataSets, find_data
+from experiments.experiment import Cell, Size
+from experiments.mwem.contingency import (
     BY_HAND,
     DIVERGENCE,
     FLOORS,
@@ -25,10 +22,13 @@ from hedgerow.experiments.mwem.contingency import (
     Released,
     parities_of,
 )
-from hedgerow.experiments.mwem.divergences import crossing
-from hedgerow.experiments.mwem.floors import AGREED, floor_of
-from hedgerow.experiments.mwem.nltcs import Survey
-from hedgerow.experiments.mwem.tables import ATTRIBUTES, LARGEST, ContingencyTables
+from experiments.mwem.divergences import crossing
+from experiments.mwem.floors import AGREED, floor_of
+from experiments.mwem.nltcs import Survey
+from experiments.mwem.tables import ATTRIBUTES, LARGEST, ContingencyTables
+
+from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow.data.table import Table
 from hedgerow.privacy.evaluation import exact_answers, exact_total
 from hedgerow.queries.workload import Workload
 from hedgerow.report.curves import Point

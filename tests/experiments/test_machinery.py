@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import ClassVar, final
 
 import pytest
+from experiments.datasets import DataSets, find_data
+from experiments.experiment import Cell, Claim, Drawing, Experiment, Measured, Size, Tolerance, seed_of
+from experiments.journal import Journal
+from experiments.registry import find
+from experiments.results import Average, Results, read_results
+from experiments.runner import Step, run
 
+from experiments import journal as journals, pinned
 from hedgerow.errors import ConfigError
-from hedgerow.experiments import journal as journals
-from hedgerow.experiments import pinned
-from hedgerow.experiments.datasets import DataSets, find_data
-from hedgerow.experiments.experiment import Cell, Claim, Drawing, Experiment, Measured, Size, Tolerance, seed_of
-from hedgerow.experiments.journal import Journal
-from hedgerow.experiments.registry import find
-from hedgerow.experiments.results import Average, Results, read_results
-from hedgerow.experiments.runner import Step, run
 
 NAME = "dual-query-accounting"
 

@@ -7,13 +7,11 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
-
-from hedgerow.comparison.exact import Yardstick
-from hedgerow.experiments.datasets import DataSets, find_data
-from hedgerow.experiments.experiment import Measured
-from hedgerow.experiments.mwem import cubes_findings as findings
-from hedgerow.experiments.mwem.advance import chosen_in_advance, expected_sum
-from hedgerow.experiments.mwem.cubes import (
+from experiments.datasets import DataSets, find_data
+from experiments.experiment import Measured
+from experiments.mwem import cubes_findings as findings
+from experiments.mwem.advance import chosen_in_advance, expected_sum
+from experiments.mwem.cubes import (
     EPSILONS,
     EVERY,
     LARGEST_PART,
@@ -25,10 +23,12 @@ from hedgerow.experiments.mwem.cubes import (
     cuboids_of,
     laplace_errors,
 )
-from hedgerow.experiments.mwem.cuboids import Cuboids
-from hedgerow.experiments.results import Results
-from hedgerow.privacy.budget import PureDP
-from hedgerow.privacy.noise import SeededNoise
+from experiments.mwem.cuboids import Cuboids
+from experiments.results import Results
+
+from hedgerow.comparison.exact import Yardstick
+from hedgerow.privacy.budgets.budget import PureDP
+from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.workload import Workload
 
 

@@ -6,14 +6,12 @@ import math
 from collections.abc import Iterable
 
 import pytest
-
-from hedgerow.algorithms.matrix_bound import svd_bound
-from hedgerow.experiments.datasets import DataSets, find_data
-from hedgerow.experiments.experiment import Cell, Measured, Size
-from hedgerow.experiments.mwem.oracle import oracle, oracle_curve
-from hedgerow.experiments.mwem.published import as_proven, as_published
-from hedgerow.experiments.mwem.ranges import EPSILONS, MOST_ROUNDS, TABLES, RangeQueries, setting_of
-from hedgerow.experiments.mwem.ranges_findings import (
+from experiments.datasets import DataSets, find_data
+from experiments.experiment import Cell, Measured, Size
+from experiments.mwem.oracle import oracle, oracle_curve
+from experiments.mwem.published import as_proven, as_published
+from experiments.mwem.ranges import EPSILONS, MOST_ROUNDS, TABLES, RangeQueries, setting_of
+from experiments.mwem.ranges_findings import (
     AUTOMATIC,
     AVERAGED,
     BOUND,
@@ -28,9 +26,11 @@ from hedgerow.experiments.mwem.ranges_findings import (
     claims,
     drawings,
 )
-from hedgerow.experiments.results import Average, Results
-from hedgerow.privacy.budget import ApproxDP
-from hedgerow.queries.sensitivity import Neighbours
+from experiments.results import Average, Results
+
+from hedgerow.algorithms.yardsticks.matrix_bound import svd_bound
+from hedgerow.privacy.budgets.budget import ApproxDP
+from hedgerow.queries.core.sensitivity import Neighbours
 
 RECORDS = {"capital-loss": 48_842, "age x hours": 48_842, "recency x frequency": 748, "monetary": 748}
 CELLS = {"capital-loss": 4357, "age x hours": 74 * 99, "recency x frequency": 75 * 50, "monetary": 12_251}

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from experiments.experiment import Measured, Size
+from experiments.mwem import scaling
+from experiments.mwem.binary import BLOCK, blocks
+from experiments.mwem.scaling import Scaling
+from experiments.mwem.timing import Stopwatch, timed_run
+from experiments.results import Results
 from numpy.typing import NDArray
 
-from hedgerow.algorithms.mwem import MWEM
-from hedgerow.algorithms.progress import RoundReport
+from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow.algorithms.shared.progress import RoundReport
 from hedgerow.data.table import Table
-from hedgerow.experiments.experiment import Measured, Size
-from hedgerow.experiments.mwem import scaling
-from hedgerow.experiments.mwem.binary import BLOCK, blocks
-from hedgerow.experiments.mwem.scaling import Scaling
-from hedgerow.experiments.mwem.timing import Stopwatch, timed_run
-from hedgerow.experiments.results import Results
-from hedgerow.privacy.budget import PureDP
-from hedgerow.privacy.noise import SeededNoise
-from hedgerow.queries.query import AnswersParities, Floats
+from hedgerow.privacy.budgets.budget import PureDP
+from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow.queries.core.query import AnswersParities, Floats
 from hedgerow.queries.workload import Workload
 
 TABLE = blocks(6, records=500)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from hedgerow.algorithms.progress import RoundReport
-from hedgerow.experiments.datasets import DataSets, find_data
-from hedgerow.experiments.mwem.binary import adult_bits
-from hedgerow.experiments.mwem.bits import (
+from experiments.datasets import DataSets, find_data
+from experiments.mwem.binary import adult_bits
+from experiments.mwem.bits import (
     ALONE,
     AMONG,
     BESIDE,
@@ -21,10 +19,12 @@ from hedgerow.experiments.mwem.bits import (
     adults,
     candidates,
 )
+
+from hedgerow.algorithms.shared.progress import RoundReport
 from hedgerow.models.choice import hypothesis
-from hedgerow.models.markov import Markov
+from hedgerow.models.trees.markov import Markov
 from hedgerow.privacy.evaluation import exact_errors
-from hedgerow.queries.query import Parity
+from hedgerow.queries.core.query import Parity
 
 RECORDS = 30_163
 

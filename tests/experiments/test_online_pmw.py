@@ -7,27 +7,27 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from experiments.datasets import find_data
+from experiments.online_pmw.adult import COLUMNS, RECORDS, adult, random_condition
+from experiments.online_pmw.analyst import LARGE, Analyst
+from experiments.online_pmw.source_loop import Numbers, source_loop
+from experiments.online_pmw.stream_findings import PURE, THEOREM, VARIANTS, budget_of, independent
+from experiments.online_pmw.threshold import CORRECTED, RULES, SETTINGS, SMALLEST, SOURCE, numbers_of
 
-from hedgerow.algorithms.online_rules import Stream
-from hedgerow.algorithms.online_two_sided import two_sided_rules
-from hedgerow.algorithms.pmw_online import OnlinePMW
-from hedgerow.attribute import IntegerRange
+from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+from hedgerow.algorithms.online_pmw.rules import Stream
+from hedgerow.algorithms.online_pmw.two_sided import two_sided_rules
 from hedgerow.data.table import Table
-from hedgerow.domain import Domain
-from hedgerow.experiments.datasets import find_data
-from hedgerow.experiments.online_pmw.adult import COLUMNS, RECORDS, adult, random_condition
-from hedgerow.experiments.online_pmw.analyst import LARGE, Analyst
-from hedgerow.experiments.online_pmw.source_loop import Numbers, source_loop
-from hedgerow.experiments.online_pmw.stream_findings import PURE, THEOREM, VARIANTS, budget_of, independent
-from hedgerow.experiments.online_pmw.threshold import CORRECTED, RULES, SETTINGS, SMALLEST, SOURCE, numbers_of
-from hedgerow.privacy.budget import PureDP
+from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.domain import Domain
+from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.privacy.evaluation import exact_answers
-from hedgerow.privacy.noise import SeededNoise
-from hedgerow.queries.query import Conjunction
-from hedgerow.queries.sensitivity import Neighbours
+from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow.queries.core.query import Conjunction
+from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
-from hedgerow.randomness import generator
-from tests.algorithms.online_cases import with_rules
+from hedgerow.system.randomness import generator
+from tests.algorithms.online_pmw.cases import with_rules
 
 DATA = find_data()
 DOMAIN = DATA.domain("adult", COLUMNS)

@@ -7,21 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from experiments.datasets import DataSets, find_data
+from experiments.experiment import Measured, Size
+from experiments.results import Results
+from experiments.theory.bound_claims import kept, near
+from experiments.theory.bounds import SHEETS, STUDIES, Bounds
+from experiments.theory.mw_studies import GENERAL, PRINTED
+from experiments.theory.pmw_studies import PURE, enough
+from experiments.theory.populations import alike, cells_of, repeated
+from experiments.theory.release_studies import BUDGET, TAIL, paying, some_cells
+from experiments.theory.sheets import MOST_FAILURE, PASSED, bound_on, held
+from experiments.theory.study import ERROR, UPDATES, Ceiling, Reading
 
-from hedgerow.algorithms.dual_query_parameters import Game, cost, theorem
-from hedgerow.algorithms.pmw_offline import OfflinePMW
-from hedgerow.experiments.datasets import DataSets, find_data
-from hedgerow.experiments.experiment import Measured, Size
-from hedgerow.experiments.results import Results
-from hedgerow.experiments.theory.bound_claims import kept, near
-from hedgerow.experiments.theory.bounds import SHEETS, STUDIES, Bounds
-from hedgerow.experiments.theory.mw_studies import GENERAL, PRINTED
-from hedgerow.experiments.theory.pmw_studies import PURE, enough
-from hedgerow.experiments.theory.populations import alike, cells_of, repeated
-from hedgerow.experiments.theory.release_studies import BUDGET, TAIL, paying, some_cells
-from hedgerow.experiments.theory.sheets import MOST_FAILURE, PASSED, bound_on, held
-from hedgerow.experiments.theory.study import ERROR, UPDATES, Ceiling, Reading
-from hedgerow.models.histogram import Histogram
+from hedgerow.algorithms.dual_query.parameters import Game, cost, theorem
+from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
+from hedgerow.models.dense.histogram import Histogram
 
 
 @pytest.fixture(scope="module")

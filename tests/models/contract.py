@@ -6,13 +6,12 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
-from hedgerow.domain import Domain
+from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.models.model import Model
-from hedgerow.queries.query import Conjunction, Floats
+from hedgerow.models.core.model import Model
+from hedgerow.queries.core.query import Conjunction, Floats
 from tests.models.strategies import cliques, conjunctions, domain_of, domains, queries
 from tests.reference.dense_model import DenseModel
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from hedgerow.attribute import IntegerRange
-from hedgerow.domain import Clique, Domain
-from hedgerow.queries.query import Conjunction, Explicit, LinearQuery, Parity
+from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.domain import Clique, Domain
+from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Parity
 
 
 def domain_of(*sizes: int) -> Domain:

@@ -6,16 +6,15 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import hedgerow.models.answering as answering_module
-from hedgerow.attribute import IntegerRange
-from hedgerow.domain import Domain
+from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.domain import Domain
 from hedgerow.models.answering import Answering
-from hedgerow.models.histogram import Histogram
-from hedgerow.queries.code_set import CodeSet
-from hedgerow.queries.query import Conjunction, Explicit, LinearQuery, Parity
+from hedgerow.models.dense.histogram import Histogram
+from hedgerow.queries.core.code_set import CodeSet
+from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Parity
 
 SIZES = (2, 7, 2, 30, 5)
 DOMAIN = Domain(IntegerRange(name, 0, size - 1) for name, size in zip("abcde", SIZES, strict=True))

@@ -27,10 +27,10 @@ import numpy as np
 import pytest
 
 from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.ledger import Event, LedgerView
-from hedgerow.privacy.noise import Floats, Integers, NoiseSource, SeededNoise
-from hedgerow.queries.sensitivity import Neighbours
-from tests.privacy.exact_costs import cost, cost_of
+from hedgerow.privacy.ledger.ledger import Event, LedgerView
+from hedgerow.privacy.randomness.source import Floats, Integers, NoiseSource, SeededNoise
+from hedgerow.queries.core.sensitivity import Neighbours
+from tests.privacy.mechanisms.exact_costs import cost, cost_of
 from tests.privacy.tables import DenseCounts, neighbours_of
 
 STEPS = (1.0, 2.0**-10, 2.0**-20)

@@ -29,14 +29,14 @@ MAY_READ_TABLES = (
     "hedgerow.privacy",
     "hedgerow.data",
     "hedgerow.cli",
-    "hedgerow.experiments",
-    "hedgerow.service.tables",
+    "experiments",
+    "hedgerow.service.desks.tables",
 )
-MAY_EVALUATE = ("hedgerow.cli", "hedgerow.comparison", "hedgerow.experiments")
+MAY_EVALUATE = ("hedgerow.cli", "hedgerow.comparison", "experiments")
 EXACT = {"exact_units", "grid_errors"}
 EVALUATION = {"exact_errors", "exact_answers", "exact_total", "relative_entropy"}
 TABLE_TYPES = {"Table", "ScannedTable", "CountSource", "PrivateTable"}
-PRIVATE_TABLE = "hedgerow.service.tables.PrivateTable"
+PRIVATE_TABLE = "hedgerow.service.desks.tables.PrivateTable"
 TABLE_MAKERS = {"read_table", "scan_table", "read_data", "table", "read_private", "table_to_register", "no_records"}
 TABLE_NAMES = {"source"}
 MAY_ASK = {"domain", "filtered", "prepare", "count"}
@@ -48,10 +48,17 @@ MAY_TAKE = {"run", "start", "restore"}
 def modules() -> dict[str, str]:
     """Source text of every module, by its dotted name."""
     found = {}
-    for path in sorted((ROOT / "hedgerow").rglob("*.py")):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path.read_text()
+    for root in (ROOT / "hedgerow", ROOT.parent / "experiments"):
+        for path in sorted(root.rglob("*.py")):
+            parts = path.relative_to(root.parent).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path.read_text()
     return found
+
+
+def faces() -> dict[str, str]:
+    """The names that each package gives away, as import statements (``__init__.pyi``), by the package's name."""
+    stubs = sorted((ROOT / "hedgerow").rglob("__init__.pyi"))
+    return {".".join(stub.parent.relative_to(ROOT).parts): stub.read_text() for stub in stubs}
 
 
 def within(module: str, packages: tuple[str, ...]) -> bool:
@@ -182,10 +189,11 @@ def reachable(start: str, graph: dict[str, set[str]]) -> set[str]:
 
 
 def import_graph(texts: dict[str, str]) -> dict[str, set[str]]:
-    """Which module imports which, lazily or not; type-checking blocks included."""
-    graph = {}
+    """Which module imports which, lazily or not; type-checking blocks included, and the faces of packages."""
+    graph, given = {}, faces()
     for module, code in texts.items():
         wanted = set(imports(module, ast.parse(code)))
+        wanted |= set(imports(module, ast.parse(given.get(module, "")), package=True))
         graph[module] = {
             name for name in texts if name in wanted or any(want.rsplit(".", 1)[0] == name for want in wanted)
         }

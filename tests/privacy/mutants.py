@@ -24,23 +24,23 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-import hedgerow.privacy.additive_noise as additive_module
-import hedgerow.privacy.charging as charging_module
+import hedgerow.privacy.budgets.charging as charging_module
 import hedgerow.privacy.curator as curator_module
-import hedgerow.queries.family as family_module
-import hedgerow.queries.marginal as marginal_module
-import hedgerow.queries.query as query_module
+import hedgerow.privacy.mechanisms.additive_noise as additive_module
+import hedgerow.queries.core.family as family_module
+import hedgerow.queries.core.query as query_module
+import hedgerow.queries.families.marginal as marginal_module
 from hedgerow.errors import BudgetExceededError, ConfigError
-from hedgerow.privacy.additive_noise import GaussianNoise, LaplaceNoise
-from hedgerow.privacy.budget import ZCDP, PureDP, Regime
+from hedgerow.privacy.budgets.budget import ZCDP, PureDP, Regime
 from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.ledger import Ledger
-from hedgerow.privacy.noise import Floats, Integers, NoiseSource, SeededNoise
-from hedgerow.privacy.selection import ExponentialMechanism, PermuteAndFlip, Selection
-from hedgerow.queries.measurement import Measurement
-from hedgerow.queries.sensitivity import Neighbours, Sensitivity
+from hedgerow.privacy.ledger.ledger import Ledger
+from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
+from hedgerow.privacy.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, Selection
+from hedgerow.privacy.randomness.source import Floats, Integers, NoiseSource, SeededNoise
+from hedgerow.queries.core.measurement import Measurement
+from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity
 from hedgerow.queries.workload import Workload
-from tests.privacy.laws import exponential_log_law, laplace_log_pmf
+from tests.privacy.randomness.laws import exponential_log_law, laplace_log_pmf
 from tests.privacy.replay import ExplodingNoise, ReplayNoise, log_likelihood, record
 from tests.privacy.tables import DenseCounts, binary, neighbours_of
 

@@ -32,15 +32,15 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.privacy.noise import Floats, Integers, NoiseSource, SeededNoise
-from tests.privacy.laws import (
+from hedgerow.privacy.randomness.source import Floats, Integers, NoiseSource, SeededNoise
+from tests.privacy.mechanisms.watch_law import TestedWatch, exceeds_log_law
+from tests.privacy.randomness.laws import (
     exponential_log_law,
     gaussian_log_pmf,
     laplace_log_pmf,
     permute_and_flip_log_law,
 )
 from tests.privacy.tables import DenseCounts
-from tests.privacy.watch_law import TestedWatch, exceeds_log_law
 
 TAG = 2**42
 """Distance between the tags of secrets, in lattice units: margins are below half of it (2^31 counts)."""

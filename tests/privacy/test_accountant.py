@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.privacy.budget import ZCDP, Budget, PureDP
+from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.ledger import Event
-from hedgerow.privacy.noise import NoiseSource, SeededNoise
-from hedgerow.privacy.sparse_vector import SparseVector
-from hedgerow.queries.query import Conjunction, Explicit
-from hedgerow.queries.sensitivity import Neighbours
+from hedgerow.privacy.ledger.ledger import Event
+from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
+from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
+from hedgerow.queries.core.query import Conjunction, Explicit
+from hedgerow.queries.core.sensitivity import Neighbours
 from tests.privacy.accountant import Call, Part, Witness, check_run, listening, moved_within, settle
-from tests.privacy.loss_mutants import (
+from tests.privacy.mechanisms.loss_mutants import (
     DOMAIN,
     MARGINALS,
     MIXED,

@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.attribute import IntegerRange
 from hedgerow.data.table import Table
-from hedgerow.domain import Domain
+from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.domain import Domain
 from hedgerow.errors import BudgetError, BudgetExceededError, ConfigError, DataError, QueryError
-from hedgerow.privacy.additive_noise import GaussianNoise, LaplaceNoise
-from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, Regime
+from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP, Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.evaluation import exact_errors
-from hedgerow.privacy.lattice import LARGEST_MASS, exact_answers, exact_units, step_of
-from hedgerow.privacy.ledger import Ledger
-from hedgerow.privacy.noise import Floats, Integers, NoiseSource, OpenDPNoise, SeededNoise
+from hedgerow.privacy.exact.lattice import LARGEST_MASS, exact_answers, exact_units, step_of
+from hedgerow.privacy.ledger.ledger import Ledger
+from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
+from hedgerow.privacy.randomness.source import Floats, Integers, NoiseSource, OpenDPNoise, SeededNoise
 from hedgerow.privacy.workload_error import WorkloadError
-from hedgerow.queries.measurement import NoiseKind
-from hedgerow.queries.query import AnswersParities, Conjunction, Explicit, Marginal, Parity
-from hedgerow.queries.sensitivity import Neighbours
+from hedgerow.queries.core.measurement import NoiseKind
+from hedgerow.queries.core.query import AnswersParities, Conjunction, Explicit, Marginal, Parity
+from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.privacy.replay import ExplodingNoise
 from tests.privacy.tables import DenseCounts, binary

@@ -12,17 +12,17 @@ from typer.testing import CliRunner
 
 import hedgerow
 from hedgerow.cli.app import app
-from hedgerow.data.row_filter import check_apart
+from hedgerow.data.reading.row_filter import check_apart
 from hedgerow.errors import BudgetError, ConfigError
-from hedgerow.privacy.budget import ApproxDP, Budget, PureDP, budget_of_filtered
+from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP, budget_of_filtered
+from hedgerow.privacy.budgets.subsampling import Subsampled
 from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.ledger import Event
-from hedgerow.privacy.noise import SeededNoise
-from hedgerow.privacy.subsampling import Subsampled
-from hedgerow.queries.query import Marginal
-from hedgerow.queries.sensitivity import Neighbours
+from hedgerow.privacy.ledger.ledger import Event
+from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow.queries.core.query import Marginal
+from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
-from hedgerow.service.tables import read_private
+from hedgerow.service.desks.tables import read_private
 from tests.privacy.replay import Run, privacy_loss, record
 from tests.privacy.tables import DenseCounts, binary, neighbours_of
 

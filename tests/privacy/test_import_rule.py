@@ -25,10 +25,21 @@ def test_the_gates_are_guarded() -> None:
     assert {"Curator", "LedgerView", "Watch"} <= guarded()
 
 
-@pytest.mark.parametrize("package", ["hedgerow.models", "hedgerow.queries", "hedgerow.domain", "hedgerow.domain_file"])
+@pytest.mark.parametrize(
+    "package", ["hedgerow.models", "hedgerow.queries", "hedgerow.domain.domain", "hedgerow.domain.file"]
+)
 def test_these_never_reach_the_data_even_through_others(package: str) -> None:
     reached = reachable(package, import_graph(modules()))
     assert not {name for name in reached if name.startswith(("hedgerow.data", "hedgerow.privacy"))}
+
+
+def test_no_module_imports_from_the_face_of_a_room_that_it_is_in() -> None:
+    for module, code in modules().items():
+        rooms = {".".join(module.split(".")[:depth]) for depth in range(1, module.count(".") + 1)}
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.ImportFrom) and node.module in rooms:
+                below = {f"{node.module}.{alias.name}" for alias in node.names}
+                assert below <= modules().keys(), f"{module} imports from {node.module}, whose layers it is part of"
 
 
 def test_a_planted_path_through_others_is_found() -> None:
@@ -44,11 +55,11 @@ PLANTED = {
     "a relative import": ("hedgerow.models.spy", "from ..data import source"),
     "an import by text": ("hedgerow.models.spy", "import importlib\nimportlib.import_module('hedgerow.data.table')"),
     "a late import": ("hedgerow.algorithms.spy", "def f():\n    from hedgerow.data.table import read_table"),
-    "exact answers by function": ("hedgerow.cli.spy", "from hedgerow.privacy.lattice import exact_units"),
+    "exact answers by function": ("hedgerow.cli.spy", "from hedgerow.privacy.exact.lattice import exact_units"),
     "exact errors in an algorithm": ("hedgerow.algorithms.spy", "from hedgerow.privacy.evaluation import exact_errors"),
     "exact answers in a report": ("hedgerow.report.spy", "from hedgerow.privacy.evaluation import exact_answers"),
     "counts of a data set": (
-        "hedgerow.experiments.spy",
+        "experiments.spy",
         "def f(data, w):\n    t = data.table('x')\n    return w.answers(t)",
     ),
     "the curator's source": ("hedgerow.algorithms.spy", "def f(curator):\n    return curator._Curator__source"),
@@ -63,7 +74,7 @@ PLANTED = {
     "a table in the server": ("hedgerow.service.spy", TABLE),
     "the server's own name for a table": (
         "hedgerow.service.spy",
-        "from hedgerow.service.tables import PrivateTable\ndef f(data: PrivateTable):\n    return data.total()",
+        "from hedgerow.service.desks.tables import PrivateTable\ndef f(data: PrivateTable):\n    return data.total()",
     ),
     "a table that the server just read": (
         "hedgerow.service.spy",
@@ -131,9 +142,9 @@ BYPASSES = {
     "a private function": "from hedgerow.privacy.curator import _secret_sample",
     "a private function, relatively": "from ..privacy.curator import _places",
     "a private function of a module": "from hedgerow.privacy import curator\nx = curator._places",
-    "everything": "from hedgerow.privacy.lattice import *",
+    "everything": "from hedgerow.privacy.exact.lattice import *",
     "an exact answer of a module": "from hedgerow.privacy import lattice\nf = lattice.exact_units",
-    "an exact answer of a renamed module": "import hedgerow.privacy.lattice as l\nf = l.exact_units",
+    "an exact answer of a renamed module": "import hedgerow.privacy.exact.lattice as l\nf = l.exact_units",
     "a method put in": "from hedgerow.privacy.curator import Curator\nCurator.peek = lambda c: c",
     "a function put in": "from hedgerow.privacy import curator\ncurator.exact_units = print",
 }
@@ -176,7 +187,7 @@ HARMLESS = {
     "the type of the evaluation": ("hedgerow.report.kind", "from hedgerow.privacy.evaluation import ExactErrors"),
     "a table of another library": ("hedgerow.cli.kind", "def f(console, table: Table):\n    console.print(table)"),
     "evaluating": ("hedgerow.cli.kind", "from hedgerow.privacy.evaluation import exact_errors"),
-    "opening tables for the server": ("hedgerow.service.tables", TABLE),
+    "opening tables for the server": ("hedgerow.service.desks.tables", TABLE),
     "a table of the store": ("hedgerow.service.kind", "import sqlalchemy as sa\nt = sa.table('x')\nf = t.c.x"),
     "a model's own tables": ("hedgerow.models.kind", "def f(model, w):\n    return w.answers(model)"),
 }

@@ -13,15 +13,16 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import chi2
 
-from hedgerow.privacy.budget import PureDP
+from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.noise import Integers, NoiseSource, SeededNoise
-from hedgerow.privacy.sparse_vector import SparseVector
+from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
+from hedgerow.privacy.randomness.source import Integers, NoiseSource, SeededNoise
 from hedgerow.privacy.watch import WatchState
-from hedgerow.queries.query import Conjunction, Floats
-from hedgerow.queries.sensitivity import Neighbours
+from hedgerow.queries.core.query import Conjunction, Floats
+from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
-from tests.privacy.laws import laplace_log_pmf
+from tests.privacy.mechanisms.watch_law import exceeds_log_law, lattice_quadrature, watch_log_law
+from tests.privacy.randomness.laws import laplace_log_pmf
 from tests.privacy.replay import (
     Output,
     RecordingNoise,
@@ -32,7 +33,6 @@ from tests.privacy.replay import (
     record_answers,
 )
 from tests.privacy.tables import DenseCounts, binary
-from tests.privacy.watch_law import exceeds_log_law, lattice_quadrature, watch_log_law
 
 DOMAIN = binary(1)
 ONES = Conjunction.where(DOMAIN, {"a": [1]})

@@ -7,15 +7,15 @@ from itertools import combinations
 import numpy as np
 from hypothesis import strategies as st
 
-from hedgerow.attribute import Attribute, Binned, Categorical, IntegerRange
-from hedgerow.domain import Domain
-from hedgerow.queries.box import Boxes
-from hedgerow.queries.conjunction import Conjunctions
-from hedgerow.queries.explicit import ExplicitMatrix
-from hedgerow.queries.family import Family
-from hedgerow.queries.marginal import Cells, Marginals
-from hedgerow.queries.parity import Parities
-from hedgerow.queries.query import Conjunction
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain.domain import Domain
+from hedgerow.queries.core.family import Family
+from hedgerow.queries.core.query import Conjunction
+from hedgerow.queries.families.box import Boxes
+from hedgerow.queries.families.conjunction import Conjunctions
+from hedgerow.queries.families.explicit import ExplicitMatrix
+from hedgerow.queries.families.marginal import Cells, Marginals
+from hedgerow.queries.families.parity import Parities
 from hedgerow.queries.workload import Workload
 
 NAMES = ("sex", "marital-status", "hours per week", "order", "x1")

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from hedgerow.attribute import Binned, Categorical, IntegerRange
 from hedgerow.data.table import Table
-from hedgerow.domain import Domain
+from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
+from hedgerow.domain.domain import Domain
 from hedgerow.errors import DomainError, QueryError
-from hedgerow.queries.box import Boxes
-from hedgerow.queries.conjunction import Conjunctions
-from hedgerow.queries.explicit import ExplicitMatrix
-from hedgerow.queries.marginal import Cells, Marginals
-from hedgerow.queries.parity import Parities
-from hedgerow.queries.query import Conjunction, Marginal
+from hedgerow.queries.core.query import Conjunction, Marginal
+from hedgerow.queries.families.box import Boxes
+from hedgerow.queries.families.conjunction import Conjunctions
+from hedgerow.queries.families.explicit import ExplicitMatrix
+from hedgerow.queries.families.marginal import Cells, Marginals
+from hedgerow.queries.families.parity import Parities
 from hedgerow.queries.workload import Workload
 from tests.queries.strategies import workloads
 from tests.reference import evaluator

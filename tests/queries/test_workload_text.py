@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from hedgerow.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain import Domain
+from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
+from hedgerow.domain.domain import Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.box import Boxes
-from hedgerow.queries.explicit import ExplicitMatrix
-from hedgerow.queries.marginal import Cells, Marginals
-from hedgerow.queries.names import did_you_mean
-from hedgerow.queries.parity import Parities
+from hedgerow.queries.core.names import did_you_mean
+from hedgerow.queries.families.box import Boxes
+from hedgerow.queries.families.explicit import ExplicitMatrix
+from hedgerow.queries.families.marginal import Cells, Marginals
+from hedgerow.queries.families.parity import Parities
 from hedgerow.queries.workload import Workload
 from hedgerow.queries.workload_format import workload_from_dict, workload_to_dict
 from tests.queries.strategies import workloads

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.domain import Clique, Domain
-from hedgerow.queries.query import Floats, LinearQuery
+from hedgerow.domain.domain import Clique, Domain
+from hedgerow.queries.core.query import Floats, LinearQuery
 
 
 def over_domain(domain: Domain, clique: Clique, table: Floats) -> Floats:

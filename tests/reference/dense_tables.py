@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.domain import Clique, Domain
-from hedgerow.queries.query import Conjunction, Floats
+from hedgerow.domain.domain import Clique, Domain
+from hedgerow.queries.core.query import Conjunction, Floats
 
 
 @dataclass(frozen=True, eq=False)

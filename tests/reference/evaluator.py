@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from hedgerow.domain import Domain
-from hedgerow.queries.query import Floats, LinearQuery, Marginal, Measurable
+from hedgerow.domain.domain import Domain
+from hedgerow.queries.core.query import Floats, LinearQuery, Marginal, Measurable
 from hedgerow.queries.workload import Workload
 from tests.reference.dense_tables import DenseTables
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hedgerow.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain import Clique, Domain
-from hedgerow.privacy.budget import ApproxDP, Budget, PureDP
+from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
+from hedgerow.domain.domain import Clique, Domain
+from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.noise import SeededNoise, name_of_source
-from hedgerow.queries.measurement import Measurement
-from hedgerow.queries.query import Marginal
+from hedgerow.privacy.randomness.source import SeededNoise, name_of_source
+from hedgerow.queries.core.measurement import Measurement
+from hedgerow.queries.core.query import Marginal
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Provenance, Release
 from tests.reference.dense_tables import DenseTables
@@ -77,7 +77,7 @@ def make_release(
 
 def truth(text: str) -> float:
     """The exact answer."""
-    from hedgerow.queries.predicate import parse_predicate
+    from hedgerow.queries.conditions.predicate import parse_predicate
 
     query = parse_predicate(text, DOMAIN)
     table = TABLE.marginals([query.scope])[0] if query.scope else np.array(TABLE.cells.sum())

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 
 import hedgerow
-from hedgerow.chain import head_of, start_of
 from hedgerow.errors import DamagedReleaseError, DamagedSessionError
-from hedgerow.privacy.noise import SECURE_SOURCE
+from hedgerow.privacy.randomness.source import SECURE_SOURCE
+from hedgerow.system.chain import head_of, start_of
 
 OLD = Path(__file__).parent / "version1"
 """Written before this format: a pure release, one by draws, and a session that started from the first."""

@@ -10,20 +10,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.attribute import IntegerRange
-from hedgerow.domain import Domain
+from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.domain import Domain
 from hedgerow.errors import DamagedReleaseError, ModelTooLargeError, ReleaseVersionError
-from hedgerow.models.histogram import Histogram
-from hedgerow.models.model import Potentials
-from hedgerow.privacy.budget import ZCDP, ApproxDP, PureDP
-from hedgerow.privacy.ledger import Event
-from hedgerow.privacy.noise import SECURE_SOURCE
-from hedgerow.queries.measurement import Measurement, NoiseKind
-from hedgerow.queries.query import Conjunction, Explicit, Parity
-from hedgerow.queries.sensitivity import Neighbours
+from hedgerow.models.core.model import Potentials
+from hedgerow.models.dense.histogram import Histogram
+from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, PureDP
+from hedgerow.privacy.ledger.ledger import Event
+from hedgerow.privacy.randomness.source import SECURE_SOURCE
+from hedgerow.queries.core.measurement import Measurement, NoiseKind
+from hedgerow.queries.core.query import Conjunction, Explicit, Parity
+from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Provenance, Release
-from hedgerow.release.model_format import StoredModel
+from hedgerow.release.format.model_format import StoredModel
 from tests.release.made import BUDGETS, DOMAIN, TABLE, make_release
 
 
@@ -168,7 +168,7 @@ CHANGES = [
 @pytest.mark.parametrize(("part", "value"), CHANGES)
 def test_contents_that_do_not_fit_together_are_named(tmp_path: Path, part: str, value: object) -> None:
     """Even where the checksums were made anew."""
-    from hedgerow.release.container import Container, write_container
+    from hedgerow.release.format.container import Container, write_container
 
     path = tmp_path / "r.release"
     with_histogram(make_release(PureDP(1.0), 0, [("sex", "age")])).save(path)

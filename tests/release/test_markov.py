@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.attribute import IntegerRange
-from hedgerow.domain import Domain
-from hedgerow.models.histogram import Histogram
-from hedgerow.models.markov import Markov
-from hedgerow.privacy.budget import PureDP
+from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.domain import Domain
+from hedgerow.models.dense.histogram import Histogram
+from hedgerow.models.trees.markov import Markov
+from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
-from hedgerow.release.model_format import StoredModel
+from hedgerow.release.format.model_format import StoredModel
 from tests.release.made import make_release
 
 WIDE = Domain(IntegerRange(f"x{index}", 0, 9) for index in range(17))

@@ -10,15 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hedgerow import records as records_module
 from hedgerow.errors import ConfigError, DomainError, QueryError
-from hedgerow.models import sampling
-from hedgerow.models.markov import Markov
-from hedgerow.privacy.additive_noise import LaplaceNoise
-from hedgerow.privacy.budget import PureDP
-from hedgerow.privacy.noise import SECURE_SOURCE
+from hedgerow.models.core import records as sampling
+from hedgerow.models.trees.markov import Markov
+from hedgerow.privacy.budgets.budget import PureDP
+from hedgerow.privacy.mechanisms.additive_noise import LaplaceNoise
+from hedgerow.privacy.randomness.source import SECURE_SOURCE
 from hedgerow.privacy.workload_error import WorkloadError
-from hedgerow.release import Provenance, Release
+from hedgerow.release import Provenance, Release, records as records_module
 from hedgerow.release.words import error_sentence, summary_of
 from tests.release.made import DOMAIN, make_release
 from tests.release.test_file import with_histogram

@@ -11,12 +11,11 @@ import pyarrow.parquet
 import pytest
 
 from hedgerow import MWEM, Domain, PureDP, SeededNoise, Workload, read_table
+from hedgerow.domain.values import arrow_schema
 from hedgerow.errors import ConfigError, RecordsError
-from hedgerow.record_values import arrow_schema
 from hedgerow.release import Release
 from hedgerow.release.spark_records import check_folder
-from tests.data.sources import DOMAIN as OTHERS
-from tests.data.sources import table_of
+from tests.data.sources import DOMAIN as OTHERS, table_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -10,16 +10,16 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from hedgerow.attribute import IntegerRange
-from hedgerow.domain import Domain
-from hedgerow.models.value_classes import ValueClasses
-from hedgerow.privacy.budget import PureDP
-from hedgerow.privacy.ledger import Event
-from hedgerow.queries.measurement import Measurement, NoiseKind
-from hedgerow.queries.query import Conjunction
+from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.domain import Domain
+from hedgerow.models.classes.value_classes import ValueClasses
+from hedgerow.privacy.budgets.budget import PureDP
+from hedgerow.privacy.ledger.ledger import Event
+from hedgerow.queries.core.measurement import Measurement, NoiseKind
+from hedgerow.queries.core.query import Conjunction
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
-from hedgerow.release.model_format import StoredModel, model_to_dict
+from hedgerow.release.format.model_format import StoredModel, model_to_dict
 from hedgerow.report.page import render_report
 from tests.release.made import make_release
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain import Domain
+from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
+from hedgerow.domain.domain import Domain
 from hedgerow.errors import MissingExtraError, ReleaseError
-from hedgerow.models.empirical import Empirical
-from hedgerow.models.histogram import Histogram
-from hedgerow.privacy.budget import ApproxDP, PureDP
+from hedgerow.models.dense.histogram import Histogram
+from hedgerow.models.records.empirical import Empirical
+from hedgerow.privacy.budgets.budget import ApproxDP, PureDP
 from hedgerow.privacy.evaluation import exact_errors
-from hedgerow.privacy.noise import SECURE_SOURCE
-from hedgerow.queries.measurement import Measurement, NoiseKind
-from hedgerow.queries.query import Marginal
+from hedgerow.privacy.randomness.source import SECURE_SOURCE
+from hedgerow.queries.core.measurement import Measurement, NoiseKind
+from hedgerow.queries.core.query import Marginal
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Provenance, Release
 from hedgerow.report import render_report, write_report

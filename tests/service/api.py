@@ -13,14 +13,14 @@ from unittest.mock import patch
 import numpy as np
 from fastapi import FastAPI
 
-from hedgerow.privacy.noise import SeededNoise
-from hedgerow.service import tokens
-from hedgerow.service.app import create_app
-from hedgerow.service.desks import Desks
-from hedgerow.service.entries import Person, Role
+from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow.service.desks.desks import Desks
+from hedgerow.service.http import tokens
+from hedgerow.service.http.app import create_app
+from hedgerow.service.http.tokens import new_token
 from hedgerow.service.settings import Settings
-from hedgerow.service.store import Store
-from hedgerow.service.tokens import new_token
+from hedgerow.service.store.entries import Person, Role
+from hedgerow.service.store.store import Store
 from tests.service.asgi import Client, client_of
 
 RECORDS = 4000

@@ -16,15 +16,15 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from hedgerow.privacy.noise import SeededNoise
-from hedgerow.service.app import create_app
-from hedgerow.service.connections import ConnectionLimits
-from hedgerow.service.desks import Desks
-from hedgerow.service.entries import Person
+from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow.service.desks.desks import Desks
+from hedgerow.service.http.app import create_app
+from hedgerow.service.http.connections import ConnectionLimits
+from hedgerow.service.http.tokens import new_token
 from hedgerow.service.running import configured
 from hedgerow.service.settings import Settings
-from hedgerow.service.store import Store
-from hedgerow.service.tokens import new_token
+from hedgerow.service.store.entries import Person
+from hedgerow.service.store.store import Store
 from tests.service.api import quick_tokens
 
 

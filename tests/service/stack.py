@@ -13,22 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.algorithms.online_journal import START, Step, Transcript
-from hedgerow.algorithms.pmw_online import OnlinePMW
-from hedgerow.attribute import IntegerRange
-from hedgerow.domain import Domain
-from hedgerow.domain_file import domain_to_mapping
-from hedgerow.privacy.budget import Budget, PureDP
-from hedgerow.privacy.noise import NoiseSource, SeededNoise
-from hedgerow.queries.predicate import parse_predicate
-from hedgerow.queries.query import LinearQuery
-from hedgerow.queries.sensitivity import Neighbours
-from hedgerow.service.anchor import Anchor
-from hedgerow.service.desk import Desk
-from hedgerow.service.entries import DataSet, GivenAnswer, LedgerEntry, Person, Registration
-from hedgerow.service.keeper import Keeper
-from hedgerow.service.store import Store
-from hedgerow.service.store_grants import QUOTA
+from hedgerow.algorithms.online_pmw.journal import START, Step, Transcript
+from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.domain import Domain
+from hedgerow.domain.file import domain_to_mapping
+from hedgerow.privacy.budgets.budget import Budget, PureDP
+from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
+from hedgerow.queries.conditions.predicate import parse_predicate
+from hedgerow.queries.core.query import LinearQuery
+from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.service.desks.desk import Desk
+from hedgerow.service.desks.keeper import Keeper
+from hedgerow.service.store.anchor import Anchor
+from hedgerow.service.store.entries import DataSet, GivenAnswer, LedgerEntry, Person, Registration
+from hedgerow.service.store.grants import QUOTA
+from hedgerow.service.store.store import Store
 from tests.privacy.tables import DenseCounts
 
 DOMAIN = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 3), IntegerRange("c", 0, 4)])

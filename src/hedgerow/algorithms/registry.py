@@ -12,11 +12,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast, final
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budget import Regime
-from hedgerow.queries.measurement import NoiseKind
+from hedgerow.privacy import Regime
+from hedgerow.queries import NoiseKind
 
 if TYPE_CHECKING:
-    from hedgerow.algorithms.algorithm import Algorithm
+    from hedgerow.algorithms.shared import Algorithm
 
 _BOTH = (Regime.PURE, Regime.ZCDP)
 
@@ -79,35 +79,35 @@ ENTRIES = (
     Entry(
         "mwem",
         "measures what it answers worst, round by round: the first choice for synthetic records",
-        "mwem",
+        "mwem.mwem",
         "MWEM",
         options=("rounds", "selection_share", "step", "output", "initial", "law", "largest_tree"),
     ),
     Entry(
         "pmw",
         "as mwem, but stops as soon as a noisy answer shows that all are within a promised error",
-        "pmw_offline",
+        "offline_pmw.offline_pmw",
         "OfflinePMW",
         options=("alpha", "rounds", "step", "beta"),
     ),
     Entry(
         "dual-query",
         "draws queries that its records answer badly and adds records that answer them well: for very large domains",
-        "dual_query",
+        "dual_query.dual_query",
         "DualQuery",
         options=("alpha", "constants", "rounds", "step", "samples", "beta", "seed"),
     ),
     Entry(
         "small-db",
         "chooses the best of all databases of a few records: a yardstick of theory, for tiny domains",
-        "small_db",
+        "small_db.small_db",
         "SmallDB",
         options=("alpha", "size", "beta", "max_candidates"),
     ),
     Entry(
         "laplace",
         "measures everything once with Laplace noise and fits a model to it: good for small workloads",
-        "baselines",
+        "independent.independent_noise",
         "IndependentNoise",
         options=("by", "error_share"),
         fixed=(("noise", NoiseKind.LAPLACE),),
@@ -115,7 +115,7 @@ ENTRIES = (
     Entry(
         "gaussian",
         "the same with Gaussian noise, far smaller when much is measured; needs a delta or a rho",
-        "baselines",
+        "independent.independent_noise",
         "IndependentNoise",
         options=("by", "error_share"),
         fixed=(("noise", NoiseKind.GAUSSIAN),),
@@ -124,7 +124,7 @@ ENTRIES = (
     Entry(
         "fourier",
         "measures each parity that any marginal needs once: for workloads of many marginals of yes-or-no attributes",
-        "fourier",
+        "independent.fourier",
         "FourierMeasurement",
         options=("error_share",),
     ),

@@ -35,7 +35,7 @@ from hedgerow.audit.sentences import relation_of, sentence_of, stamped
 from hedgerow.audit.totals import Share, Total, totals_of
 
 if TYPE_CHECKING:
-    from hedgerow.signing import VerifyingKey
+    from hedgerow.system.signing import VerifyingKey
 
 _SHAPES = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 """What content of another shape leads to."""

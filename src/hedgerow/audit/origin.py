@@ -9,9 +9,9 @@ from hedgerow.audit.findings import Finding, Severity, gathered
 from hedgerow.audit.reading import Opened
 
 if TYPE_CHECKING:
-    from hedgerow.signing import VerifyingKey
+    from hedgerow.system.signing import VerifyingKey
 
-SECURE_SOURCE = "hedgerow.privacy.noise.OpenDPNoise"
+SECURE_SOURCE = "hedgerow.privacy.randomness.source.OpenDPNoise"
 """The one source of noise that a private release may come from."""
 
 KNOWN_BAD: Mapping[tuple[str, str], str] = {}

@@ -11,19 +11,19 @@ import typer
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from hedgerow.cli.ask import ask
-from hedgerow.cli.audit import audit
-from hedgerow.cli.compare import compare
+from hedgerow.cli.commands.ask import ask
+from hedgerow.cli.commands.audit import audit
+from hedgerow.cli.commands.compare import compare
+from hedgerow.cli.commands.domain import domain
+from hedgerow.cli.commands.experiment import experiment
+from hedgerow.cli.commands.mechanisms import mechanisms
+from hedgerow.cli.commands.plan import plan
+from hedgerow.cli.commands.register import show_register
+from hedgerow.cli.commands.released import answer, report, sample, show
+from hedgerow.cli.commands.serve import serve
+from hedgerow.cli.commands.synth import synth
 from hedgerow.cli.console import Output
-from hedgerow.cli.domain import domain
-from hedgerow.cli.experiment import experiment
-from hedgerow.cli.mechanisms import mechanisms
-from hedgerow.cli.plan import plan
-from hedgerow.cli.register import show_register
-from hedgerow.cli.released import answer, report, sample, show
-from hedgerow.cli.serve import serve
 from hedgerow.cli.signing import key
-from hedgerow.cli.synth import synth
 from hedgerow.errors import HedgerowError
 
 FAILED = 1

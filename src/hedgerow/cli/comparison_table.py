@@ -20,7 +20,7 @@ def print_comparison(output: Output, comparison: Comparison) -> None:
         output: Where to.
         comparison: What was found.
     """
-    from hedgerow.comparison.words import headings_of, notes_of, rows_of, title_of
+    from hedgerow.comparison import headings_of, notes_of, rows_of, title_of
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for place, heading in enumerate(headings_of(comparison)):

@@ -13,12 +13,12 @@ import typer
 from hedgerow.algorithms.registry import entry, names
 from hedgerow.cli.console import Output
 from hedgerow.errors import ConfigError, UndeclaredColumnError
-from hedgerow.queries.sensitivity import Neighbours
+from hedgerow.queries import Neighbours
 
 if TYPE_CHECKING:
-    from hedgerow.algorithms.algorithm import Algorithm
-    from hedgerow.privacy.budget import Budget
-    from hedgerow.queries.workload import Workload
+    from hedgerow.algorithms.shared import Algorithm
+    from hedgerow.privacy import Budget
+    from hedgerow.queries import Workload
 
 
 BUDGET = "Budget"
@@ -144,8 +144,8 @@ def workload_of(domain_file: Path, columns: Sequence[str] | None, text: str | No
         DomainError: The domain file is wrong, or does not declare a column.
         QueryError: The text is wrong, or does not fit the domain.
     """
-    from hedgerow.domain_file import read_domain
-    from hedgerow.queries.workload import Workload
+    from hedgerow.domain import read_domain
+    from hedgerow.queries import Workload
 
     declared = read_domain(domain_file)
     domain = declared if columns is None else declared.project(columns)
@@ -208,7 +208,7 @@ def budget_of(epsilon: float | None, delta: float | None, rho: float | None, nei
         >>> budget_of(1.0, None, None, Neighbours.REPLACE)
         PureDP(epsilon=1.0, neighbours=<Neighbours.REPLACE: 'replace'>)
     """
-    from hedgerow.privacy.budget import ZCDP, ApproxDP, PureDP
+    from hedgerow.privacy import ZCDP, ApproxDP, PureDP
 
     if rho is not None:
         if epsilon is not None or delta is not None:
@@ -230,7 +230,7 @@ def warn_of_budget(output: Output, budget: Budget, total: float) -> None:
     Example:
         >>> warn_of_budget(Output(), budget_of(1.0, 1e-9, None, Neighbours.REPLACE), 1000.0)
     """
-    from hedgerow.privacy.budget import weaknesses
+    from hedgerow.privacy import weaknesses
 
     for reason in weaknesses(budget, total):
         output.warn(reason)

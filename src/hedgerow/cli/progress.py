@@ -20,11 +20,10 @@ from rich.progress import (
 from hedgerow.cli.console import Output
 
 if TYPE_CHECKING:
-    from hedgerow.algorithms.progress import ProgressCallback, RoundReport
-    from hedgerow.comparison import Step
-    from hedgerow.comparison.grid import Progress as RunsCallback
-    from hedgerow.experiments.runner import Progress as CellsCallback
-    from hedgerow.experiments.runner import Step as CellStep
+    from experiments.runner import Progress as CellsCallback, Step as CellStep
+
+    from hedgerow.algorithms.shared import ProgressCallback, RoundReport
+    from hedgerow.comparison import Progress as RunsCallback, Step
 
 
 @contextmanager

@@ -13,10 +13,9 @@ from hedgerow.cli.options import TABLE, naming_options
 from hedgerow.cli.progress import showing_counting
 
 if TYPE_CHECKING:
-    from hedgerow.data.scan import ScannedTable
-    from hedgerow.data.table import Table
+    from hedgerow.data import ScannedTable, Table
     from hedgerow.domain import Domain
-    from hedgerow.queries.workload import Workload
+    from hedgerow.queries import Workload
 
 PLACES = (
     "a file (.csv, .parquet), 'data/*.parquet', a folder of Parquet files, duckdb:///path/file.db#table, "
@@ -62,9 +61,7 @@ def read_data(
     Raises:
         DataError: The table does not fit the domain.
     """
-    from hedgerow.data.chunks import scan_table
-    from hedgerow.data.places import is_place
-    from hedgerow.data.table import read_table
+    from hedgerow.data import is_place, read_table, scan_table
 
     with naming_options(domain.names):
         if where is None and not is_place(data) and not _is_large(Path(data)):
@@ -85,7 +82,7 @@ def read_data(
 
 def inputs_of(data: str) -> list[Path]:
     """The files that a table is read from, which nothing may be written over."""
-    from hedgerow.data.places import files_of
+    from hedgerow.data import files_of
 
     return files_of(data)
 

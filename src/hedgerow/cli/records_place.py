@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, final
 
-from hedgerow.addresses import DUCKDB_REMEDY, SPARK, DuckDBTable, duckdb_table, is_duckdb
 from hedgerow.cli.outputs import check_folder_of, check_outputs, check_records_ending
+from hedgerow.engines import DUCKDB_REMEDY, SPARK, DuckDBTable, duckdb_table, is_duckdb
 from hedgerow.errors import ConfigError
 
 RECORDS = "a file (.csv, .parquet), duckdb:file.db#table, or a folder of Parquet files that Spark writes, spark:folder"
@@ -91,7 +91,7 @@ def _named(folder: str) -> str:
 
 
 def _check_table(table: DuckDBTable, source: str, *, force: bool) -> None:
-    from hedgerow.duckdb_file import check_table, table_exists
+    from hedgerow.engines import check_table, table_exists
 
     check_folder_of(_OPTION, table.file)
     read = duckdb_table(source)
@@ -108,7 +108,7 @@ def _same(one: DuckDBTable, other: DuckDBTable) -> bool:
 
 
 def _check_folder(folder: str, *, force: bool) -> None:
-    from hedgerow.release.spark_records import check_folder, is_local
+    from hedgerow.release import check_folder, is_local
 
     if not is_local(folder):  # Spark itself refuses what exists
         return

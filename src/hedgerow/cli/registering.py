@@ -16,11 +16,8 @@ from hedgerow.cli.outputs import check_folder_of
 from hedgerow.errors import ConfigError, RegisterError
 
 if TYPE_CHECKING:
-    from hedgerow.privacy.budget import Budget
-    from hedgerow.privacy.register import Register
-    from hedgerow.privacy.register_charge import Limit
-    from hedgerow.privacy.register_entries import Entry
-    from hedgerow.queries.sensitivity import Neighbours
+    from hedgerow.privacy import Budget, Entry, Limit, Register
+    from hedgerow.queries import Neighbours
 
 RegisterFile = Annotated[
     Path | None,
@@ -59,11 +56,11 @@ def limit_of(epsilon: float | None, delta: float | None, rho: float | None, neig
         ConfigError: An amount is out of its range.
 
     Example:
-        >>> from hedgerow.queries.sensitivity import Neighbours
+        >>> from hedgerow.queries.core.sensitivity import Neighbours
         >>> limit_of(3.0, 1e-9, None, Neighbours.REPLACE).epsilon
         3.0
     """
-    from hedgerow.privacy.budget import ZCDP, ApproxDP, PureDP
+    from hedgerow.privacy import ZCDP, ApproxDP, PureDP
 
     if rho is not None:
         if epsilon is not None or delta is not None:
@@ -88,7 +85,7 @@ def open_register(path: Path | None, limit: Limit | None) -> Register | None:
         ConfigError: The register does not exist and cannot be made.
         RegisterError: It cannot be made or read, or has another limit.
     """
-    from hedgerow.privacy.register import Register
+    from hedgerow.privacy import Register
 
     if path is None:
         if limit is not None:

@@ -14,11 +14,9 @@ from hedgerow.cli.registering import open_register
 from hedgerow.errors import ConfigError, MissingExtraError, NotThereError
 
 if TYPE_CHECKING:
-    from hedgerow.privacy.register import Register
-    from hedgerow.privacy.register_charge import Limit
-    from hedgerow.service.anchor import Anchor
+    from hedgerow.privacy import Limit, Register
     from hedgerow.service.desks import Desks
-    from hedgerow.service.store import Store
+    from hedgerow.service.store import Anchor, Store
 
 _NEEDED = ("alembic", "fastapi", "itsdangerous", "limits", "prometheus_client", "psycopg", "sqlalchemy", "uvicorn")
 _ANALYST = "analyst"
@@ -102,9 +100,8 @@ class Serving:
             ConfigError: The password does not go with the address; or a store is to be accepted without an anchor.
             StoreError: It cannot be opened, its audit log was changed, or it is older than its anchor says.
         """
-        from hedgerow.service.anchor import Anchor
         from hedgerow.service.running import with_password
-        from hedgerow.service.store import Store
+        from hedgerow.service.store import Anchor, Store
 
         if self.accept_store and self.anchor is None:
             raise ConfigError("--accept-store needs an anchor", remedy="give --anchor FILE too")
@@ -118,7 +115,7 @@ class Serving:
         return store
 
     def _compare(self, store: Store, anchor: Anchor | None) -> None:
-        from hedgerow.service.anchored import hold_to
+        from hedgerow.service.store import hold_to
 
         if anchor is None:
             store.check_audit()
@@ -138,9 +135,8 @@ class Serving:
             ConfigError: The address is taken, the folder is not there, or so many connections do not fit.
             StoreError: The store cannot be opened.
         """
-        from hedgerow.service.app import create_app
-        from hedgerow.service.connections import ConnectionLimits
         from hedgerow.service.desks import Desks
+        from hedgerow.service.http import ConnectionLimits, create_app
         from hedgerow.service.proxies import Proxies
         from hedgerow.service.running import is_reachable, listen, run
         from hedgerow.service.settings import Settings
@@ -189,7 +185,7 @@ class Serving:
 
     def _warn_of_others(self, store: Store, register: Register) -> None:
         """Name the data sets of the store that the register knows nothing of."""
-        from hedgerow.privacy.register_entries import DATA_SET
+        from hedgerow.privacy import DATA_SET
 
         known = {entry.name for entry in register.entries if entry.kind == DATA_SET}
         others = sorted({data_set.name for data_set in store.data_sets()} - known)

@@ -15,10 +15,9 @@ from hedgerow.errors import SessionError
 
 if TYPE_CHECKING:
     from hedgerow.cli.console import Output
-    from hedgerow.data.scan import ScannedTable
-    from hedgerow.data.table import Table
+    from hedgerow.data import ScannedTable, Table
     from hedgerow.domain import Domain
-    from hedgerow.queries.workload import Workload
+    from hedgerow.queries import Workload
 
 
 @final
@@ -129,12 +128,12 @@ def _kept(session: Path) -> tuple[Domain | None, Mapping[str, Any]]:
     """What a session file says of its table; nothing if there is no such file."""
     if not session.exists():
         return None, {}
-    from hedgerow.algorithms.online_state import table_of_session
+    from hedgerow.algorithms.online_pmw import table_of_session
 
     return table_of_session(session)
 
 
 def _declared(path: Path) -> Domain:
-    from hedgerow.domain_file import read_domain
+    from hedgerow.domain import read_domain
 
     return read_domain(path)

@@ -12,7 +12,7 @@ from hedgerow.cli.console import Output
 from hedgerow.cli.options import OUTPUT, AsJson, Quiet, prepare
 
 if TYPE_CHECKING:
-    from hedgerow.signing import SigningKey
+    from hedgerow.system import SigningKey
 
 Sign = Annotated[
     Path | None,
@@ -39,7 +39,7 @@ def key(
     Example:
       hedgerow key custodian
     """
-    from hedgerow.signing import SigningKey
+    from hedgerow.system import SigningKey
 
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
     made = SigningKey.make(file)
@@ -60,7 +60,7 @@ def signing_key(output: Output, path: Path | None) -> SigningKey | None:
     """
     if path is None:
         return None
-    from hedgerow.signing import SigningKey
+    from hedgerow.system import SigningKey
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

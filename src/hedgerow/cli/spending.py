@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hedgerow.cli.console import Output
 
 if TYPE_CHECKING:
-    from hedgerow.privacy.curator import Curator
+    from hedgerow.privacy import Curator
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """Algorithms side by side on a table that needs no protection. NOT PRIVATE, and every result says so."""
 
-from hedgerow.comparison.grid import Step, compare
-from hedgerow.comparison.outcome import Outcome
-from hedgerow.comparison.result import Comparison, Summary
+import lazy_loader
 
-__all__ = ["Comparison", "Outcome", "Step", "Summary", "compare"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -8,12 +8,12 @@ from hedgerow.comparison.journal import measure_named
 from hedgerow.comparison.outcome import METRICS, RMSE, amount_of
 from hedgerow.comparison.words import headings_of, notes_of, rows_of, runs_text, title_of
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budget import ZCDP, ApproxDP
+from hedgerow.privacy import ZCDP, ApproxDP
 
 if TYPE_CHECKING:
     from hedgerow.comparison.outcome import Setting
     from hedgerow.comparison.result import Comparison
-    from hedgerow.report.curves import Panel, Point
+    from hedgerow.report import Panel, Point
 
 _FEWEST_RUNS = 3
 """Intervals for the average of two runs are wider than anything they could be compared with."""
@@ -24,8 +24,7 @@ TITLES = {"mean": "mean error", "largest": "largest error", "rmse": "root mean s
 
 def drawing_of(comparison: Comparison, purpose: Literal["file", "page"]) -> str:
     """The drawing; see `Comparison.plot`."""
-    from hedgerow.report import require_extra
-    from hedgerow.report.curves import curves_plot
+    from hedgerow.report import curves_plot, require_extra
 
     require_extra()
     if not comparison.series:
@@ -44,7 +43,7 @@ def budget_label(comparison: Comparison) -> str:
 
 def page_of(comparison: Comparison) -> str:
     """The HTML page; see `Comparison.write_page`."""
-    from hedgerow.report.comparison_page import render_comparison
+    from hedgerow.report import render_comparison
 
     setting = comparison.setting
     return render_comparison(
@@ -70,7 +69,7 @@ def _runs(comparison: Comparison) -> str:
 
 def _panel(comparison: Comparison, metric: str) -> Panel:
     from hedgerow.comparison.result import BOUND
-    from hedgerow.report.curves import Panel
+    from hedgerow.report import Panel
 
     return Panel(
         TITLES[metric],
@@ -82,7 +81,7 @@ def _panel(comparison: Comparison, metric: str) -> Panel:
 
 
 def _bounds(comparison: Comparison) -> list[Point]:
-    from hedgerow.report.curves import Point
+    from hedgerow.report import Point
 
     asked = [budget for budget in comparison.budgets if budget in comparison.bounds]
     found = [(amount_of(budget), comparison.bounds[budget]) for budget in asked]
@@ -90,7 +89,7 @@ def _bounds(comparison: Comparison) -> list[Point]:
 
 
 def _points(comparison: Comparison, name: str, metric: str) -> list[Point]:
-    from hedgerow.report.curves import Point
+    from hedgerow.report import Point
 
     found = [each for each in comparison.summaries if (each.mechanism, each.metric) == (name, metric) and each.runs]
     ends = [(each.low, each.high) if each.runs >= _FEWEST_RUNS else (each.mean, each.mean) for each in found]

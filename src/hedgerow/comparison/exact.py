@@ -11,11 +11,8 @@ import numpy as np
 from hedgerow.comparison.outcome import LARGEST, MEAN, RMSE
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.evaluation import exact_errors
-from hedgerow.queries.code_set import CodeSet
-from hedgerow.queries.marginal import Marginals
-from hedgerow.queries.query import Conjunction, Floats
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import exact_errors
+from hedgerow.queries import CodeSet, Conjunction, Floats, Marginals, Workload
 
 _CHEAP_CELLS = 2**16
 
@@ -100,7 +97,7 @@ class ProductTables:
         shares: For each the probabilities of its codes.
 
     Example:
-        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain.attribute import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
         >>> ProductTables(domain, [np.array([0.5, 0.5]), np.array([0.25, 0.75])]).marginals([("a", "b")])[0].tolist()
         [[0.125, 0.375], [0.125, 0.375]]

@@ -10,18 +10,17 @@ from dataclasses import dataclass, is_dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, cast, final
 
-from hedgerow.algorithms import baselines, fourier
-from hedgerow.algorithms.algorithm import Algorithm, open_curator
-from hedgerow.algorithms.matrix_bound import svd_bound
+from hedgerow.algorithms.independent import fourier, independent_noise as baselines
 from hedgerow.algorithms.registry import names, parse
+from hedgerow.algorithms.shared import Algorithm, open_curator
+from hedgerow.algorithms.yardsticks import svd_bound
 from hedgerow.comparison.exact import Yardstick
 from hedgerow.comparison.journal import Key, keeping
 from hedgerow.comparison.outcome import Outcome, Setting, amount_text, common_kind, measure_of
 from hedgerow.comparison.result import Comparison
 from hedgerow.errors import ConfigError, HedgerowError, QueryError
-from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, budget_of_filtered
-from hedgerow.privacy.noise import SeededNoise
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, SeededNoise, budget_of_filtered
+from hedgerow.queries import Workload
 
 if TYPE_CHECKING:
     from hedgerow.release import Release

@@ -18,8 +18,8 @@ from typing import TextIO, final
 
 from hedgerow.comparison.outcome import METRICS, Outcome, Setting
 from hedgerow.errors import ConfigError
-from hedgerow.files import replacing
-from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, budget_from_dict
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, budget_from_dict
+from hedgerow.system import replacing
 
 Key = tuple[str, Budget, int]
 """Mechanism, budget and number of a run."""

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budget import ZCDP, ApproxDP, Budget
-from hedgerow.privacy.subsampling import Subsampled
-from hedgerow.queries.marginal import Marginals
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, Subsampled
+from hedgerow.queries import Marginals, Workload
 
 MEAN, LARGEST, RMSE = "mean", "largest", "rmse"
 METRICS = (MEAN, LARGEST, RMSE)
@@ -32,7 +30,7 @@ class Outcome:
         raw: Exact errors of the noisy answers that the model was fitted to, where there is one for every query.
 
     Example:
-        >>> from hedgerow.privacy.budget import PureDP
+        >>> from hedgerow.privacy.budgets.budget import PureDP
         >>> Outcome("laplace", PureDP(1.0), 1, {"mean": 0.02, "largest": 0.05, "rmse": 0.01}, 0.5).ran
         True
     """
@@ -125,8 +123,8 @@ def measure_of(workload: Workload) -> str:
     """What the error of a candidate of a workload is called.
 
     Example:
-        >>> from hedgerow.attribute import IntegerRange
-        >>> from hedgerow.domain import Domain
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
         >>> measure_of(Workload.marginals(Domain((IntegerRange("a", 0, 2),)), 1))
         'total variation distance'
     """

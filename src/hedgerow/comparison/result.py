@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
 from hedgerow.comparison.journal import COLUMNS, budget_fields, measure_named, rows_of, text_of
 from hedgerow.comparison.outcome import METRICS, RMSE, Outcome, Setting, amount_of
-from hedgerow.files import replacing
+from hedgerow.system import replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hedgerow.privacy.budget import Budget
+    from hedgerow.privacy import Budget
 
 BOUND = "bound of matrix mechanisms"
 """What the least error of the mechanisms that answer without bias from linear measurements is called."""
@@ -73,7 +73,7 @@ class Comparison:
             below; empty where that is not known. It rests on the exact number of records, and on nothing else private.
 
     Example:
-        >>> from hedgerow.privacy.budget import PureDP
+        >>> from hedgerow.privacy.budgets.budget import PureDP
         >>> setting = Setting("marginals:2", 1000, "epsilon, add-remove", None, "total variation distance")
         >>> errors = [{"mean": m, "largest": 2 * m, "rmse": m / 2} for m in (0.02, 0.04)]
         >>> runs = [Outcome("mwem", PureDP(1.0), i + 1, found, 0.5) for i, found in enumerate(errors)]

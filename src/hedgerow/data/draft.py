@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any, final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.attribute import value_text
-from hedgerow.data.columns import COUNT_NAMES
-from hedgerow.data.encoding import UnsupportedTypeError, plain
-from hedgerow.data.readers import open_table
+from hedgerow.data.reading import COUNT_NAMES, UnsupportedTypeError, open_table, plain
+from hedgerow.domain import value_text
 from hedgerow.errors import ColumnError, UnreadableTableError
 
 if TYPE_CHECKING:

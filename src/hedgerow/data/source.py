@@ -7,8 +7,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.queries.query import Tables
-from hedgerow.queries.workload import Workload
+from hedgerow.queries import Tables, Workload
 
 
 @runtime_checkable
@@ -20,8 +19,8 @@ class CountSource(Tables, Protocol):
     Example:
         >>> import numpy as np
         >>> from hedgerow.data.table import Table
-        >>> from hedgerow.attribute import IntegerRange
-        >>> from hedgerow.domain import Domain
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
         >>> isinstance(Table(Domain([IntegerRange("a", 0, 1)]), [np.array([0, 1, 1])]), CountSource)
         True
     """

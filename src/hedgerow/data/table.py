@@ -10,18 +10,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.attribute import Attribute
-from hedgerow.data.batches import Coding, encoded
-from hedgerow.data.bits import count_all_parities, count_parities
-from hedgerow.data.columns import ExtraColumns, select_columns
-from hedgerow.data.counting import CHEAP_CELLS, count_conjunctions, count_marginals
-from hedgerow.data.encoding import Codes, smallest_unsigned
-from hedgerow.data.readers import ArrowStream, Reader, open_table
-from hedgerow.data.weights import LARGEST_TOTAL
-from hedgerow.domain import Clique, Domain
-from hedgerow.domain_file import read_domain
+from hedgerow.data.counting import CHEAP_CELLS, count_all_parities, count_conjunctions, count_marginals, count_parities
+from hedgerow.data.reading.batches import Coding, encoded
+from hedgerow.data.reading.columns import ExtraColumns, select_columns
+from hedgerow.data.reading.encoding import Codes, smallest_unsigned
+from hedgerow.data.reading.readers import ArrowStream, Reader, open_table
+from hedgerow.data.reading.weights import LARGEST_TOTAL
+from hedgerow.domain import Attribute, Clique, Domain, read_domain
 from hedgerow.errors import ConfigError, DomainError
-from hedgerow.queries.query import Conjunction, Floats, Parity, filled_axes
+from hedgerow.queries import Conjunction, Floats, Parity, filled_axes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +37,7 @@ class Table:
         domain: The domain of the records.
 
     Example:
-        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain.attribute import IntegerRange
         >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)])
         >>> table = Table(domain, [[0, 1, 1], [2, 2, 0]])
         >>> table
@@ -193,7 +190,7 @@ def read_table(
         ConfigError: ``extra_columns`` is neither of its values.
 
     Example:
-        >>> from hedgerow.attribute import Categorical
+        >>> from hedgerow.domain.attribute import Categorical
         >>> table = pa.table({"sex": ["F", "M", "F"], "age": [20, 30, 40]})
         >>> read_table(table, Domain([Categorical("sex", ("F", "M"))]), columns=["sex"]).marginals([("sex",)])
         [array([2., 1.])]

@@ -1,1 +1,5 @@
 """Hypotheses: distributions over the domain, built from noisy answers alone (public)."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -16,10 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.domain import Clique, Domain
-from hedgerow.models.memory import runs_within
-from hedgerow.models.model import Model
-from hedgerow.queries.code_set import CodeSet
-from hedgerow.queries.query import Conjunction, Floats, LinearQuery
+from hedgerow.models.core import Model, runs_within
+from hedgerow.queries import CodeSet, Conjunction, Floats, LinearQuery
 
 KEPT_CELLS = 1 << 22
 """Cells of all tables that are kept together."""
@@ -31,7 +29,7 @@ _DIRECT = 1 << 10
 
 
 def _kernels() -> Any:
-    from hedgerow.models import kernels  # compiling takes a second
+    from hedgerow.models.dense import kernels  # compiling takes a second
 
     return kernels
 
@@ -79,8 +77,8 @@ class Answering:
     """Answers of a hypothesis, which changes only through this object.
 
     Example:
-        >>> from hedgerow.attribute import IntegerRange
-        >>> from hedgerow.models.histogram import Histogram
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.models.dense.histogram import Histogram
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> answering = Answering(Histogram(domain, total=12))
         >>> query = Conjunction.where(domain, {"b": [0, 1]})

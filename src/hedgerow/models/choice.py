@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from hedgerow.domain import Clique, Domain
-from hedgerow.models.class_choice import wants_classes
-from hedgerow.models.histogram import Histogram
-from hedgerow.models.junction_tree import JunctionTree
-from hedgerow.models.markov import Markov
-from hedgerow.models.newton import LARGEST_TRANSFORM
-from hedgerow.models.value_classes import ValueClasses
-from hedgerow.queries.query import Measurable, Parity
-from hedgerow.queries.workload import Workload
+from hedgerow.models.classes import ValueClasses, wants_classes
+from hedgerow.models.dense import Histogram
+from hedgerow.models.fit import LARGEST_TRANSFORM
+from hedgerow.models.trees import JunctionTree, Markov
+from hedgerow.queries import Measurable, Parity, Workload
 
 SMALL_CELLS = 1 << 12
 """Domains of so many cells are histograms, whatever is measured."""
@@ -35,7 +32,7 @@ def may_be_dense(domain: Domain) -> bool:
         domain: The domain.
 
     Example:
-        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain.attribute import IntegerRange
         >>> may_be_dense(Domain(IntegerRange(name, 0, 9) for name in "abcd"))
         True
         >>> may_be_dense(Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30)))
@@ -52,7 +49,7 @@ def is_dense(domain: Domain, scopes: Iterable[Clique]) -> bool:
         scopes: Attributes that updates connect.
 
     Example:
-        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain.attribute import IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abcdef")
         >>> is_dense(domain, [("a", "b"), ("b", "c")]), is_dense(domain, [domain.names])
         (False, True)
@@ -68,7 +65,7 @@ def cheaper_trees(domain: Domain, scopes: Iterable[Clique]) -> JunctionTree | No
         scopes: Attributes that updates connect.
 
     Example:
-        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain.attribute import IntegerRange
         >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
         >>> trees = cheaper_trees(domain, [("x0", "x1")])
         >>> trees and trees.cells
@@ -94,7 +91,7 @@ def hypothesis(domain: Domain, total: float, scopes: Iterable[Clique] = (), *, c
         ModelTooLargeError: Neither form fits into memory; nothing was allocated.
 
     Example:
-        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain.attribute import IntegerRange
         >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
         >>> type(hypothesis(domain, 100.0)).__name__
         'Markov'
@@ -117,7 +114,7 @@ def hypothesis_for(workload: Workload, total: float) -> Hypothesis:
         ModelTooLargeError: It does not fit into memory; nothing was allocated.
 
     Example:
-        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain.attribute import IntegerRange
         >>> domain = Domain((IntegerRange("ip", 0, 2**32 - 1), IntegerRange("hour", 0, 23)))
         >>> type(hypothesis_for(Workload.conjunctions(domain, ["ip < 1000 and hour = 3"]), 100.0)).__name__
         'ValueClasses'
@@ -141,8 +138,8 @@ def suited(model: Hypothesis, targets: Sequence[Measurable]) -> Hypothesis:
         ModelTooLargeError: The other form does not fit into memory.
 
     Example:
-        >>> from hedgerow.attribute import IntegerRange
-        >>> from hedgerow.queries.query import Marginal
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.queries.core.query import Marginal
         >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abcdef")
         >>> model = hypothesis(domain, 100.0)
         >>> pair, everything = Marginal(domain, ("a", "b")), Marginal(domain, domain.names)
@@ -158,3 +155,7 @@ def suited(model: Hypothesis, targets: Sequence[Measurable]) -> Hypothesis:
         return model
     state = model.potentials()
     return model if state.base is not None else form.from_potentials(model.domain, model.total, state)
+
+
+LARGEST_TREE = 1 << 22
+"""Cells of the largest junction trees that a run may fill unless told otherwise."""

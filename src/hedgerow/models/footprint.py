@@ -8,12 +8,11 @@ from typing import final
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.models.choice import cheaper_trees
-from hedgerow.models.class_choice import domain_of_classes, wants_classes
-from hedgerow.models.junction_tree import JunctionTree
-from hedgerow.models.markov import cells_bytes, markov_bytes
-from hedgerow.models.memory import check_cells, required_bytes
+from hedgerow.models.classes import domain_of_classes, wants_classes
+from hedgerow.models.core import check_cells, required_bytes
+from hedgerow.models.trees import JunctionTree, cells_bytes, markov_bytes
 from hedgerow.quantities import human
-from hedgerow.queries.workload import Workload
+from hedgerow.queries import Workload
 
 
 @final
@@ -27,7 +26,7 @@ class Footprint:
         required_bytes: Memory of the hypothesis and the work on it.
 
     Example:
-        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain.attribute import IntegerRange
         >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
         >>> Footprint.of(domain, [("x0", "x1"), ("x1", "x2")]).words
         'junction trees of up to 200 cells; the domain has about 10^30'

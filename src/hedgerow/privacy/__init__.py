@@ -1,1 +1,5 @@
 """The only code that reads exact answers: budgets, mechanisms, the ledger, the noise and the curator."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -18,18 +18,13 @@ from typing import Never, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.data.source import CountSource, PreparedSource, RecordSource
+from hedgerow.data import CountSource, PreparedSource, RecordSource
 from hedgerow.domain import Domain
 from hedgerow.errors import BudgetError, ConfigError, QueryError
-from hedgerow.privacy.additive_noise import GaussianNoise, LaplaceNoise, additive_noise
-from hedgerow.privacy.budget import Budget, Regime, budget_of_filtered
-from hedgerow.privacy.databases import database_scores, database_sensitivity, public_databases
-from hedgerow.privacy.lattice import LARGEST_MASS, check_exact, check_mass, exact_answers, exact_units, step_of
-from hedgerow.privacy.ledger import PUBLIC, RECORDS, Event, Ledger, LedgerView
-from hedgerow.privacy.mechanisms import Mechanism
-from hedgerow.privacy.noise import NoiseSource, OpenDPNoise
-from hedgerow.privacy.paid import PaidNoise
-from hedgerow.privacy.scores import (
+from hedgerow.privacy.budgets import Budget, Regime, Subsampled, budget_of_filtered, secret_positions
+from hedgerow.privacy.exact.databases import database_scores, database_sensitivity, public_databases
+from hedgerow.privacy.exact.lattice import LARGEST_MASS, check_exact, check_mass, exact_answers, exact_units, step_of
+from hedgerow.privacy.exact.scores import (
     GRID,
     EqualUnits,
     EqualWidths,
@@ -38,15 +33,13 @@ from hedgerow.privacy.scores import (
     public_answers,
     public_offsets,
 )
-from hedgerow.privacy.selection import IndependentDraws, Law, selection_by
-from hedgerow.privacy.sparse_vector import SparseVector
-from hedgerow.privacy.subsampling import Subsampled, secret_positions
+from hedgerow.privacy.ledger import PUBLIC, RECORDS, Event, Ledger, LedgerView, PaidNoise
+from hedgerow.privacy.mechanisms import IndependentDraws, Law, Mechanism, SparseVector, selection_by
+from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise, additive_noise
+from hedgerow.privacy.randomness import NoiseSource, OpenDPNoise
 from hedgerow.privacy.watch import Watch, WatchState
 from hedgerow.privacy.workload_error import WorkloadError
-from hedgerow.queries.measurement import Measurement, NoiseKind
-from hedgerow.queries.query import Floats, LinearQuery, Measurable
-from hedgerow.queries.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.queries import Floats, LinearQuery, Measurable, Measurement, Neighbours, NoiseKind, Workload
 
 T = TypeVar("T")
 
@@ -69,10 +62,10 @@ class Curator:
 
     Example:
         >>> from hedgerow.data.table import Table
-        >>> from hedgerow.attribute import IntegerRange
-        >>> from hedgerow.privacy.budget import PureDP
-        >>> from hedgerow.privacy.noise import SeededNoise
-        >>> from hedgerow.queries.query import Marginal
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow.privacy.randomness.source import SeededNoise
+        >>> from hedgerow.queries.core.query import Marginal
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> curator = Curator(Table(domain, [np.array([0, 1, 1])]), PureDP(1.0), noise=SeededNoise(0))
         >>> measurement = curator.measure(Marginal(domain, ("a",)), charge=0.5)

@@ -11,10 +11,9 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from hedgerow.data.source import CountSource
+from hedgerow.data import CountSource
 from hedgerow.errors import QueryError
-from hedgerow.queries.query import Floats, Tables
-from hedgerow.queries.workload import Workload
+from hedgerow.queries import Floats, Tables, Workload
 
 
 @final
@@ -57,8 +56,8 @@ def exact_errors(source: CountSource, workload: Workload, answers: Floats) -> Ex
 
     Example:
         >>> from hedgerow.data.table import Table
-        >>> from hedgerow.attribute import IntegerRange
-        >>> from hedgerow.domain import Domain
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> table = Table(domain, [np.array([0, 1, 1])])
         >>> exact_errors(table, Workload.marginals(domain, 1), np.array([1.5, 1.5])).to_dict()
@@ -82,8 +81,8 @@ def exact_answers(source: CountSource, workload: Workload) -> Floats:
 
     Example:
         >>> from hedgerow.data.table import Table
-        >>> from hedgerow.attribute import IntegerRange
-        >>> from hedgerow.domain import Domain
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> exact_answers(Table(domain, [np.array([0, 1, 1])]), Workload.marginals(domain, 1))
         array([1., 2.])
@@ -99,8 +98,8 @@ def exact_total(source: CountSource) -> int:
 
     Example:
         >>> from hedgerow.data.table import Table
-        >>> from hedgerow.attribute import IntegerRange
-        >>> from hedgerow.domain import Domain
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
         >>> exact_total(Table(Domain((IntegerRange("a", 0, 1),)), [np.array([0, 1, 1])]))
         3
     """
@@ -119,8 +118,8 @@ def relative_entropy(source: CountSource, model: Tables) -> float:
 
     Example:
         >>> from hedgerow.data.table import Table
-        >>> from hedgerow.attribute import IntegerRange
-        >>> from hedgerow.domain import Domain
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> table = Table(domain, [np.array([1, 1, 1])])
         >>> round(relative_entropy(table, Table(domain, [np.array([0, 1])])), 4)

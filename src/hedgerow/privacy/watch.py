@@ -8,11 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Never, Protocol, Self, final
 
 from hedgerow.errors import ConfigError, QueryError, WatchClosedError
-from hedgerow.privacy.lattice import step_of
-from hedgerow.privacy.scores import GRID, grid_sensitivity
-from hedgerow.privacy.sparse_vector import SparseVector
-from hedgerow.queries.query import LinearQuery
-from hedgerow.queries.sensitivity import Neighbours
+from hedgerow.privacy.exact import GRID, grid_sensitivity, step_of
+from hedgerow.privacy.mechanisms import SparseVector
+from hedgerow.queries import LinearQuery, Neighbours
 
 Side = Literal["absolute", "above", "below"]
 
@@ -100,13 +98,13 @@ class Watch:
 
     Example:
         >>> import numpy as np
-        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain.attribute import IntegerRange
         >>> from hedgerow.data.table import Table
-        >>> from hedgerow.domain import Domain
-        >>> from hedgerow.privacy.budget import PureDP, Regime
+        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.privacy.budgets.budget import PureDP, Regime
         >>> from hedgerow.privacy.curator import Curator
-        >>> from hedgerow.privacy.noise import SeededNoise
-        >>> from hedgerow.queries.query import Conjunction
+        >>> from hedgerow.privacy.randomness.source import SeededNoise
+        >>> from hedgerow.queries.core.query import Conjunction
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> curator = Curator(Table(domain, [np.array([0] + [1] * 999)]), PureDP(1.0), noise=SeededNoise(0))
         >>> watch = curator.watch(SparseVector.for_charge(Regime.PURE, 0.5))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from hedgerow.errors import BudgetError
-from hedgerow.privacy.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise
-from hedgerow.queries.measurement import NoiseKind
+from hedgerow.privacy.mechanisms import AdditiveNoise, GaussianNoise, LaplaceNoise
+from hedgerow.queries import NoiseKind
 
 
 @final

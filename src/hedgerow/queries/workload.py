@@ -14,14 +14,12 @@ from numpy.typing import ArrayLike
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.box import Boxes
-from hedgerow.queries.conjunction import Conjunctions
-from hedgerow.queries.explicit import ExplicitMatrix
-from hedgerow.queries.family import Family, Ints
-from hedgerow.queries.marginal import Cells, Marginals, cliques_of_order
-from hedgerow.queries.parity import Parities, parity_scopes
-from hedgerow.queries.query import Conjunction, Floats, Measurable, Tables, filled_axes
-from hedgerow.queries.sensitivity import Neighbours
+from hedgerow.queries.core import Conjunction, Family, Floats, Ints, Measurable, Neighbours, Tables, filled_axes
+from hedgerow.queries.families.box import Boxes
+from hedgerow.queries.families.conjunction import Conjunctions
+from hedgerow.queries.families.explicit import ExplicitMatrix
+from hedgerow.queries.families.marginal import Cells, Marginals, cliques_of_order
+from hedgerow.queries.families.parity import Parities, parity_scopes
 
 Sets = TypeVar("Sets")
 
@@ -40,7 +38,7 @@ class Workload:
         weights: How much an error counts in each family, relative to the others; positive.
 
     Example:
-        >>> from hedgerow.attribute import Categorical, IntegerRange
+        >>> from hedgerow.domain.attribute import Categorical, IntegerRange
         >>> domain = Domain((Categorical("sex", ("F", "M")), IntegerRange("age", 17, 90)))
         >>> workload = Workload.marginals(domain, 2) + Workload.prefixes(domain, "age")
         >>> workload.spec, workload.n_queries, workload.n_candidates
@@ -219,7 +217,7 @@ class Workload:
         """The same queries in the same order and with the same weights, each of them a candidate of its own.
 
         Example:
-            >>> from hedgerow.attribute import IntegerRange
+            >>> from hedgerow.domain.attribute import IntegerRange
             >>> domain = Domain(IntegerRange(name, 0, 2) for name in "ab")
             >>> Workload.marginals(domain, 2).by_query().spec
             'cells:2'
@@ -249,7 +247,7 @@ class Workload:
         """The same families, every weight multiplied.
 
         Example:
-            >>> from hedgerow.attribute import IntegerRange
+            >>> from hedgerow.domain.attribute import IntegerRange
             >>> Workload.prefixes(Domain((IntegerRange("age", 17, 90),)), "age").weighted(0.5).spec
             'prefixes:age @ 0.5'
         """
@@ -312,7 +310,7 @@ class Workload:
             QueryError: A text is not understood, or joins conditions on several attributes with "or".
 
         Example:
-            >>> from hedgerow.attribute import IntegerRange
+            >>> from hedgerow.domain.attribute import IntegerRange
             >>> Workload.conjunctions(Domain((IntegerRange("age", 17, 90),)), ["age < 30"]).spec
             'where: age between 17 and 29'
         """
@@ -352,7 +350,7 @@ class Workload:
             QueryError: The text is not understood; the message says where and what is allowed there.
 
         Example:
-            >>> from hedgerow.attribute import IntegerRange
+            >>> from hedgerow.domain.attribute import IntegerRange
             >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
             >>> Workload.parse("marginals:2 @ 0.5; parities:a*b,c", domain).n_queries
             14
@@ -386,7 +384,7 @@ def _cliques(
 def _conjunction(domain: Domain, query: Conjunction | str) -> Conjunction:
     if isinstance(query, Conjunction):
         return query
-    from hedgerow.queries.predicate import parse_predicate
+    from hedgerow.queries.conditions import parse_predicate
 
     parsed = parse_predicate(query, domain)
     if not isinstance(parsed, Conjunction):

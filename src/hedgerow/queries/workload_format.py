@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from hedgerow.domain import Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.box import Boxes
-from hedgerow.queries.explicit import ExplicitMatrix
-from hedgerow.queries.family import Family
+from hedgerow.queries.core import Family
+from hedgerow.queries.families import Boxes, ExplicitMatrix
 from hedgerow.queries.workload import Workload
 from hedgerow.queries.workload_text import parse_workload
 
@@ -26,7 +25,7 @@ def workload_to_dict(workload: Workload) -> tuple[dict[str, Any], Arrays]:
         Values that JSON holds, and the arrays that they name.
 
     Example:
-        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain.attribute import IntegerRange
         >>> workload = Workload.prefixes(Domain((IntegerRange("age", 17, 90),)), "age")
         >>> workload_to_dict(workload)
         ({'families': [{'weight': 1.0, 'kind': 'text', 'text': 'prefixes:age'}]}, {})
@@ -51,7 +50,7 @@ def workload_from_dict(values: Mapping[str, Any], arrays: Mapping[str, NDArray[A
         QueryError: The values are not those of a workload over this domain.
 
     Example:
-        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain.attribute import IntegerRange
         >>> workload = Workload.prefixes(Domain((IntegerRange("age", 17, 90),)), "age")
         >>> workload_from_dict(*workload_to_dict(workload), workload.domain) == workload
         True

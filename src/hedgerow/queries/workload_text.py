@@ -9,14 +9,9 @@ from typing import TypeVar, final
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import HedgerowError, QueryError
-from hedgerow.queries.box import Boxes
-from hedgerow.queries.conjunction import Conjunctions
-from hedgerow.queries.family import Family
-from hedgerow.queries.marginal import Cells, Marginals, cliques_of_order
-from hedgerow.queries.names import BOUNDED_ORDER, PLAIN_NAME, did_you_mean
-from hedgerow.queries.parity import Parities, parity_scopes
-from hedgerow.queries.predicate import parse_predicate
-from hedgerow.queries.query import Conjunction
+from hedgerow.queries.conditions import parse_predicate
+from hedgerow.queries.core import BOUNDED_ORDER, PLAIN_NAME, Conjunction, Family, did_you_mean
+from hedgerow.queries.families import Boxes, Cells, Conjunctions, Marginals, Parities, cliques_of_order, parity_scopes
 
 EXAMPLES = {
     "marginals": "'marginals:2', 'marginals:3<=10000' (of at most 10,000 cells) or 'marginals:sex*age,race'",
@@ -41,7 +36,7 @@ def parse_workload(text: str, domain: Domain) -> tuple[list[Family], list[float]
         QueryError: The text is not understood; the message names the place, what is allowed and an example.
 
     Example:
-        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain.attribute import IntegerRange
         >>> parse_workload("marginals:a @ 0.5", Domain((IntegerRange("a", 0, 1),)))[1]
         [0.5]
     """

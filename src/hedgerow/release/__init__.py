@@ -1,7 +1,5 @@
 """A release: the public outcome of a run, and the one file that holds it."""
 
-from hedgerow.release.answer import Answer
-from hedgerow.release.provenance import Provenance
-from hedgerow.release.release import Release
+import lazy_loader
 
-__all__ = ["Answer", "Provenance", "Release"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

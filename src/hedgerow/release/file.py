@@ -9,22 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from hedgerow.domain_file import domain_from_mapping, domain_to_mapping
+from hedgerow.domain import domain_from_mapping, domain_to_mapping
 from hedgerow.errors import HedgerowError, ReleaseError
-from hedgerow.privacy.budget import budget_from_dict
-from hedgerow.privacy.ledger import Ledger
-from hedgerow.privacy.paid_answers import check_answers_paid, check_limit
-from hedgerow.privacy.workload_error import WorkloadError
-from hedgerow.queries.workload_format import workload_from_dict, workload_to_dict
-from hedgerow.release.container import Container, damaged, write_container
-from hedgerow.release.measurement_format import measurements_from_list, measurements_to_list
-from hedgerow.release.model_format import StoredModel, model_to_dict
+from hedgerow.privacy import Ledger, WorkloadError, budget_from_dict, check_answers_paid, check_limit
+from hedgerow.queries import workload_from_dict, workload_to_dict
+from hedgerow.release.format.container import Container, damaged, write_container
+from hedgerow.release.format.measurement_format import measurements_from_list, measurements_to_list
+from hedgerow.release.format.model_format import StoredModel, model_to_dict
 from hedgerow.release.provenance import Provenance
 from hedgerow.release.release import Release
 
 if TYPE_CHECKING:
     from hedgerow.domain import Domain
-    from hedgerow.signing import SigningKey
+    from hedgerow.system import SigningKey
 
 _FAULTS = (AttributeError, KeyError, IndexError, OverflowError, TypeError, ValueError)
 

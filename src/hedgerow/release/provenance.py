@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self, final
 
-from hedgerow.privacy.noise import SECURE_SOURCE, SeededNoise, name_of_source
+from hedgerow.privacy import SECURE_SOURCE, SeededNoise, name_of_source
 
 NOT_PRIVATE = "NOT PRIVATE: seeded"
 """The stamp of a release whose noise anybody who knows the seed can draw again."""

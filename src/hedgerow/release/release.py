@@ -11,29 +11,24 @@ from typing import TYPE_CHECKING, Literal, Self, final
 import numpy as np
 
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.queries.measurement import NoiseKind
-from hedgerow.queries.predicate import parse_predicate
-from hedgerow.queries.query import Conjunction, LinearQuery, Marginal, Measurable
-from hedgerow.randomness import Seed, generator
-from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect
-from hedgerow.release.error_evidence import from_workload_error
-from hedgerow.release.evidence import Evidence, measured
-from hedgerow.release.noise_bounds import sum_bound
+from hedgerow.queries import Conjunction, LinearQuery, Marginal, Measurable, NoiseKind, parse_predicate
+from hedgerow.release.evidence.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect
+from hedgerow.release.evidence.measured import Evidence, measured
+from hedgerow.release.evidence.noise_bounds import sum_bound
+from hedgerow.release.evidence.workload_error import from_workload_error
 from hedgerow.release.provenance import Provenance
+from hedgerow.system import Seed, generator
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from hedgerow.domain import Domain
-    from hedgerow.models.model import Model
-    from hedgerow.privacy.budget import Budget
-    from hedgerow.privacy.ledger import Event
-    from hedgerow.privacy.workload_error import WorkloadError
-    from hedgerow.queries.measurement import Measurement
-    from hedgerow.queries.workload import Workload
-    from hedgerow.records import Records
-    from hedgerow.signing import SigningKey
+    from hedgerow.models import Model
+    from hedgerow.privacy import Budget, Event, WorkloadError
+    from hedgerow.queries import Measurement, Workload
+    from hedgerow.release.records import Records
+    from hedgerow.system import SigningKey
 
 NOTHING = "nothing: no measurement and no evaluated workload covers this query"
 """What an answer without an interval covers."""
@@ -109,7 +104,7 @@ class Release:
         Raises:
             ConfigError: ``n`` is negative or the method is unknown.
         """
-        from hedgerow.records import Records
+        from hedgerow.release.records import Records
 
         wanted = self._checked(n, method)
         drawing, values = self._drawing(seed)
@@ -137,7 +132,7 @@ class Release:
         Raises:
             ConfigError: ``n`` or ``batch`` is out of its range, or the method is unknown.
         """
-        from hedgerow.records import batch_rows
+        from hedgerow.release.records import batch_rows
 
         rows = batch_rows(self.domain) if batch is None else batch
         if rows < 1:
@@ -145,8 +140,8 @@ class Release:
         return self._batches(self._checked(n, method), rows, seed, method)
 
     def _batches(self, n: int, rows: int, seed: Seed, method: Method) -> Iterator[Records]:
-        from hedgerow.models.sampling import batches
-        from hedgerow.records import Records
+        from hedgerow.models import batches
+        from hedgerow.release.records import Records
 
         drawing, values = self._drawing(seed)
         first = 0
@@ -184,8 +179,8 @@ class Release:
             RecordsError: The database cannot be written to, or the Spark job failed.
             MissingExtraError: DuckDB or Spark is not installed.
         """
-        from hedgerow.addresses import SPARK
-        from hedgerow.records import write_batches
+        from hedgerow.engines import SPARK
+        from hedgerow.release.records import write_batches
 
         wanted = self._checked(n, method)
         told = None if progress is None else (lambda done: progress(done, wanted))
@@ -366,7 +361,7 @@ class Release:
 
         Args:
             path: Target; its folder must exist.
-            sign: The private key that it is signed with, as ``hedgerow.signing.SigningKey.read`` gives it; None for no
+            sign: The private key that it is signed with, from ``hedgerow.system.signing.SigningKey.read``; None for no
                 signature. ``hedgerow audit --key`` verifies it.
 
         Raises:

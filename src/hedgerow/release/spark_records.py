@@ -17,13 +17,11 @@ from typing import TYPE_CHECKING, Any, final
 
 import pyarrow as pa
 
-from hedgerow.domain import Domain
+from hedgerow.domain import Domain, arrow_schema
+from hedgerow.engines import running_session, watched, without_pandas
 from hedgerow.errors import ConfigError, RecordsError
-from hedgerow.files import replacing_folder
-from hedgerow.randomness import Seed, generator, numbered
-from hedgerow.record_values import arrow_schema
 from hedgerow.release.release import Method, Release
-from hedgerow.spark_session import running_session, watched, without_pandas
+from hedgerow.system import Seed, generator, numbered, replacing_folder
 from hedgerow.version import __version__
 
 if TYPE_CHECKING:
@@ -213,7 +211,7 @@ def spark_schema(domain: Domain) -> StructType:
     """Names and Spark types of the columns of records, those of ``arrow_schema``.
 
     Example:
-        >>> from hedgerow.attribute import IntegerRange
+        >>> from hedgerow.domain.attribute import IntegerRange
         >>> spark_schema(Domain([IntegerRange("age", 17, 90)])).simpleString()
         'struct<age:bigint>'
     """

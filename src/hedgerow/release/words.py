@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.models.empirical import Empirical
-from hedgerow.privacy.workload_error import WorkloadError
-from hedgerow.queries.marginal import Marginals
-from hedgerow.release.model_format import StoredModel
+from hedgerow.models import Empirical
+from hedgerow.privacy import WorkloadError
+from hedgerow.queries import Marginals
+from hedgerow.release.format import StoredModel
 from hedgerow.release.release import Release
 
 

@@ -1,5 +1,5 @@
 """The HTML report and its plots; needs the extra ``hedgerow[report]``."""
 
-from hedgerow.report.page import render_report, require_extra, write_report
+import lazy_loader
 
-__all__ = ["render_report", "require_extra", "write_report"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

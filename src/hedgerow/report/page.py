@@ -12,18 +12,16 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.errors import MissingExtraError, ReleaseError
-from hedgerow.files import replacing
-from hedgerow.queries.measurement import Measurement
-from hedgerow.queries.query import Conjunction, Floats
-from hedgerow.release import Release
-from hedgerow.release.words import distinct_records, error_sentence
+from hedgerow.queries import Conjunction, Floats, Measurement
+from hedgerow.release import Release, distinct_records, error_sentence
+from hedgerow.system import replacing
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from hedgerow.privacy.evaluation import ExactErrors
+    from hedgerow.privacy import ExactErrors
 
 CONFIDENCE = 0.95
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.attribute import Attribute, Binned, IntegerRange
-from hedgerow.privacy.ledger import Event
-from hedgerow.queries.query import Conjunction, Floats
+from hedgerow.domain import Attribute, Binned, IntegerRange
+from hedgerow.privacy import Event
+from hedgerow.queries import Conjunction, Floats
 from hedgerow.release import Answer, Release
 from hedgerow.report.svg import BAR, NOISE, PAPER, drawing_style, svg_of
 

@@ -18,15 +18,12 @@ from urllib.parse import quote, urlsplit, urlunsplit
 import uvicorn
 
 from hedgerow.errors import ConfigError, ConflictError, NotThereError
-from hedgerow.service.connections import BACKLOG, ConnectionLimits, Connections
-from hedgerow.service.protocol import GuardedProtocol
-from hedgerow.service.tokens import DEFAULT_DAYS, new_token
+from hedgerow.service.http import BACKLOG, DEFAULT_DAYS, ConnectionLimits, Connections, GuardedProtocol, new_token
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from hedgerow.service.entries import Person, Role
-    from hedgerow.service.store import Store
+    from hedgerow.service.store import Person, Role, Store
 
 FIRST_CUSTODIAN = "custodian"
 """Name of the custodian of an empty store."""
@@ -154,7 +151,7 @@ def first_token(store: Store, days: int | None = DEFAULT_DAYS) -> str | None:
 
     Example:
         >>> import tempfile
-        >>> from hedgerow.service.store import Store
+        >>> from hedgerow.service.store.store import Store
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     store = Store.open(f"{folder}/store.db")
         ...     made = first_token(store), first_token(store)

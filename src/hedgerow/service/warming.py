@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from hedgerow.algorithms.pmw_online import OnlinePMW
-from hedgerow.attribute import IntegerRange
-from hedgerow.domain import Domain
-from hedgerow.privacy.budget import ApproxDP
-from hedgerow.service.tables import made_up
+from hedgerow.algorithms.online_pmw import OnlinePMW
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.privacy import ApproxDP
+from hedgerow.service.desks import made_up
 
 _RECORDS = 100_000
 _SIZES = ((40, 16, 16, 16, 8, 8, 5, 5), (5, 4, 3, 2))

@@ -7,9 +7,9 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.algorithms.pmw_online import OnlinePMW
-from hedgerow.privacy.budget import ApproxDP
-from hedgerow.service.entries import DataSet, Person, Registration
+from hedgerow.algorithms.online_pmw import OnlinePMW
+from hedgerow.privacy import ApproxDP
+from hedgerow.service.store import DataSet, Person, Registration
 
 if TYPE_CHECKING:
     from hedgerow.service.desks import Desks

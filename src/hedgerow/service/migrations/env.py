@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from hedgerow.service.schema import METADATA, VERSION_TABLE
+from hedgerow.service.store.schema import METADATA, VERSION_TABLE
 
 
 def run() -> None:

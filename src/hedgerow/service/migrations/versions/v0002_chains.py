@@ -8,10 +8,10 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from hedgerow.chain import link, start_of
 from hedgerow.errors import BudgetError
-from hedgerow.privacy.budget import budget_from_dict
-from hedgerow.privacy.old_events import upgraded
+from hedgerow.privacy.budgets.budget import budget_from_dict
+from hedgerow.privacy.ledger.old_events import upgraded
+from hedgerow.system.chain import link, start_of
 
 revision = "0002"
 down_revision = "0001"

@@ -1,0 +1,33 @@
+from . import errors as errors
+from .algorithms.dual_query.dual_query import DualQuery as DualQuery
+from .algorithms.independent.fourier import FourierMeasurement as FourierMeasurement
+from .algorithms.independent.independent_noise import IndependentNoise as IndependentNoise
+from .algorithms.mwem.mwem import MWEM as MWEM
+from .algorithms.offline_pmw.offline_pmw import OfflinePMW as OfflinePMW
+from .algorithms.online_pmw.file import SessionFile as SessionFile
+from .algorithms.online_pmw.online_pmw import OnlinePMW as OnlinePMW
+from .algorithms.online_pmw.session import OnlineSession as OnlineSession
+from .algorithms.small_db.small_db import SmallDB as SmallDB
+from .algorithms.yardsticks.game import GameSolution as GameSolution, solve_game as solve_game
+from .algorithms.yardsticks.matrix_bound import svd_bound as svd_bound
+from .algorithms.yardsticks.multiplicative_weights import MultiplicativeWeights as MultiplicativeWeights
+from .comparison import Comparison as Comparison, compare as compare
+from .data.scanning.chunks import scan_table as scan_table
+from .data.scanning.scan import ScannedTable as ScannedTable
+from .data.table import Table as Table, read_table as read_table
+from .domain.attribute import Binned as Binned, Categorical as Categorical, IntegerRange as IntegerRange
+from .domain.domain import Domain as Domain
+from .domain.file import read_domain as read_domain, write_domain as write_domain
+from .models.dense.histogram import Histogram as Histogram
+from .models.fit.refit import Proximal as Proximal, Sweeps as Sweeps
+from .privacy.budgets.budget import ZCDP as ZCDP, ApproxDP as ApproxDP, PureDP as PureDP
+from .privacy.budgets.subsampling import Subsampled as Subsampled
+from .privacy.curator import Curator as Curator
+from .privacy.randomness.source import SeededNoise as SeededNoise
+from .privacy.register.register import Register as Register
+from .queries.conditions.predicate import parse_predicate as parse_predicate
+from .queries.core.sensitivity import Neighbours as Neighbours
+from .queries.workload import Workload as Workload
+from .release import Release as Release
+from .release.records import Records as Records
+from .version import __version__ as __version__

@@ -1,0 +1,1 @@
+from .mwem import MWEM as MWEM, Rounds as Rounds

@@ -1,0 +1,214 @@
+"""What a run of MWEM may select: a function of public quantities alone.
+
+Beside the marginals of a workload their own marginals can be worth measuring: a pair of attributes has few cells, so
+its noise is small, and says something about every triple that holds it. And what would make the hypothesis too large is
+left out, by a rule that looks at the domain, at what was measured and at the share of the budget that is spent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain, combinations
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.domain import Clique
+from hedgerow.errors import CandidatesTooLargeError, ConfigError
+from hedgerow.models.choice import may_be_dense
+from hedgerow.models.classes.choice import domain_of_classes, wants_classes
+from hedgerow.models.core.memory import usable_bytes
+from hedgerow.models.trees.growth import Growth
+from hedgerow.models.trees.junction_tree import JunctionTree
+from hedgerow.models.trees.markov import cells_bytes, check_tree_fits
+from hedgerow.queries import Marginals, Workload
+
+Bools = NDArray[np.bool_]
+Weighted = tuple[Clique, float]
+
+MOST_BELOW = 1 << 12
+"""Largest number of marginals that a closure may have."""
+
+_SMALLEST_SHARE = 1.0 / 16.0
+"""Part of the largest tree that may be filled before anything is spent."""
+
+
+def closure(workload: Workload) -> Workload | None:
+    """The marginals of a workload and all marginals of these, weighted by what they say about the workload.
+
+    The weight of a marginal is the number of attributes that it shares with a marginal of the workload, summed over
+    these, each times its own weight (McKenna, Mullins, Sheldon and Miklau, "AIM", VLDB 2022, section 4.1).
+
+    Args:
+        workload: The workload.
+
+    Returns:
+        None where the workload does not consist of whole marginals, or where there would be too many.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> closure(Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)).spec
+        'marginals:1 @ 2.0; marginals:2 @ 4.0'
+    """
+    scopes = list(_weighted_scopes(workload))
+    if len(scopes) < workload.n_candidates or sum(2.0 ** len(scope) for scope, _ in scopes) > 8.0 * MOST_BELOW:
+        return None
+    below = sorted(set(chain.from_iterable(_subsets(scope) for scope, _ in scopes)), key=lambda each: (len(each), each))
+    if len(below) > MOST_BELOW:
+        return None
+    groups: dict[float, list[Clique]] = {}
+    for scope, weight in zip(below, _overlaps(workload, below, scopes), strict=True):
+        groups.setdefault(weight, []).append(scope)
+    return Workload([Marginals(workload.domain, each) for each in groups.values()], groups)
+
+
+def attributes_of(workload: Workload) -> Clique:
+    """The attributes that a workload asks about.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> attributes_of(Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), cliques=["ac"]))
+        ('a', 'c')
+    """
+    axes = workload.scope_axes
+    return tuple(workload.domain.names[place] for place in np.unique(axes[axes >= 0]).tolist())
+
+
+@final
+class Limit:
+    """How large a hypothesis may get, and which candidates that leaves.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
+        >>> limit = Limit(Workload.marginals(domain, cliques=[("x0", "x1"), ("x2", "x3", "x4", "x5")]), 5000)
+        >>> limit.allows([], spent=1.0).tolist()
+        [True, False]
+    """
+
+    def __init__(self, workload: Workload, largest_tree: int) -> None:
+        """Note what may be measured.
+
+        Args:
+            workload: Whose candidates may be.
+            largest_tree: Cells that the cliques of the junction trees may have once the whole budget is spent.
+        """
+        self.workload = workload
+        self.largest_tree = largest_tree
+
+    @property
+    def binds(self) -> bool:
+        """Whether anything can be too large: a histogram holds whatever is measured."""
+        return self.in_classes or not may_be_dense(self.workload.domain)
+
+    @cached_property
+    def in_classes(self) -> bool:
+        """Whether the hypothesis holds classes of values, which grow with what is measured."""
+        return wants_classes(self.workload)
+
+    def allows(
+        self,
+        measured: Sequence[Clique],
+        spent: float,
+        trees: Sequence[JunctionTree] | None = None,
+        classes: Mapping[str, int] | None = None,
+    ) -> Bools:
+        """The candidates after whose measurement the hypothesis is no larger than allowed, shape ``(n_candidates,)``.
+
+        Args:
+            measured: Scopes so far.
+            spent: Share of the budget that is spent with this round, which the limit grows with.
+            trees: Those of the hypothesis, if it has any.
+            classes: How many classes of values of each attribute it tells apart, if it holds classes.
+        """
+        if not self.binds:
+            return np.ones(self.workload.n_candidates, dtype=np.bool_)
+        share = min(1.0, max(spent, _SMALLEST_SHARE))
+        growth = self._growth
+        if self.in_classes:
+            growth = Growth(domain_of_classes(self.workload, classes or {}), self.workload.scope_axes)
+        within = growth.within(share * self.largest_tree, measured, trees)
+        return np.ones(self.workload.n_candidates, dtype=np.bool_) if within.all() else within[self.workload.scope_of]
+
+    def check(self, alone: Clique = ()) -> None:
+        """Refuse a workload none of whose candidates could ever be measured, and trees that do not fit into memory.
+
+        Args:
+            alone: Attributes that are measured one by one before anything is selected.
+
+        Raises:
+            CandidatesTooLargeError: They are all too large; with the smallest of them as the estimate.
+            ConfigError: Attributes alone leave room for nothing else.
+            ModelTooLargeError: The trees may outgrow the memory.
+        """
+        if self.allows([], spent=1.0).any():
+            self._check_alone(alone)
+            check_tree_fits(self.largest_cells)
+            return
+        sizes = {scope: math.prod(self.workload.domain.shape_of(scope)) for scope in self.workload.scopes}
+        least = min(sizes, key=lambda scope: sizes[scope])
+        raise CandidatesTooLargeError(
+            attributes=least,
+            cells=sizes[least],
+            largest_cells=self.largest_tree,
+            required_bytes=cells_bytes(sizes[least]),
+            available_bytes=usable_bytes(),
+        )
+
+    def _check_alone(self, alone: Clique) -> None:
+        sizes = {name: self.workload.domain[name].size for name in alone}
+        if not self.binds or not sizes:
+            return
+        few = sum(sizes.values()) <= self.largest_tree
+        if not (few and self.allows([(name,) for name in alone], spent=1.0, classes=sizes).any()):
+            raise ConfigError(
+                f"marginals of single attributes, {sum(sizes.values()):,} cells in all, leave room for nothing else",
+                remedy=f"start uniform, or allow more than the {self.largest_tree:,} cells of largest_tree",
+            )
+
+    def allows_all(self) -> bool:
+        """Whether every candidate can be measured in one run."""
+        return not self.binds or self._all_cells <= self.largest_tree
+
+    @property
+    def largest_cells(self) -> int:
+        """Cells that the junction trees can come to have; an upper bound for very many candidates."""
+        few = len(self.workload.scope_axes) <= MOST_BELOW
+        return min(self.largest_tree, self._all_cells) if few else self.largest_tree
+
+    @cached_property
+    def _all_cells(self) -> int:
+        """Cells of the trees over everything that may be measured."""
+        workload = self.workload
+        domain = domain_of_classes(workload, {}, workload.n_candidates) if self.in_classes else workload.domain
+        return JunctionTree.of(domain, workload.scopes).cells
+
+    @cached_property
+    def _growth(self) -> Growth:
+        return Growth(self.workload.domain, self.workload.scope_axes)
+
+
+def _weighted_scopes(workload: Workload) -> Iterator[Weighted]:
+    """Of the whole marginals of a workload."""
+    for family, weight in zip(workload.families, workload.weights, strict=True):
+        if isinstance(family, Marginals):
+            yield from ((scope, weight) for scope in family.scopes)
+
+
+def _subsets(scope: Clique) -> Iterator[Clique]:
+    return chain.from_iterable(combinations(scope, size) for size in range(1, len(scope) + 1))
+
+
+def _overlaps(workload: Workload, below: Sequence[Clique], scopes: Sequence[Weighted]) -> list[float]:
+    """For each marginal the attributes that it shares with those of the workload, counted with their weights."""
+    shares = dict.fromkeys(workload.domain.names, 0.0)
+    for scope, weight in scopes:
+        for name in scope:
+            shares[name] += weight
+    return [sum(shares[name] for name in scope) for scope in below]

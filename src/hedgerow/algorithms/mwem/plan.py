@@ -1,0 +1,251 @@
+"""What a run of MWEM would need, spend and promise: from public quantities, before anything is read or spent."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, final
+
+from hedgerow.algorithms.mwem.candidates import Limit
+from hedgerow.algorithms.mwem.rounds import annealed_rounds, first_rounds, is_annealed, planned_rounds, round_charge
+from hedgerow.algorithms.shared.bounds import BETA, Bound, Task
+from hedgerow.algorithms.shared.charges import Charges, RoundCharge, bound_of, expected_noise, task_of, total_error
+from hedgerow.algorithms.shared.outline import charges_line, memory_line
+from hedgerow.models import Footprint, Refit, Sweeps, usable_bytes
+from hedgerow.privacy import Budget
+from hedgerow.queries import Parities, Workload
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.mwem.mwem import MWEM
+
+_BETA_TOTAL = 0.1 * BETA
+"""Part of the failure probability that goes to the noisy number of records."""
+
+_PASS_SECONDS = 1.2e-9
+"""One pass over the hypothesis, per cell: measured on one core, between a multiply and a sum (memory-bound)."""
+
+_TOUR_SECONDS = 5e-9
+"""One sweep over junction trees, per cell of their cliques, with the answers that follow; half of what trees that fill
+up to the end need, for they are smaller before."""
+
+_CALL_SECONDS = 60e-6
+"""What a pass costs besides, however small the hypothesis."""
+
+_ANSWER_SECONDS = 15e-6
+"""What each candidate's answer from junction trees costs besides, however small; parities are answered together."""
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """What a run would do.
+
+    Attributes:
+        rounds: Number of rounds; for adaptive rounds the most that there can be before the charge doubles.
+        adaptive: Whether noisy values decide the number of rounds.
+        charges: What the parts of the run spend, in ``unit``.
+        round: What one round (of an adaptive run: the first) spends.
+        unit: ``"epsilon"`` or ``"rho"``.
+        limit: The budget.
+        noise: For every family of the workload its text and the expected absolute noise of one value, in counts.
+        cells: Cells of the domain.
+        tree_cells: Cells that the cliques of junction trees may have, or None where a histogram holds the domain.
+        required_bytes: Memory of the hypothesis and the work on it.
+        available_bytes: Memory that may be used.
+        seconds: Rough time of the rounds on one core.
+        bound: The theorem's bound on the largest error for these rounds and charges, with what it does not cover.
+
+    Example:
+        >>> from hedgerow.algorithms.mwem.mwem import MWEM
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)
+        >>> plan = MWEM(rounds=2).plan(workload, PureDP(1.0), total=1000)
+        >>> plan.rounds, plan.unit, round(plan.round.selection, 4), plan.fits
+        (2, 'epsilon', 0.2375, True)
+    """
+
+    rounds: int
+    adaptive: bool
+    charges: Charges
+    round: RoundCharge
+    unit: str
+    limit: float
+    noise: tuple[tuple[str, float], ...]
+    cells: int
+    tree_cells: int | None
+    required_bytes: int
+    available_bytes: int
+    seconds: float
+    bound: Bound
+
+    @property
+    def fits(self) -> bool:
+        """Whether the hypothesis fits into memory."""
+        return self.required_bytes <= self.available_bytes
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "fits": self.fits}
+
+    def lines(self, total: float) -> list[tuple[str, str]]:
+        """What a person reads: pairs of a word and a sentence.
+
+        Args:
+            total: The public guess of the number of records that the plan was made for.
+        """
+        charges = self.charges
+        held = Footprint(self.cells, self.tree_cells, self.required_bytes)
+        shares = {
+            "number of records": charges.total,
+            "start": charges.initial,
+            "rounds": charges.rounds,
+            "error estimate": charges.error,
+        }
+        return [
+            memory_line(self.required_bytes, self.available_bytes, held.words),
+            ("time", f"about {self.seconds:,.1f} s for the rounds, on one core"),
+            ("rounds", self._rounds_sentence()),
+            charges_line(self.limit, self.unit, shares),
+            *(("noise", f"about {noise:,.1f} counts on each measured value of {text}") for text, noise in self.noise),
+            *self._bound_lines(total),
+        ]
+
+    def _rounds_sentence(self) -> str:
+        each, most = self.round, "at most " if self.adaptive else ""
+        if not each.selection:
+            note = "(everything is measured, so nothing is spent on selecting)"
+            return f"{most}{self.rounds}, each {each.measurement:.4g} {self.unit} to measure {note}"
+        parts = f"{each.selection:.4g} {self.unit} to select and {each.measurement:.4g} {self.unit} to measure"
+        return f"{most}{self.rounds}, {'at first each' if self.adaptive else 'each'} {parts}"
+
+    def _bound_lines(self, total: float) -> list[tuple[str, str]]:
+        bound = self.bound
+        if bound.error >= total:
+            vacuous = "theorem 2.3 allows errors as large as the number of records here"
+            return [("bound", f"none: {vacuous}; the release estimates its own error")]
+        promise = f"no error above {bound.error:,.0f} counts, except with probability {bound.failure:.3g} (theorem 2.3)"
+        if not bound.caveats:
+            return [("bound", promise)]
+        guide = f"a guide only, for this run is not the theorem's: {'; '.join(bound.caveats)}"
+        return [("bound", promise), ("", guide), ("", "the release estimates its own error")]
+
+
+def make_plan(config: MWEM, workload: Workload, budget: Budget, total: float) -> Plan:
+    """Plan a run.
+
+    Args:
+        config: The configuration.
+        workload: What the release should answer well.
+        budget: What may be spent.
+        total: A public guess of the number of records.
+
+    Raises:
+        ConfigError: The configuration does not fit the budget or the workload.
+        CandidatesTooLargeError: Nothing of the workload may be measured.
+    """
+    config.check_options(workload, budget.regime)
+    charges = Charges.split(
+        budget.limit,
+        budget.neighbours,
+        total=config.total_share,
+        initial=config.spent_initially,
+        error=config.error_share,
+    )
+    planned = planned_rounds(config, workload, budget, charges.rounds, total)
+    annealed = is_annealed(config, workload)
+    first = annealed_rounds(workload) if annealed else first_rounds(workload)
+    rounds = first if planned is None else planned
+    each = round_charge(config, workload, charges.rounds, rounds)
+    if annealed:
+        each = RoundCharge.split(charges.rounds / rounds, config.selecting(annealed=True))
+    limit = Limit(workload, config.largest_tree)
+    if not config.needs_histogram:
+        limit.check(config.measured_alone(workload))
+    tree_cells = limit.largest_cells if limit.binds and not config.needs_histogram else None
+    required = Footprint.up_to(workload.domain, tree_cells, config.copies).required_bytes
+    return Plan(
+        rounds=rounds,
+        adaptive=planned is None,
+        charges=charges,
+        round=each,
+        unit=budget.unit,
+        limit=budget.limit,
+        noise=_noise(config, workload, budget, each),
+        cells=workload.domain.size,
+        tree_cells=tree_cells,
+        required_bytes=required,
+        available_bytes=usable_bytes(),
+        seconds=_seconds(config, workload, rounds, tree_cells, lazy=each.selection == 0.0),
+        bound=replace(
+            _bound(config, budget, task_of(workload, total, budget.neighbours), charges, rounds),
+            caveats=caveats(config, adaptive=planned is None),
+        ),
+    )
+
+
+def _bound(config: MWEM, budget: Budget, task: Task, charges: Charges, rounds: int) -> Bound:
+    """What theorem 2.3 promises with the noisy number of records, whose chance of failure is part of the whole."""
+    beta_total = 0.0 if budget.neighbours.public_total else _BETA_TOTAL
+    bound = bound_of(
+        task,
+        budget.regime,
+        budget.neighbours,
+        charges.rounds,
+        rounds,
+        share=config.selecting(),
+        step=config.step,
+        beta=BETA - beta_total,
+    )
+    return replace(bound, total=2.0 * total_error(budget, charges.total, beta_total), failure=BETA)
+
+
+def caveats(config: MWEM, *, adaptive: bool) -> tuple[str, ...]:
+    """Why theorem 2.3 does not cover a configuration (theory.md section 10); empty where it does.
+
+    Example:
+        >>> from hedgerow.algorithms.mwem.mwem import MWEM
+        >>> covered = MWEM(rounds=4, refit=None, output="average", offsets=False, repeats=True)
+        >>> caveats(covered, adaptive=False)
+        ()
+    """
+    found = {
+        "the last hypothesis is returned, the theorem speaks of the average": config.output == "last",
+        "measured candidates are masked out of the selection": not config.repeats,
+        "expected noise is taken off the scores": config.offsets,
+        "the hypothesis is fitted to all measurements, not moved by one step": config.refit is not None,
+        "noisy answers are not clipped": not config.clip,
+        "the hypothesis does not start uniform": config.initial != "uniform",
+        "selection is by permute-and-flip": config.law != "exponential",
+        "the charge of a round depends on noisy answers": adaptive,
+    }
+    return tuple(text for text, applies in found.items() if applies)
+
+
+def _noise(config: MWEM, workload: Workload, budget: Budget, each: RoundCharge) -> tuple[tuple[str, float], ...]:
+    expected = expected_noise(workload, budget, each.measurement, config.noise) / workload.lengths
+    first = [0]
+    for family in workload.families[:-1]:
+        first.append(first[-1] + family.n_candidates)
+    return tuple((family.spec, float(expected[start])) for family, start in zip(workload.families, first, strict=True))
+
+
+def _seconds(config: MWEM, workload: Workload, rounds: int, tree_cells: int | None, *, lazy: bool) -> float:
+    """Passes over the hypothesis: the workload's answers, and the fits."""
+    looks = 1 if lazy else rounds + 1
+    if tree_cells is not None:
+        sweeps = _passes(config.refit, 1) + (0 if lazy else rounds * _passes(config.refit_between, 1))
+        asked = sum(family.n_candidates for family in workload.families if not isinstance(family, Parities))
+        return sweeps * (_CALL_SECONDS * rounds + _TOUR_SECONDS * tree_cells) + looks * _ANSWER_SECONDS * asked
+    answers = looks * min(len(workload.scopes), 2 * len(workload.domain))
+    between = 0 if lazy else sum(_passes(config.refit_between, measured) for measured in range(1, rounds))
+    passes = answers + between + _passes(config.refit, rounds)
+    return passes * (_CALL_SECONDS + _PASS_SECONDS * workload.domain.size)
+
+
+def _passes(rule: Refit | None, measured: int) -> int:
+    """Of one fit to so many measurements; proximal fits double their steps from 4 to a length of some thousands."""
+    if isinstance(rule, Sweeps):
+        return rule.sweeps * measured
+    return (1 if rule is None else rule.polish + round(10 / math.log2(rule.growth))) * measured

@@ -1,0 +1,253 @@
+"""Offline private multiplicative weights with early termination (theory.md section 3).
+
+A. Nikolov (scribe: Mertz), "CSC2419 Lecture 6 - February 28, 2017", after M. Hardt and G. Rothblum, "A Multiplicative
+Weights Mechanism for Privacy-Preserving Data Analysis", FOCS 2010. In every round: select the query that the
+hypothesis answers worst, by the exponential mechanism; measure it with Laplace noise; if the noisy answer is within
+``2 alpha`` of the hypothesis, stop; else take one step of fixed length towards it. With enough records every answer is
+within ``4 alpha`` then, or within ``alpha`` if all L rounds pass without a stop. The errata of theory.md are followed.
+Departures:
+
+- queries with other ranges than [0, 1] are scaled to it, each by its own bounds;
+- under "add-remove" the number of records is measured, and the promise allows for its noise (see
+  `pmw_offline_promise`);
+- ``step="sharp"`` takes steps of ``4 alpha`` instead of ``alpha / 2``, which needs eight times fewer rounds;
+- ``calibration="auto"`` is pure composition for pure budgets and zCDP for the others, which gives less noise than the
+  source's advanced composition (``"advanced"``);
+- noise is discrete Laplace noise, at its own charge;
+- a share of the budget buys a noisy estimate of the final error (``error_share``), so that a report predicts honestly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, cast, final
+
+from hedgerow.algorithms.offline_pmw.parameters import Setting, alpha_of, check_budget, step_length
+from hedgerow.algorithms.offline_pmw.promise import Scale, choose
+from hedgerow.algorithms.shared.algorithm import (
+    Algorithm,
+    check_domain,
+    make_release,
+    number_of_records,
+)
+from hedgerow.algorithms.shared.bounds import BETA
+from hedgerow.algorithms.shared.charges import Charges
+from hedgerow.algorithms.shared.checks import check_shares, is_count, is_number
+from hedgerow.algorithms.shared.outline import Outline
+from hedgerow.algorithms.shared.progress import ProgressCallback, RoundReport
+from hedgerow.errors import ConfigError
+from hedgerow.models import Footprint, Step, hypothesis_for
+from hedgerow.privacy import Budget, Regime
+from hedgerow.queries import LinearQuery, Measurement, Neighbours, NoiseKind, Workload
+
+if TYPE_CHECKING:
+    from hedgerow.privacy import Curator
+    from hedgerow.release import Release
+
+
+@final
+@dataclass(frozen=True)
+class OfflinePMW(Algorithm):
+    """Configuration of offline private multiplicative weights; holds no data, for any number of runs.
+
+    The workload is used query by query, also in the release; all queries count the same. The provenance of the release
+    says what was chosen, whether the promise holds, and how many updates were made.
+
+    Attributes:
+        alpha: Error aimed at, as a fraction; ``"auto"`` takes the smallest for which the promise holds.
+        rounds: L, the most rounds; alpha follows from it. Only one of ``alpha`` and ``rounds`` may be set.
+        beta: Probability that the promise may fail.
+        step: ``"source"`` (eta = alpha / 2) or ``"sharp"`` (eta = 4 alpha, eight times fewer rounds).
+        calibration: ``"auto"``, or ``"advanced"`` for the source's advanced composition: (epsilon, delta) budgets with
+            epsilon up to 1. The ledger charges what that costs in zCDP, which is less than the budget.
+        total_share: Share of the budget for the noisy number of records, spent under "add-remove" only.
+        error_share: Share of the budget for the noisy error of the workload at the end; 0 leaves it out.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange, PureDP, Workload
+        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 1) for name in "abcd"), 2)
+        >>> plan = OfflinePMW(alpha=0.1, step="sharp").plan(workload, PureDP(1.0), total=200_000)
+        >>> plan.facts["rounds"], plan.facts["promised"], round(plan.facts["records_required"])
+        (138, True, 69143)
+        >>> OfflinePMW(alpha=0.1, rounds=20)
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: alpha = 0.1 and rounds = 20 cannot both be set: each follows from the other
+          Remedy: leave one of them out
+    """
+
+    alpha: float | Literal["auto"] = "auto"
+    rounds: int | None = None
+    beta: float = BETA
+    step: Step = "source"
+    calibration: Literal["auto", "advanced"] = "auto"
+    total_share: float = 0.02
+    error_share: float = 0.03
+
+    def __post_init__(self) -> None:
+        """Check every number.
+
+        Raises:
+            ConfigError: One is out of its range, or a name is unknown.
+        """
+        self._check_goal()
+        if self.step not in ("source", "sharp") or self.calibration not in ("auto", "advanced"):
+            raise ConfigError(
+                f"step = {self.step!r} or calibration = {self.calibration!r} is unknown",
+                remedy="give step 'source' or 'sharp', and calibration 'auto' or 'advanced'",
+            )
+        if not 0.0 < self.beta < 1.0:
+            raise ConfigError(f"beta is a probability, not {self.beta!r}", remedy="give a number between 0 and 1")
+        check_shares(self.total_share, self.error_share)
+
+    def _check_goal(self) -> None:
+        if self.alpha != "auto" and not (is_number(self.alpha) and 0.0 < self.alpha < 1.0):
+            raise ConfigError(f"alpha = {self.alpha!r} is no fraction", remedy="give a number below 1, or 'auto'")
+        if self.rounds is None:
+            return
+        if not is_count(self.rounds):
+            raise ConfigError(f"{self.rounds!r} rounds cannot be made", remedy="give a whole number from 1")
+        if self.alpha != "auto":
+            raise ConfigError(
+                f"alpha = {self.alpha} and rounds = {self.rounds} cannot both be set: each follows from the other",
+                remedy="leave one of them out",
+            )
+
+    def check(self, workload: Workload, regime: Regime) -> None:
+        """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent.
+
+        Args:
+            workload: What the release should answer well.
+            regime: Of the budget.
+
+        Raises:
+            ConfigError: See `check_options`.
+            ModelTooLargeError: No hypothesis that all queries could correct fits into memory. The promise speaks of all
+                of them, so none is left out of the selection.
+        """
+        self.check_options(workload, regime)
+        Footprint.of_workload(workload.by_query()).check()
+
+    def check_options(self, workload: Workload, regime: Regime) -> None:
+        """Refuse what the workload or the regime does not allow, however much memory there is.
+
+        Args:
+            workload: What the release should answer well.
+            regime: Of the budget.
+
+        Raises:
+            ConfigError: Families with different weights; a constant query; too few rounds for the domain; an advanced
+                calibration of a pure budget.
+        """
+        if len(set(workload.weights)) > 1:
+            raise ConfigError(
+                "the promise of offline PMW is the same for all queries; families cannot have different weights",
+                remedy="leave the weights out, or use MWEM",
+            )
+        if self.calibration == "advanced" and regime is Regime.PURE:
+            raise ConfigError(
+                "the advanced calibration needs an (epsilon, delta) budget", remedy="give a delta, or use 'auto'"
+            )
+        Scale.of(workload.by_query(), Neighbours.REPLACE)
+        if self.rounds is not None:
+            alpha_of(self.rounds, workload.domain.size, self.step)
+
+    def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
+        """As `run`, with a curator that the caller made and whose ledger it can read whatever happens.
+
+        Args:
+            curator: Stands before the private table; its whole remaining budget may be spent.
+            workload: What the release should answer well.
+            progress: Called after every round.
+        """
+        check_domain(curator, workload)
+        self.check(workload, curator.regime)
+        single = workload.by_query()
+        scale = Scale.of(single, curator.neighbours)
+        charges = self._charges(curator.ledger.remaining, curator.budget)
+        total = number_of_records(curator, charges.total)
+        setting = choose(self, scale, curator.budget, charges, total)
+        run = _Run(curator, single, setting, step_length(setting.alpha, self.step), progress)
+        updates = run.rounds()
+        outcome = {"chosen": setting.to_dict(), "updates": updates, "stopped": updates < setting.rounds}
+        return make_release(
+            curator,
+            single,
+            run.model,
+            name="OfflinePMW",
+            parameters={**self.parameters(), **outcome},
+            measurements=run.measurements,
+            error_charge=charges.error,
+        )
+
+    def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
+        """What a run would need, spend and promise; nothing is read and nothing is spent.
+
+        Args:
+            workload: What the release should answer well.
+            budget: What may be spent.
+            total: A public guess of the number of records.
+
+        Raises:
+            ConfigError: The configuration does not fit the budget or the workload.
+        """
+        from hedgerow.algorithms.offline_pmw.plan import make_plan
+
+        self.check_options(workload, budget.regime)
+        single = workload.by_query()
+        charges = self._charges(budget.limit, budget)
+        setting = choose(self, Scale.of(single, budget.neighbours), budget, charges, max(1.0, total))
+        return make_plan(setting, charges, budget, Footprint.of_workload(single))
+
+    def _charges(self, amount: float, budget: Budget) -> Charges:
+        charges = Charges.split(amount, budget.neighbours, total=self.total_share, initial=0.0, error=self.error_share)
+        check_budget(self, budget, charges.rounds)
+        return charges
+
+
+@final
+class _Run:
+    """A run in progress. It sees the private table through the curator alone."""
+
+    def __init__(
+        self, curator: Curator, workload: Workload, setting: Setting, eta: float, progress: ProgressCallback | None
+    ) -> None:
+        """Start from the uniform hypothesis."""
+        self.curator = curator
+        self.workload = workload
+        self.setting = setting
+        self.eta = eta
+        self.progress = progress
+        self.model = hypothesis_for(workload, setting.total)
+        self.measurements: list[Measurement] = []
+
+    def rounds(self) -> int:
+        """All rounds; gives the number of updates, which is that of rounds unless the last one stopped."""
+        for done in range(self.setting.rounds):
+            query, residual = self._look()
+            if abs(residual) <= 2.0 * self.setting.alpha:
+                return done
+            self.model.update(query, math.copysign(self.eta, residual) / _width(query))
+        return self.setting.rounds
+
+    def _look(self) -> tuple[LinearQuery, float]:
+        """Select and measure: the query, and noisy answer minus the hypothesis' as a fraction of its width."""
+        charge, answers = self.setting.charge, self.workload.answers(self.model)
+        chosen = self.curator.select(self.workload, answers, charge.selection)
+        query = cast("LinearQuery", self.workload.candidate(chosen))
+        measured = self.curator.measure(query, charge.measurement, kind=NoiseKind.LAPLACE)
+        self.measurements.append(measured)
+        residual = float(measured.values[0] - answers[chosen])
+        self._tell(query.text, abs(residual))
+        return query, residual / (self.model.total * _width(query))
+
+    def _tell(self, chosen: str, residual: float) -> None:
+        if self.progress is not None:
+            ledger, told = self.curator.ledger, len(self.measurements)
+            self.progress(RoundReport(told, None, ledger.spent, ledger.limit, ledger.unit, chosen, residual))
+
+
+def _width(query: LinearQuery) -> float:
+    low, high = query.bounds
+    return high - low

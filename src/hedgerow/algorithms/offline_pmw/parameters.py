@@ -1,0 +1,206 @@
+"""What one round of offline PMW is and costs, from public numbers (theory.md section 3).
+
+Everything is for queries scaled to [0, 1] and in fractions of the records, but for charges.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from hedgerow.algorithms.shared import RoundCharge
+from hedgerow.errors import ConfigError
+from hedgerow.models import Step
+from hedgerow.privacy import ApproxDP, Budget, Regime, bounded_range_rho, check_amount, pure_rho
+from hedgerow.quantities import human
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
+
+
+@final
+@dataclass(frozen=True)
+class Setting:
+    """Everything that is fixed before the first round.
+
+    Attributes:
+        alpha: Fraction; the stopping test compares with twice as much.
+        rounds: L, the most that there can be.
+        epsilon: eps0, of one selection and of one answer.
+        charge: What one round spends, in the ledger's unit.
+        total: Number of records (noisy).
+        required: Number of records from which on the promise holds.
+        failure: Probability that the promise, where it holds, may fail.
+
+    Example:
+        >>> setting = Setting(0.1, 100, 0.05, RoundCharge(0.05, 0.05), 2_000.0, 3_000.0, 0.05)
+        >>> setting.promised, setting.to_dict()["rounds"]
+        (False, 100)
+    """
+
+    alpha: float
+    rounds: int
+    epsilon: float
+    charge: RoundCharge
+    total: float
+    required: float
+    failure: float
+
+    @property
+    def promised(self) -> bool:
+        """Whether there are enough records for the accuracy theorem."""
+        return self.total >= self.required
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for plans and provenance; ``bound`` is a fraction of a query's width, or None."""
+        return {
+            "alpha": self.alpha,
+            "rounds": self.rounds,
+            "epsilon0": self.epsilon,
+            "records_required": self.required,
+            "promised": self.promised,
+            "bound": 4.0 * self.alpha if self.promised else None,
+            "failure": self.failure,
+        }
+
+
+def most_rounds(alpha: float, cells: int, step: Step) -> int:
+    """L: ``4 ln|X| / alpha^2``, or ``ln|X| / (2 alpha^2)`` for sharp steps, rounded down; at least 1.
+
+    Where the theorem gives 0 the uniform hypothesis is good enough; one more round never breaks the promise.
+
+    Example:
+        >>> most_rounds(0.1, 1024, "source"), most_rounds(0.1, 1024, "sharp")
+        (2772, 346)
+    """
+    factor = 4.0 if step == "source" else 0.5
+    return max(1, math.floor(factor * math.log(cells) / alpha**2))
+
+
+def alpha_of(rounds: int, cells: int, step: Step) -> float:
+    """The alpha that so many rounds are the most for.
+
+    Raises:
+        ConfigError: It would be 1 or more: the stopping test would always fire.
+
+    Example:
+        >>> round(alpha_of(2772, 1024, "source"), 4)
+        0.1
+    """
+    factor = (4.0 if step == "source" else 0.5) * math.log(cells)
+    if rounds <= factor:
+        raise ConfigError(
+            f"{rounds} rounds are too few for {human(cells)} cells: alpha would be {math.sqrt(factor / rounds):.3g}",
+            remedy=f"ask for at least {math.floor(factor) + 1} rounds",
+        )
+    return math.sqrt(factor / rounds)
+
+
+def step_length(alpha: float, step: Step) -> float:
+    """eta, for a query scaled to [0, 1]: ``alpha / 2``, or ``4 alpha`` for sharp steps.
+
+    Example:
+        >>> step_length(0.1, "source"), step_length(0.1, "sharp")
+        (0.05, 0.4)
+    """
+    return alpha / 2.0 if step == "source" else 4.0 * alpha
+
+
+def round_rho(epsilon: float) -> float:
+    """Charge in zCDP of one selection and one discrete Laplace answer at eps0: ``eps0^2 / 8 + eps0 tanh(eps0 / 2)``.
+
+    Example:
+        >>> round(round_rho(0.1), 9)
+        0.006245837
+    """
+    return bounded_range_rho(epsilon) + pure_rho(epsilon)
+
+
+def round_epsilon(config: OfflinePMW, budget: Budget, amount: float, rounds: int) -> float:
+    """eps0 for so many rounds.
+
+    Args:
+        config: Its calibration counts.
+        budget: What the run may spend in all.
+        amount: What the rounds may spend together.
+        rounds: L.
+
+    Returns:
+        ``amount / 2 L`` for pure budgets; the solution of ``L round_rho(eps0) = amount`` for zCDP; for "advanced"
+        ``epsilon / (4 sqrt(L ln(1 / delta)))``, whatever the amount.
+
+    Example:
+        >>> from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
+        >>> from hedgerow.privacy.budgets.budget import ZCDP, PureDP
+        >>> round_epsilon(OfflinePMW(), PureDP(1.0), 1.0, 50)
+        0.01
+        >>> round(round_epsilon(OfflinePMW(), ZCDP(1.0), 50 * round_rho(0.1), 50), 9)
+        0.1
+        >>> round(round_epsilon(OfflinePMW(calibration="advanced"), ApproxDP(1.0, 1e-6), 0.02, 50), 6)
+        0.009512
+    """
+    if config.calibration == "advanced" and isinstance(budget, ApproxDP):
+        return budget.epsilon / (4.0 * math.sqrt(rounds * math.log(1.0 / budget.delta)))
+    if budget.regime is Regime.PURE:
+        return amount / (2.0 * rounds)
+    each = amount / rounds
+    return boundary(lambda epsilon: round_rho(epsilon) > each, 0.0, 3.0 * math.sqrt(each))[0]
+
+
+def round_charge(regime: Regime, epsilon: float) -> RoundCharge:
+    """What a selection and an answer at eps0 cost.
+
+    Example:
+        >>> round_charge(Regime.PURE, 0.5)
+        RoundCharge(selection=0.5, measurement=0.5)
+    """
+    if regime is Regime.PURE:
+        return RoundCharge(epsilon, epsilon)
+    return RoundCharge(bounded_range_rho(epsilon), pure_rho(epsilon))
+
+
+def check_budget(config: OfflinePMW, budget: Budget, amount: float) -> None:
+    """Refuse a budget that is spent, or that an "advanced" calibration does not cover or cannot be paid from.
+
+    Args:
+        config: The configuration.
+        budget: What the run may spend in all.
+        amount: What the rounds may spend together.
+
+    Raises:
+        ConfigError: Nothing is left to spend; for "advanced" also if it is not an (epsilon, delta) budget with epsilon
+            up to 1, or if the other shares leave too little.
+
+    Example:
+        >>> from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
+        >>> check_budget(OfflinePMW(calibration="advanced"), ApproxDP(1.0, 1e-6), 0.02)
+    """
+    check_amount(amount)
+    if config.calibration != "advanced":
+        return
+    if not (isinstance(budget, ApproxDP) and budget.epsilon <= 1.0 and budget.delta <= 0.5):
+        raise ConfigError(
+            "the advanced calibration is for (epsilon, delta) budgets with epsilon up to 1 and delta up to 1/2",
+            remedy="use calibration='auto', which is more accurate in any case",
+        )
+    # Each round costs at most 5/8 eps0^2, so that their sum does not depend on their number.
+    if 0.625 * budget.epsilon**2 / (16.0 * math.log(1.0 / budget.delta)) > amount:
+        raise ConfigError(
+            "what is left of the budget does not pay for rounds in the advanced calibration",
+            remedy="make total_share and error_share smaller, or use calibration='auto'",
+        )
+
+
+def boundary(holds: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
+    """Neighbouring numbers between which a condition, false at ``low`` and true at ``high``, begins to hold.
+
+    Example:
+        >>> low, high = boundary(lambda x: x * x >= 2.0, 0.0, 2.0)
+        >>> low * low < 2.0 <= high * high
+        True
+    """
+    while low < (middle := 0.5 * (low + high)) < high:
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high

@@ -1,0 +1,180 @@
+"""When offline PMW keeps its promise, and how it chooses what to aim at (theory.md section 3).
+
+All quantities are fractions, of queries scaled to [0, 1]: ``(q - lo) / w`` with the query's own bounds and width w. Let
+n be the public number of records, or n-hat, its noisy value; Delta the sensitivity of a scaled answer in counts (1, or
+M / w under "add-remove", M the largest magnitude of the query); m the number of queries, L that of rounds.
+
+**The promise, with a noisy number of records.** By ``n >= 2 Delta ln(2 L m / beta) / (alpha eps0)`` the exponential
+mechanism loses more than alpha in some round with probability ``beta (m - 1) / 2m`` at most. The noise of the answers
+passes not only alpha but ``alpha / 2`` in some round with probability ``beta / m`` at most, as discrete Laplace noise
+has ``Pr(|nu| > t) <= 2 exp(-t eps0 n / Delta)``. The two sum to beta or less. So there is room for s, the largest
+difference between answers divided by n-hat and by n, if it stays below ``alpha / 2``: an update then has
+``|e| > 2 alpha - alpha / 2 - s >= alpha`` and the right sign, and an early stop leaves at most
+``2 alpha + alpha / 2 + alpha + s <= 4 alpha``. With ``s <= M |n-hat - n| / (w n-hat)`` that is a second condition on
+n-hat. A tenth of beta goes to it. Rounding of the scores to multiples of 2^-10 counts is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from hedgerow.algorithms.offline_pmw.parameters import (
+    Setting,
+    alpha_of,
+    boundary,
+    most_rounds,
+    round_charge,
+    round_epsilon,
+)
+from hedgerow.algorithms.shared import Charges, total_error
+from hedgerow.errors import ConfigError
+from hedgerow.privacy import Budget
+from hedgerow.queries import Neighbours, Workload
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
+
+_BETA_TOTAL = 0.1
+"""Part of the failure probability that goes to the noisy number of records."""
+
+_SMALLEST_ALPHA = 1e-6
+_LARGEST_ALPHA = math.nextafter(1.0, 0.0)
+
+
+@final
+@dataclass(frozen=True)
+class Scale:
+    """What the promise needs to know of a workload.
+
+    Attributes:
+        cells: Cells of the domain, |X|.
+        queries: m.
+        sensitivity: Delta, of a scaled answer in counts: l1 / w.
+        magnitude: M / w, largest over the queries: what an error of one in the number of records moves.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> parities = Workload.parities(Domain(IntegerRange(name, 0, 1) for name in "ab"), 2)
+        >>> Scale.of(parities, Neighbours.ADD_REMOVE)
+        Scale(cells=4, queries=3, sensitivity=0.5, magnitude=0.5)
+    """
+
+    cells: int
+    queries: int
+    sensitivity: float
+    magnitude: float
+
+    @classmethod
+    def of(cls, workload: Workload, neighbours: Neighbours) -> Scale:
+        """From a workload of single queries.
+
+        Raises:
+            ConfigError: A query is constant, or Delta is not the same for all queries.
+        """
+        widths = workload.sensitivities(Neighbours.REPLACE)
+        if not (widths > 0).all():
+            raise ConfigError(
+                "a query has the same value for every record; its answer is public", remedy="leave it out"
+            )
+        ratios = workload.sensitivities(neighbours) / widths
+        if ratios.max() > ratios.min() * (1.0 + 1e-9):
+            raise ConfigError(
+                "the queries have ranges of different kinds, such as [0, 1] and [-1, 1], so that one record moves "
+                "their scaled answers differently",
+                remedy="ask for one kind of queries, for example 'cells:2' alone or 'parities:3' alone",
+            )
+        magnitude = float((workload.sensitivities(Neighbours.ADD_REMOVE) / widths).max())
+        return cls(workload.domain.size, workload.n_queries, float(ratios.max()), magnitude)
+
+
+def choose(config: OfflinePMW, scale: Scale, budget: Budget, charges: Charges, total: float) -> Setting:
+    """Fix alpha, rounds and noise from public numbers.
+
+    ``alpha="auto"`` is the smallest alpha whose required number of records there are. If there is none below 1, no
+    promise can be made; then it is the one with the smallest error that the proof would give.
+
+    Args:
+        config: The configuration.
+        scale: Of the workload.
+        budget: What the run may spend in all.
+        charges: How it is divided.
+        total: Number of records (noisy).
+
+    Raises:
+        ConfigError: Too few rounds were asked for.
+
+    Example:
+        >>> from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> scale, budget = Scale(1024, 500, 1.0, 1.0), PureDP(1.0, "replace")
+        >>> chosen = choose(OfflinePMW(), scale, budget, Charges(0.0, 0.0, 1.0, 0.0), 1e6)
+        >>> round(chosen.alpha, 4), chosen.rounds, chosen.promised
+        (0.1245, 1789, True)
+    """
+    return _Chooser(config, scale, budget, charges, total).choose()
+
+
+@final
+@dataclass(frozen=True)
+class _Chooser:
+    """The arguments of `choose`, and settings for any alpha."""
+
+    config: OfflinePMW
+    scale: Scale
+    budget: Budget
+    charges: Charges
+    total: float
+
+    def choose(self) -> Setting:
+        if self.config.rounds is not None:
+            alpha = alpha_of(self.config.rounds, self.scale.cells, self.config.step)
+            return self.setting(alpha, self.config.rounds)
+        if self.config.alpha != "auto":
+            return self.setting(self.config.alpha)
+        if not self.promises(_LARGEST_ALPHA):
+            alphas: list[float] = np.geomspace(0.005, _LARGEST_ALPHA, 400).tolist()
+            return self.setting(min(alphas, key=self.loss))
+        return self.setting(boundary(self.promises, _SMALLEST_ALPHA, _LARGEST_ALPHA)[1])
+
+    def promises(self, alpha: float) -> bool:
+        return self.setting(alpha).promised
+
+    def setting(self, alpha: float, rounds: int | None = None) -> Setting:
+        most = most_rounds(alpha, self.scale.cells, self.config.step) if rounds is None else rounds
+        epsilon = round_epsilon(self.config, self.budget, self.charges.rounds, most)
+        needed = max(
+            2.0 * self.scale.sensitivity * self._log_odds(most) / (alpha * epsilon),
+            2.0 * self.scale.magnitude * self._total_error / alpha,
+        )
+        charge = round_charge(self.budget.regime, epsilon)
+        return Setting(alpha, most, epsilon, charge, self.total, needed, self.config.beta)
+
+    def loss(self, alpha: float) -> tuple[bool, float]:
+        """Whether the proof breaks down, and the error after an early stop: 2 alpha, noise, loss of the selection."""
+        setting = self.setting(alpha)
+        unit = self.scale.sensitivity / (setting.epsilon * self.total)
+        noise = unit * math.log(4.0 * setting.rounds / self._beta)
+        moved = self.scale.magnitude * self._total_error / self.total
+        lost = 2.0 * unit * self._log_odds(setting.rounds)
+        return noise + moved > alpha, 2.0 * alpha + noise + lost + moved
+
+    @property
+    def _beta(self) -> float:
+        return self.config.beta * (1.0 - _BETA_TOTAL if self._noisy_total else 1.0)
+
+    @property
+    def _noisy_total(self) -> bool:
+        return not self.budget.neighbours.public_total
+
+    def _log_odds(self, rounds: int) -> float:
+        return math.log(2.0 * rounds * self.scale.queries / self._beta)
+
+    @property
+    def _total_error(self) -> float:
+        """What |n-hat - n| passes with a tenth of the failure probability."""
+        return total_error(self.budget, self.charges.total, _BETA_TOTAL * self.config.beta)

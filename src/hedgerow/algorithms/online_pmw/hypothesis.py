@@ -1,0 +1,169 @@
+"""The hypothesis of a session: quick answers between corrections, and the same bits whether or not it was saved.
+
+Its form follows what was measured, as far as the domain allows (see ``models/choice.py``); where no histogram is
+possible it may have so many cells, and what it could not learn within them is refused. That looks at the domain, at
+which questions were corrected and at the question: at public things alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import cast, final
+
+from hedgerow.algorithms.online_pmw.answer import Basis
+from hedgerow.algorithms.shared import clipped, step_size
+from hedgerow.domain import Clique, Domain, IntegerRange
+from hedgerow.errors import QuestionTooLargeError
+from hedgerow.models.answering import Answering
+from hedgerow.models.choice import Hypothesis as Form, may_be_dense, suited
+from hedgerow.models.classes.value_classes import ValueClasses
+from hedgerow.models.core.memory import usable_bytes
+from hedgerow.models.core.model import Potentials
+from hedgerow.models.dense.histogram import Histogram
+from hedgerow.models.fit.refit import Proximal, refit
+from hedgerow.models.trees.junction_tree import JunctionTree
+from hedgerow.models.trees.markov import Markov, cells_bytes
+from hedgerow.queries import Conjunction, Floats, LinearQuery, Measurement
+
+_REFIT = Proximal().quick()
+_FORMS: dict[str, type[Form]] = {"histogram": Histogram, "trees": Markov, "classes": ValueClasses}
+
+
+def taken_apart(model: Form) -> tuple[str, Potentials, Mapping[Clique, Floats]]:
+    """Everything that a model is made of: its form, its updates, and the log-factors that it started from, if any.
+
+    Example:
+        >>> domain = Domain((IntegerRange("a", 0, 1),))
+        >>> form, updates, start = taken_apart(Markov(domain, 8.0))
+        >>> form, put_together(domain, 8.0, form, updates, start).marginals([("a",)])[0].tolist()
+        ('trees', [4.0, 4.0])
+    """
+    form = next(name for name, kind in _FORMS.items() if isinstance(model, kind))
+    if isinstance(model, Markov) and model.start:
+        return form, model.updates(), model.start
+    return form, model.potentials(), {}
+
+
+def put_together(domain: Domain, total: float, form: str, updates: Potentials, start: Mapping[Clique, Floats]) -> Form:
+    """The model that was taken apart: to the same bits, whatever it was asked and however often.
+
+    Raises:
+        KeyError: There is no such form.
+        ModelTooLargeError: It does not fit into memory.
+    """
+    if start:
+        return Markov.from_potentials(domain, total, updates, start)
+    return _FORMS[form].from_potentials(domain, total, updates)
+
+
+@final
+class Hypothesis:
+    """A model that is asked often and corrected seldom; it changes only through this object.
+
+    Example:
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
+        >>> Hypothesis(Histogram(domain, total=12)).value(Conjunction.where(domain, {"b": [0, 1]}))
+        8.0
+    """
+
+    def __init__(self, model: Form) -> None:
+        """Start from a state.
+
+        Args:
+            model: Exactly as `put_together` gives it; nobody else may change it.
+        """
+        self._model = model
+        self._answering = Answering(model)
+        self._needed: dict[tuple[Clique, tuple[int, ...]], int] = {}
+
+    @property
+    def model(self) -> Form:
+        """The model as it is, not a copy."""
+        return self._model
+
+    def anew(self) -> Form:
+        """A copy made from what it consists of: its last bits do not depend on what was asked."""
+        return put_together(self._model.domain, self._model.total, *taken_apart(self._model))
+
+    def value(self, query: LinearQuery) -> float:
+        """Its answer, in counts."""
+        return self._answering.value(query)
+
+    def values(self, queries: Sequence[LinearQuery]) -> Floats:
+        """Its answers, in counts, shape ``(len(queries),)``."""
+        return self._answering.values(queries)
+
+    def check_room(self, query: LinearQuery, measurements: Sequence[Measurement], largest_tree: int) -> None:
+        """Refuse a query whose answer could not be learnt within so many cells.
+
+        Args:
+            query: In canonical form.
+            measurements: All noisy answers so far; only their queries count.
+            largest_tree: Cells that all cliques may have, where no histogram is possible.
+
+        Raises:
+            QuestionTooLargeError: More would be needed.
+        """
+        if may_be_dense(self._model.domain):
+            return
+        told = self._told_apart(query)
+        needed = self._needed.get((query.scope, told.shape))
+        if needed is None:
+            scopes = [*self._start_scopes(), *(each.target.scope for each in measurements), query.scope]
+            needed = self._needed[query.scope, told.shape] = JunctionTree.of(told, scopes).cells
+        if needed > largest_tree:
+            raise QuestionTooLargeError(
+                attributes=query.scope,
+                cells=needed,
+                largest_cells=largest_tree,
+                required_bytes=cells_bytes(needed),
+                available_bytes=usable_bytes(),
+            )
+
+    def correct(self, measurements: Sequence[Measurement], before: float, basis: Basis) -> None:
+        """Bring it in line with the newest noisy answer.
+
+        Args:
+            measurements: All noisy answers so far.
+            before: What it answered to the newest of these queries, in counts.
+            basis: Says how.
+        """
+        newest, (low, high) = measurements[-1], basis.config.bounds
+        query = cast("LinearQuery", newest.target)  # a session measures no others
+        residual = float(clipped(newest.values, query, basis.total)[0]) - before
+        if may_be_dense(self._model.domain):
+            self._model = suited(self._model, [measured.target for measured in measurements])
+        self._needed.clear()
+        match basis.rules.step:
+            case "refit":
+                refit(self._model, measurements, _REFIT)
+                self.settle()
+            case "residual":
+                self._model.update(query, step_size(residual / basis.total, query.bounds, "sharp"))
+            case step:
+                self._model.update(query, math.copysign(step, residual) / (high - low))
+        self._answering.replace(self._model)
+
+    def settle(self) -> None:
+        """Make it anew from its potentials, as restoring a session does: both go on from the same bits."""
+        self._model = self.anew()
+        self._answering.replace(self._model)
+
+    # Inside
+
+    def _start_scopes(self) -> Sequence[Clique]:
+        return list(self._model.start) if isinstance(self._model, Markov) else ()
+
+    def _told_apart(self, query: LinearQuery) -> Domain:
+        """The domain with as many codes as the model tells apart, once it learnt about a query."""
+        model = self._model
+        if not isinstance(model, ValueClasses):
+            return model.domain
+        if isinstance(query, Conjunction):
+            cuts = {name: len(codes.cuts) for name, codes in zip(query.scope, query.codes, strict=True)}
+        else:
+            cuts = {name: model.domain[name].size for name in query.scope}
+        held = {name: classes.count for name, classes in model.classes.items()}
+        most = {each.name: held.get(each.name, 1) + cuts.get(each.name, 1) for each in model.domain}
+        return Domain(IntegerRange(each.name, 0, min(each.size, most[each.name]) - 1) for each in model.domain)

@@ -1,0 +1,328 @@
+"""A session as the steps that it took, for keeping it in a database.
+
+A saved session is one file that is written anew each time. A server that commits after every few questions writes only
+what is new: a *step*. A `Transcript` puts the session together from its steps, to the same bits, in this process or in
+another one.
+
+What a step holds is public but for one value: ``state["watch"]`` is the SECRET noise of the running epoch's threshold.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zlib
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.algorithms.online_pmw.answer import Basis, Known
+from hedgerow.algorithms.online_pmw.session import WATCH, History, OnlineSession
+from hedgerow.algorithms.online_pmw.state import (
+    basis_from_dict,
+    basis_to_dict,
+    counters_to_dict,
+    history_from_dict,
+    hypothesis_from_dict,
+    hypothesis_to_dict,
+    known_as_measurement,
+    known_from_measurement,
+)
+from hedgerow.domain import domain_from_mapping
+from hedgerow.errors import BudgetError, SessionError
+from hedgerow.models import Hypothesis
+from hedgerow.privacy import Curator, Event, Watch, WatchState, check_answers_paid
+from hedgerow.queries import Measurement, query_key
+from hedgerow.release import BITS, VALUES, VECTORS, measurements_from_list, measurements_to_list
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.online_pmw.rules import Rules
+    from hedgerow.domain import Domain
+    from hedgerow.privacy import NoiseSource
+    from hedgerow.queries import LinearQuery
+
+_FAULTS = (AttributeError, KeyError, IndexError, OverflowError, TypeError, ValueError, zlib.error)
+
+
+@final
+@dataclass(frozen=True)
+class Finding:
+    """What a session found out about one query, as plain values.
+
+    Attributes:
+        entry: The query, and the threshold or the noise, as values that JSON can hold.
+        measured: Whether it is a noisy answer; else the hypothesis was tested and found close.
+        value: In counts.
+        vector: Values of an explicit query, packed; empty for conditions.
+    """
+
+    entry: Mapping[str, Any]
+    measured: bool
+    value: float
+    vector: bytes = b""
+
+
+@final
+@dataclass(frozen=True)
+class Mark:
+    """How far a session had come.
+
+    Attributes:
+        events: Events of the ledger.
+        findings: Queries that something was found out about.
+        measurements: Noisy answers among them.
+    """
+
+    events: int = 0
+    findings: int = 0
+    measurements: int = 0
+
+
+@final
+@dataclass(frozen=True)
+class Step:
+    """What became new in a session.
+
+    Attributes:
+        opening: Configuration, rules, budget, domain and number of records: fixed when the session begins, and in its
+            first step alone.
+        state: Counters, and the SECRET state of the running sparse vector; None if neither changed.
+        events: New events of the ledger.
+        findings: What was found out, in order.
+        model: The hypothesis, packed; None if it did not change.
+    """
+
+    opening: Mapping[str, Any] | None = None
+    state: Mapping[str, Any] | None = None
+    events: tuple[Event, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    model: bytes | None = None
+
+
+START = Mark()
+"""Before the first step."""
+
+
+def step_of(
+    curator: Curator,
+    basis: Basis,
+    model: Hypothesis,
+    history: History,
+    watch: Watch | None,
+    *,
+    since: Mark,
+    first: bool,
+) -> Step:
+    """What became new in a session since a mark. SECRET: its state holds the noise of the running threshold.
+
+    Args:
+        curator: Its ledger and its domain are looked at.
+        basis: What the session rests on.
+        model: The hypothesis, as it is put together when it is restored.
+        history: What happened so far.
+        watch: The running epoch.
+        since: How far the keeper of the steps is.
+        first: Whether what the session rests on belongs into the step.
+    """
+    new = len(history.known) - since.findings
+    measured = iter(history.measurements[since.measurements :])
+    known = list(islice(reversed(history.known.values()), new))[::-1]
+    corrected = len(history.measurements) > since.measurements
+    return Step(
+        opening=basis_to_dict(basis, curator) if first else None,
+        state=_state_to_dict(basis.secure and curator.secure, history, watch),
+        events=curator.ledger.events[since.events :],
+        findings=tuple(_finding(each, measured) for each in known),
+        model=_packed(*hypothesis_to_dict(model)) if first or corrected else None,
+    )
+
+
+def _state_to_dict(secure: bool, history: History, watch: Watch | None) -> dict[str, Any]:
+    return {
+        **counters_to_dict(history),
+        "secure": secure,
+        "watch": None if watch is None else watch.state().to_dict(),
+    }
+
+
+def finding_about(query: LinearQuery) -> Finding:
+    """What would be kept of a query that was found close; its noisy answer would take as much room.
+
+    Args:
+        query: The query in canonical form.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.queries.core.query import Conjunction
+        >>> domain = Domain((IntegerRange("a", 0, 60_000),))
+        >>> finding_about(Conjunction.where(domain, {"a": range(1, 60_000)})).entry["target"]["codes"]
+        [{'cuts': [1, 60000]}]
+    """
+    return _finding(Known(query, 0.0, 1.0), iter(()))
+
+
+def _finding(known: Known, measured: Iterator[Measurement]) -> Finding:
+    """What was found out about a query: its noisy answer, the next of these, or the test that it passed."""
+    is_measured = known.threshold is None
+    entries, arrays = measurements_to_list([next(measured) if is_measured else known_as_measurement(known)])
+    array = arrays.get(BITS, arrays.get(VECTORS))
+    vector = b"" if array is None else zlib.compress(array.tobytes())
+    return Finding(entries[0], is_measured, known.value, vector)
+
+
+def _holds(finding: Finding, name: str) -> bool:
+    """Whether the packed values are those of an array of measurements."""
+    return (name == BITS) == bool(finding.entry["target"].get("bits", False))
+
+
+def _packed(entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """A line of JSON, and the arrays that it names; equal models give equal bytes."""
+    stream = io.BytesIO()
+    stream.write(json.dumps({"entry": entry, "arrays": list(arrays)}).encode() + b"\n")
+    for array in arrays.values():
+        np.lib.format.write_array(stream, np.ascontiguousarray(array), allow_pickle=False)
+    return stream.getvalue()
+
+
+def _unpacked(packed: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    stream = io.BytesIO(packed)
+    head = json.loads(stream.readline())
+    arrays = {name: np.lib.format.read_array(stream, allow_pickle=False) for name in head["arrays"]}
+    return head["entry"], arrays
+
+
+@final
+class Transcript:
+    """All steps of a session so far; it puts the session together at any time.
+
+    The session that it made last shares its lists with it: while that session goes on, the transcript stays up to date.
+    Steps that others made are added; the session is then put together anew.
+
+    Args:
+        domain: Of the private table.
+
+    Example:
+        >>> import hedgerow
+        >>> import pyarrow as pa
+        >>> domain = hedgerow.Domain((hedgerow.IntegerRange("a", 0, 1),))
+        >>> table = hedgerow.read_table(pa.table({"a": [0, 1, 1, 1] * 5_000}), domain)
+        >>> online = hedgerow.OnlinePMW(updates=5, threshold=0.05)
+        >>> session = online.start(table, hedgerow.PureDP(1.0), noise=hedgerow.SeededNoise(1))
+        >>> answer = session.ask("a = 1")
+        >>> transcript = Transcript(domain)
+        >>> transcript.add(session.step_since(START, first=True))
+        >>> again = transcript.session(table, noise=hedgerow.SeededNoise(2))
+        >>> again.ask("a = 1").value == answer.value, again.spent == session.spent
+        (True, True)
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        """Begin with nothing."""
+        self._domain = domain
+        self._basis: Basis | None = None
+        self._state: Mapping[str, Any] = {}
+        self._events: list[Event] = []
+        self._known: dict[Hashable, Known] = {}
+        self._measurements: list[Measurement] = []
+        self._model = b""
+        self._mark = START
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is a session, and not only charges of attempts to begin one."""
+        return self._basis is not None
+
+    @property
+    def rules(self) -> Rules | None:
+        """The numbers that the session goes by; None before it has begun."""
+        return None if self._basis is None else self._basis.rules
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Events of the ledger that were added; the ledger of a session that goes on may hold more."""
+        return tuple(self._events)
+
+    @property
+    def mark(self) -> Mark:
+        """How far it is; what its session found out since the last step is not counted."""
+        return self._mark
+
+    def add(self, step: Step) -> None:
+        """Go on by a step that somebody else took.
+
+        Raises:
+            SessionError: It is not one of a session over this domain.
+        """
+        try:
+            self._learn(step.findings)
+            self.follow(step)
+        except _FAULTS as error:
+            raise SessionError("the steps of this session do not fit together") from error
+
+    def follow(self, step: Step) -> None:
+        """Go on by a step of the session that it made last, whose findings are here already.
+
+        Raises:
+            SessionError: It is not one of a session over this domain.
+        """
+        if step.opening is not None:
+            if domain_from_mapping(step.opening["domain"]) != self._domain:
+                raise SessionError("the session is about a table with another domain")
+            self._basis = basis_from_dict(step.opening)
+        self._events += step.events
+        self._state = self._state if step.state is None else step.state
+        self._model = self._model if step.model is None else step.model
+        self._mark = Mark(len(self._events), len(self._known), len(self._measurements))
+
+    def state_after_a_fire(self) -> Mapping[str, Any]:
+        """The state after a test whose outcome was lost; see `WatchState.after_a_fire`."""
+        watch = self._state.get("watch")
+        if watch is None:
+            return self._state
+        return {**self._state, "watch": WatchState.from_dict(watch).after_a_fire().to_dict()}
+
+    def _learn(self, findings: Sequence[Finding]) -> None:
+        arrays = {VALUES: np.array([each.value for each in findings])}
+        for name, kind in ((VECTORS, np.float64), (BITS, np.uint8)):
+            packed = [zlib.decompress(each.vector) for each in findings if each.vector and _holds(each, name)]
+            arrays[name] = np.frombuffer(b"".join(packed), dtype=kind)
+        measured = measurements_from_list([each.entry for each in findings], arrays, self._domain)
+        for finding, measurement in zip(findings, measured, strict=True):
+            known = known_from_measurement(measurement)
+            if finding.measured:
+                known = replace(known, threshold=None)
+                self._measurements.append(measurement)
+            self._known[query_key(known.query)] = known
+
+    def session(self, source: Any, *, noise: NoiseSource | None = None) -> OnlineSession:
+        """The session as it is after the last step.
+
+        Args:
+            source: The private table, as ``read_table`` gives it.
+            noise: Source of noise; the secure one unless given.
+
+        Raises:
+            SessionError: There is none yet, its steps do not fit together, or the table has another domain.
+            ModelTooLargeError: Its hypothesis does not fit into memory now.
+        """
+        if self._basis is None:
+            raise SessionError("there is no session yet")
+        self._known, self._measurements = dict(self._known), list(self._measurements)  # those of an older one stay
+        if source.domain != self._domain:
+            raise SessionError("the session is about a table with another domain")
+        basis = replace(self._basis, secure=self._basis.secure and bool(self._state["secure"]))
+        curator = Curator(source, basis.budget, noise=noise, events=self._events)
+        try:
+            model = hypothesis_from_dict(*_unpacked(self._model), self._domain, basis.total)
+            watch = self._state["watch"] and WatchState.from_dict(self._state["watch"])
+            history = history_from_dict(self._state, self._known, self._measurements)
+            check_answers_paid(self._events, self._measurements, basis.budget.neighbours)
+        except (*_FAULTS, BudgetError) as error:
+            raise SessionError("the steps of this session do not fit together") from error
+        running = curator.resume_watch(watch, label=WATCH) if watch else None
+        return OnlineSession(curator, basis, model, history, running)

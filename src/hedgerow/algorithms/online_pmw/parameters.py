@@ -1,0 +1,249 @@
+"""Numbers of online private multiplicative weights, from public quantities alone (theory.md section 4).
+
+The theorems speak of fractions of n for queries with values in [0, 1]. For queries whose values lie in a range of
+width w everything here is a fraction of n w ("of the unit"), so that a query is first brought to width 1; counts are
+fractions times the unit. Noise scales and quantiles are in counts, as the mechanisms give them.
+
+Four variants. Let L be a bound on the potential KL(b || p) of the first hypothesis: ln|X| if it is uniform.
+
+- ``"4a"``: Hardt and Rothblum's algorithm as Dwork and Roth teach it (`online_two_sided`).
+- ``"4b"``: one absolute test per query, step 4 a, at most ``L / (2 a**2)`` updates; the default under zCDP.
+- ``"4c"``: as 4b, but the threshold noise is drawn once (Lyu, Su, Li 2017); the default under pure budgets.
+- ``"pay-as-you-go"``: as 4b in every regime, and the number of queries need not be known: query j may use the failure
+  probability ``6 beta / (pi**2 j**2)``, a union bound over a stream of any length, so that its threshold grows with
+  ``ln j``. Each epoch and each answer costs a fixed charge, until the budget is spent; that sums of charges may stop
+  where the budget ends, whatever the answers were, is the filter of the ledger (theory.md section 0).
+
+**Why the error is bounded** (4b, 4c, pay-as-you-go). Let all noises stay below their bounds: the threshold's and a
+test's together below alpha_t, an answer's below a. Let s bound how far the number of records is off, as a fraction.
+The threshold is ``a + s + alpha_t``. A query that fires is off by at least a, also on b = B / n, and its noisy answer
+lies on the right side; the step ``4 a`` then lowers the potential by ``4 a**2 - 2 a**2 = 2 a**2`` (theory.md section
+1). So there are at most ``L / (2 a**2)`` fires, and a query that does not fire is off by at most
+``a + s + 2 alpha_t``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+from hedgerow.algorithms.online_pmw.rules import Rules, Stream, Variant
+from hedgerow.algorithms.online_pmw.two_sided import best_two_sided_rules, epsilon_of_budget
+from hedgerow.errors import ConfigError
+from hedgerow.privacy import Budget, Regime, SparseVector
+from hedgerow.queries import NoiseKind
+
+
+def distinguishing_error(stream: Stream, updates: int) -> float:
+    """The smallest a, a fraction, with ``floor(L / (2 a**2)) = updates``, up to rounding.
+
+    Example:
+        >>> a = distinguishing_error(Stream(1e6, math.log(1024), 1000), 100)
+        >>> math.floor(math.log(1024) / (2 * a * a))
+        100
+    """
+    return math.sqrt(stream.log_cells / (2.0 * (updates + 1))) * (1.0 + 1e-9)
+
+
+def _answer_charge(stream: Stream, regime: Regime, updates: int, radius: float) -> float:
+    """What keeps the noise of all answers below a radius in counts, except with probability beta / 3."""
+    risk = stream.beta / (3.0 * updates)
+    if regime is Regime.PURE:
+        return stream.sensitivity * math.log(1.0 / risk) / radius
+    return (stream.sensitivity / radius) ** 2 * math.log(2.0 / risk)
+
+
+def noise_margin(stream: Stream, watch: SparseVector, draws: int, test: float) -> float:
+    """alpha_t in counts: what the noise of thresholds and tests adds up to, except with probability 2 beta / 3.
+
+    Args:
+        stream: Sizes.
+        watch: Noise of an epoch.
+        draws: How many threshold noises are drawn.
+        test: k_max; or for the j-th query of a stream of any length ``(pi j)**2 / 6``.
+
+    Example:
+        >>> watch = SparseVector(20.0, 40.0)
+        >>> round(noise_margin(Stream(1e6, math.log(1024), 1000), watch, 10, 1000), 1)
+        568.0
+    """
+    thresholds = watch.threshold_scale * math.log(3.0 * draws / stream.beta)
+    return thresholds + watch.test_scale * math.log(3.0 * test / stream.beta)
+
+
+def theorem_rules(stream: Stream, budget: Budget, amount: float, variant: Variant, updates: int) -> Rules | None:
+    """Variant 4b, 4c or pay-as-you-go with so many updates; None where the answers alone would cost too much.
+
+    Args:
+        stream: Sizes.
+        budget: Its regime counts.
+        amount: What may be spent, in the unit of the regime.
+        variant: Which.
+        updates: c.
+
+    Example:
+        >>> from hedgerow.privacy.budgets.budget import ApproxDP
+        >>> budget = ApproxDP(1.0, 1e-6)
+        >>> rules = theorem_rules(Stream(4.6e5, math.log(1024), 1000), budget, budget.limit, "4b", 1100)
+        >>> round(rules.error / 4.6e5, 3), round(rules.watch.test_scale / rules.watch.threshold_scale, 6)
+        (0.099, 2.0)
+    """
+    a = distinguishing_error(stream, updates) * stream.unit
+    answer = _answer_charge(stream, budget.regime, updates, a)
+    if not updates * answer < amount:
+        return None
+    watch = shared_watch(stream, budget.regime, amount - updates * answer, updates, once=variant == "4c")
+    draws = updates // watch.fires
+    endless = variant == "pay-as-you-go"
+    first, last = (math.pi**2 / 6.0, (math.pi * stream.queries) ** 2 / 6.0) if endless else (stream.queries,) * 2
+    return Rules(
+        variant=variant,
+        updates=updates,
+        watch=watch,
+        answer_charge=answer,
+        answer_kind=NoiseKind.LAPLACE if budget.regime is Regime.PURE else NoiseKind.GAUSSIAN,
+        threshold=a + stream.slack + noise_margin(stream, watch, draws, first),
+        growth=2.0 * watch.test_scale if endless else 0.0,
+        queries=None if endless else stream.queries,
+        step=4.0 * a / stream.unit,
+        error=a + stream.slack + 2.0 * noise_margin(stream, watch, draws, last),
+    )
+
+
+def shared_watch(stream: Stream, regime: Regime, amount: float, updates: int, *, once: bool) -> SparseVector:
+    """The sparse vector of all updates together (``once``), or of one epoch at Dwork and Roth's scales."""
+    if once:
+        return SparseVector.for_charge(regime, amount, stream.sensitivity, fires=updates)
+    return SparseVector.for_charge(regime, amount / updates, stream.sensitivity, threshold_share=0.5)
+
+
+def best_rules(stream: Stream, budget: Budget, amount: float, variant: Variant) -> Rules:
+    """The rules of a variant with the smallest error bound for what may be spent.
+
+    Args:
+        stream: Sizes.
+        budget: Pure, zCDP or (epsilon, delta).
+        amount: What may be spent, in its unit.
+        variant: Which.
+
+    Raises:
+        ConfigError: The variant does not fit the budget.
+
+    Example:
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> rules = best_rules(Stream(1e6, math.log(1024), 1000), PureDP(1.0), 1.0, "4c")
+        >>> round(rules.error / 1e6, 2)
+        0.11
+    """
+    check_variant(variant, budget)
+    if variant == "4a":
+        return best_two_sided_rules(stream, budget, amount)
+    found = _smallest(lambda updates: theorem_rules(stream, budget, amount, variant, updates))
+    if found is None:
+        raise ConfigError("the budget does not cover a single answer", remedy="give a larger one, or `updates`")
+    return found
+
+
+def _smallest(rules: Callable[[int], Rules | None]) -> Rules | None:
+    """The rules with the smallest error: a geometric grid of the numbers of updates, then ever finer ones."""
+
+    def error(found: Rules | None) -> float:
+        return math.inf if found is None or found.error is None else found.error
+
+    best = min((rules(2**power) for power in range(24)), key=error)
+    reach = best.updates if best is not None else 0
+    while best is not None and reach > 0:
+        near = {max(1, best.updates + step * reach // 4) for step in (-4, -3, -2, -1, 1, 2, 3, 4)}
+        better = min((rules(updates) for updates in sorted(near)), key=error)
+        best, reach = (better, reach) if error(better) < error(best) else (best, reach // 2)
+    return best
+
+
+def check_variant(variant: Variant, budget: Budget) -> None:
+    """Refuse a variant that a budget cannot pay for.
+
+    Raises:
+        ConfigError: Variant 4a with a zCDP budget, or 4b with a pure one.
+
+    Example:
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> check_variant("4b", PureDP(1.0))
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: variant 4b answers with Gaussian noise, which has no pure epsilon
+          Remedy: use variant 4c, or give a ZCDP or ApproxDP budget
+    """
+    if variant == "4a":
+        epsilon_of_budget(budget)
+    if variant == "4b" and budget.regime is Regime.PURE:
+        raise ConfigError(
+            "variant 4b answers with Gaussian noise, which has no pure epsilon",
+            remedy="use variant 4c, or give a ZCDP or ApproxDP budget",
+        )
+
+
+def cheapest_rules(stream: Stream, budget: Budget, amount: float, variant: Variant, target: float) -> Rules:
+    """The rules that spend least among those whose error bound is at most a target.
+
+    Args:
+        stream: Sizes.
+        budget: Pure, zCDP or (epsilon, delta).
+        amount: What may be spent at most.
+        variant: Which.
+        target: Largest error, as a fraction of the unit.
+
+    Raises:
+        ConfigError: The whole amount does not reach the target; the message says how many records would.
+
+    Example:
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> rules = cheapest_rules(Stream(1e7, math.log(1024), 1000), PureDP(1.0), 1.0, "4c", 0.2)
+        >>> 0.0 < rules.spending(Regime.PURE) < 0.2, rules.error <= 0.2e7
+        (True, True)
+    """
+    best = best_rules(stream, budget, amount, variant)
+    if (best.error or 0.0) > target * stream.unit:
+        needed = required_records(replace(stream, slack=0.0), budget, amount, variant, target)
+        raise ConfigError(
+            f"with {stream.records:,.0f} records no error below {(best.error or 0.0) / stream.unit:.3g} is guaranteed",
+            remedy=f"aim higher than {target:g}, spend more, or use about {needed:.2g} records; without a target the "
+            "session does what it can",
+        )
+    if variant == "4a":  # its scales follow from the whole epsilon
+        return best
+    low, high = 0.0, amount
+    while high > low * (1.0 + 1e-6) and high > 1e-9 * amount:
+        middle = 0.5 * (low + high)
+        found = _smallest(lambda updates: theorem_rules(stream, budget, middle, variant, updates))  # noqa: B023
+        if found is not None and (found.error or math.inf) <= target * stream.unit:
+            best, high = found, middle
+        else:
+            low = middle
+    return best
+
+
+def required_records(stream: Stream, budget: Budget, amount: float, variant: Variant, target: float) -> float:
+    """How many records bring the error bound to a target, to three digits.
+
+    Args:
+        stream: Sizes; its number of records is not used.
+        budget: Pure, zCDP or (epsilon, delta).
+        amount: What may be spent.
+        variant: Which.
+        target: Largest error, as a fraction of the unit.
+
+    Example:
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> f"{required_records(Stream(1.0, math.log(1024), 1000), PureDP(1.0), 1.0, '4a', 0.1):.1e}"
+        '1.5e+08'
+    """
+    low, high = 1.0, 1e18
+    while high > low * 1.0005:
+        records = math.sqrt(low * high)
+        try:
+            error = best_rules(replace(stream, records=records), budget, amount, variant).error or math.inf
+        except ConfigError:  # so few records that no noise is small enough
+            error = math.inf
+        low, high = (low, records) if error <= target * records * stream.width else (records, high)
+    return high

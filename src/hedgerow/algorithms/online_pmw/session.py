@@ -1,0 +1,516 @@
+"""One session of online private multiplicative weights: questions one by one, for as long as somebody asks.
+
+**Privacy.** The private table is reached through the curator alone: a noisy number of records, sparse vectors (charged
+when an epoch starts, whatever its length) and noisy answers, each charged before it is drawn. Everything else is a
+function of what these returned, and queries may be chosen after looking at all earlier answers.
+
+After the last correction, or when the budget or the number of queries is used up, the hypothesis answers alone,
+without intervals, and the private table is never touched again. Where intervals come from is in ``online_answer.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, final
+
+from hedgerow.algorithms.online_pmw.answer import Basis, Known, OnlineAnswer, Source
+from hedgerow.algorithms.online_pmw.hypothesis import Hypothesis
+from hedgerow.algorithms.online_pmw.questions import Questions
+from hedgerow.algorithms.online_pmw.rules import Rules
+from hedgerow.algorithms.shared import make_release
+from hedgerow.models import Hypothesis as Form
+from hedgerow.privacy import GRID, Watch
+from hedgerow.queries import Conjunction, Explicit, LinearQuery, Measurement, Workload
+from hedgerow.release import Answer, check_confidence
+
+if TYPE_CHECKING:
+    import os
+
+    from hedgerow.algorithms.online_pmw.hold import Hold
+    from hedgerow.algorithms.online_pmw.journal import Mark, Step
+    from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+    from hedgerow.domain import Domain
+    from hedgerow.privacy import Budget, Curator, NoiseSource
+    from hedgerow.release import Release
+
+WATCH = "watch"
+"""Label of the session's epochs in the ledger."""
+
+
+@final
+@dataclass
+class History:
+    """The public state of a session between two queries, beside its hypothesis.
+
+    Attributes:
+        tests: How many queries were tested.
+        epochs: How many threshold noises were drawn.
+        known: What was found out, by the key of the query.
+        measurements: The noisy answers, in order.
+        closed: Why the data are not looked at any more; empty while they are.
+        sources: How many answers came from where.
+    """
+
+    tests: int
+    epochs: int
+    known: dict[Hashable, Known]
+    measurements: list[Measurement]
+    closed: str
+    sources: dict[str, int]
+
+    @classmethod
+    def fresh(cls) -> History:
+        """Of a session that was asked nothing."""
+        return cls(0, 0, {}, [], "", {})
+
+
+@final
+class OnlineSession:
+    """A running session; made by `OnlinePMW.start`, and by `OnlineSession.restore` from a file.
+
+    Not for several threads at once. It lives in memory: a session that is to outlast its process belongs into a
+    `SessionFile`.
+
+    Attributes:
+        notes: What its keeper wants to find again when it is restored: public values that JSON can hold.
+
+    Example:
+        >>> import hedgerow
+        >>> import pyarrow as pa
+        >>> domain = hedgerow.Domain((hedgerow.IntegerRange("a", 0, 1), hedgerow.IntegerRange("b", 0, 3)))
+        >>> people = pa.table({"a": [0, 1, 1, 1] * 5_000, "b": [0, 1, 2, 2] * 5_000})
+        >>> table = hedgerow.read_table(people, domain)
+        >>> online = hedgerow.OnlinePMW(updates=5, threshold=0.05)
+        >>> session = online.start(table, hedgerow.PureDP(1.0), noise=hedgerow.SeededNoise(1))
+        >>> [session.ask(text).source for text in ("a = 1", "a = 0", "a = 1", "b in (0, 1, 2, 3)")]
+        ['data', 'hypothesis', 'cache', 'public']
+        >>> session.updates_left, len(session.release().sample(100))
+        (4, 100)
+    """
+
+    def __init__(self, curator: Curator, basis: Basis, model: Form, history: History, watch: Watch | None) -> None:
+        """Go on from a state.
+
+        Args:
+            curator: Stands before the private table.
+            basis: Configuration, rules and number of records.
+            model: The hypothesis, exactly as it is put together when it is restored.
+            history: What happened so far.
+            watch: The running epoch, if there is one.
+        """
+        self._curator = curator
+        self._domain = curator.domain
+        self._basis = basis
+        self._history = history
+        self._watch = watch
+        self._hypothesis = Hypothesis(model)
+        self._questions = Questions(curator.domain, basis.config.bounds)
+        self._spent = curator.ledger.spent
+        self._remembered = sum(_cells(known.query) for known in history.known.values())
+        self.notes: dict[str, Any] = {}
+
+    # What is known of the session
+
+    @property
+    def domain(self) -> Domain:
+        """The public domain."""
+        return self._domain
+
+    @property
+    def budget(self) -> Budget:
+        """What may be spent in all."""
+        return self._curator.budget
+
+    @property
+    def config(self) -> OnlinePMW:
+        """The configuration."""
+        return self._basis.config
+
+    @property
+    def rules(self) -> Rules:
+        """The numbers that it goes by."""
+        return self._basis.rules
+
+    @property
+    def model(self) -> Form:
+        """A copy of the hypothesis, made anew: its last bits do not depend on what it was asked."""
+        return self._hypothesis.anew()
+
+    @property
+    def spent(self) -> float:
+        """What the ledger holds."""
+        return self._spent
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a new query would be tested against the data."""
+        return not self._end()
+
+    @property
+    def updates_left(self) -> int:
+        """How many corrections are left."""
+        rules = self._basis.rules
+        running = 0 if self._watch is None else self._watch.fires_left
+        return (rules.draws - self._history.epochs) * rules.watch.fires + running
+
+    @property
+    def updates_made(self) -> int:
+        """How many corrections were made: as long as there are no more, the hypothesis is the same."""
+        return len(self._history.measurements)
+
+    @property
+    def tested(self) -> int:
+        """How many queries were tested against the data."""
+        return self._history.tests
+
+    @property
+    def remembered(self) -> int:
+        """Cells of all explicit queries that it remembers: they take memory for as long as it lives."""
+        return self._remembered
+
+    def summary(self) -> dict[str, Any]:
+        """The session as plain values that JSON can hold; all public."""
+        rules, ledger = self._basis.rules, self._curator.ledger
+        return {
+            "variant": rules.variant,
+            "theorem": rules.error is not None,
+            "error_bound": rules.error,
+            "updates": rules.updates,
+            "updates_left": self.updates_left,
+            "price": self.price,
+            "threshold": rules.threshold_at(max(1, self._history.tests)),
+            "tested": self._history.tests,
+            "queries": rules.queries,
+            "answers": dict(self._history.sources),
+            "closed": self._end(),
+            "total": self._basis.total,
+            "spent": ledger.spent,
+            "limit": ledger.limit,
+            "unit": ledger.unit,
+            "private": self._basis.secure and self._curator.secure,
+        }
+
+    # Questions
+
+    def ask(self, query: str | LinearQuery, confidence: float = 0.95) -> OnlineAnswer:
+        """Answer a query.
+
+        Args:
+            query: A condition in SQL (see ``parse_predicate``), or a linear query.
+            confidence: That the interval covers the true answer, over the noise of the session.
+
+        Returns:
+            The answer, in counts.
+
+        Raises:
+            QueryError: The text is not understood, or the query's values leave the ``bounds`` of the session; nothing
+                was read.
+            QuestionTooLargeError: The hypothesis would outgrow its limit if it learnt the answer; nothing was read.
+            ConfigError: The confidence is not between 0 and 1.
+        """
+        check_confidence(confidence)
+        key, asked = self._questions.read(query)
+        told = self._tell_known(key, asked, confidence)
+        if told is not None:
+            return told
+        self._may_test()
+        if self._history.closed:
+            return self._tell_alone(self._hypothesis.value(asked))
+        self._hypothesis.check_room(asked, self._history.measurements, self.config.largest_tree)
+        before = self._spent
+        # On the grid of the tests, so that the answer given is the answer tested.
+        found = self._test(asked, _on_grid(self._hypothesis.value(asked)))
+        self._history.known[key] = found
+        self._remembered += _cells(found.query)
+        origin: Source = "hypothesis" if found.threshold is not None else "data"
+        return self._tell(self._basis.answer(found, confidence), origin, self._spent - before)
+
+    def ask_all(self, queries: Iterable[str | LinearQuery], confidence: float = 0.95) -> list[OnlineAnswer]:
+        """Answer many queries in their order; the same answers as one by one, and faster.
+
+        Args:
+            queries: As in `ask`.
+            confidence: Of each interval on its own.
+
+        Raises:
+            QueryError: A query is not understood; none was answered.
+            QuestionTooLargeError: A query is too large now (none was answered), or after what was learnt on the way: to
+                ask again for those before it costs nothing.
+            ConfigError: See `ask`.
+        """
+        listed = [self._questions.read(query) for query in queries]
+        self._check_rooms(listed)
+        answers: list[OnlineAnswer] = []
+        for _, query in listed:
+            if self._history.closed:
+                break
+            answers.append(self.ask(query, confidence))
+        rest = listed[len(answers) :]
+        known = self._history.known
+        values = self._hypothesis.values([query for _, query in rest]).tolist()
+        for (key, query), value in zip(rest, values, strict=True):
+            if key in known or _is_public(query):
+                answers.append(self.ask(query, confidence))
+            else:
+                answers.append(self._tell_alone(value))
+        return answers
+
+    def _check_rooms(self, listed: Iterable[tuple[Hashable, LinearQuery]]) -> None:
+        history = self._history
+        for key, query in listed:
+            if not (history.closed or key in history.known or _is_public(query)):
+                self._hypothesis.check_room(query, history.measurements, self.config.largest_tree)
+
+    def peek(self, query: str | LinearQuery, confidence: float = 0.95, *, because: str = "") -> OnlineAnswer:
+        """Answer a query from what is known already: no look at the data, and never a charge.
+
+        Args:
+            query: As in `ask`.
+            confidence: Of the interval, if there is one: where the query was asked before, or is public.
+            because: Why the data are not looked at, for ``covers``.
+
+        Returns:
+            The answer, in counts; that of the hypothesis alone, without an interval, if the query is new.
+
+        Raises:
+            QueryError: See `ask`.
+            ConfigError: See `ask`.
+        """
+        check_confidence(confidence)
+        key, asked = self._questions.read(query)
+        told = self._tell_known(key, asked, confidence)
+        return self._tell_alone(self._hypothesis.value(asked), because) if told is None else told
+
+    # Looking at the data
+
+    def looks(self, query: str | LinearQuery) -> bool:
+        """Whether `ask` would test a query against the data, as far as budget is left.
+
+        Args:
+            query: As in `ask`.
+
+        Raises:
+            QueryError: See `ask`.
+            QuestionTooLargeError: See `ask`.
+        """
+        key, asked = self._questions.read(query)
+        if self._history.closed or key in self._history.known or _is_public(asked):
+            return False
+        self._hypothesis.check_room(asked, self._history.measurements, self.config.largest_tree)
+        return True
+
+    @property
+    def price(self) -> float:
+        """What a correction costs in all: its answer, and its part of the sparse vector that found the need for it."""
+        return self._basis.rules.price(self.budget.regime)
+
+    @property
+    def epoch_charge(self) -> float:
+        """What `prepare` would charge now."""
+        return 0.0 if self._is_watching else self._basis.rules.watch.charge(self.budget.regime)
+
+    def prepare(self) -> bool:
+        """Make ready for one more look at the data: start the next epoch, which is charged, if none is running.
+
+        Until the next correction a question then costs at most ``rules.answer_charge``. `ask` does the same by itself;
+        a keeper who must write down what may be spent before the data are looked at calls it first.
+
+        Returns:
+            Whether a question may be tested; if not, the session is closed for good, and nothing was charged.
+        """
+        self._may_test()
+        if self._history.closed:
+            return False
+        if not self._is_watching:
+            self._open_epoch()
+        return True
+
+    @property
+    def _is_watching(self) -> bool:
+        return self._watch is not None and self._watch.fires_left > 0
+
+    def _open_epoch(self) -> Watch:
+        self._watch = None
+        self._history.epochs += 1
+        self._watch = watch = self._curator.watch(self._basis.rules.watch, label=WATCH)
+        self._spent = self._curator.ledger.spent
+        return watch
+
+    def _may_test(self) -> None:
+        """Close the session for good if a test, or the answer it may lead to, is not covered."""
+        self._history.closed = self._end()
+
+    def _end(self) -> str:
+        """Why the session is closed, or why the next new query would close it; empty if neither."""
+        history, rules, ledger = self._history, self._basis.rules, self._curator.ledger
+        needed = [rules.answer_charge] + ([] if self._is_watching else [self.epoch_charge])
+        if history.closed:
+            return history.closed
+        if rules.queries is not None and history.tests >= rules.queries:
+            return "the planned number of queries was asked"
+        if self.updates_left < 1:
+            return "the corrections are used up"
+        return "" if ledger.covers(*needed) else "the budget is spent"
+
+    def _test(self, query: LinearQuery, value: float) -> Known:
+        """One query against the data: a test, and if it fires an answer and a correction."""
+        history, rules = self._history, self._basis.rules
+        watch = self._watch if self._watch is not None and self._is_watching else self._open_epoch()
+        history.tests += 1
+        threshold = rules.threshold_at(history.tests)
+        if not _fires(watch, query, value, threshold, two_sided=rules.variant == "4a"):
+            return Known(query, value, threshold)
+        measured = self._curator.measure(query, rules.answer_charge, kind=rules.answer_kind, label="answer")
+        self._spent = self._curator.ledger.spent
+        history.measurements.append(measured)
+        self._hypothesis.correct(history.measurements, value, self._basis)
+        return Known(query, float(measured.values[0]), None)
+
+    # Answers
+
+    def _tell_known(self, key: Hashable, query: LinearQuery, confidence: float) -> OnlineAnswer | None:
+        """What was found out before, or is public; None for a query that is neither."""
+        known = self._history.known.get(key)
+        if known is not None:
+            return self._tell(self._basis.answer(known, confidence), "cache")
+        return self._tell(self._basis.public_answer(query, confidence), "public") if _is_public(query) else None
+
+    def _tell(self, found: Answer, origin: Source, charged: float = 0.0) -> OnlineAnswer:
+        sources = self._history.sources
+        sources[origin] = sources.get(origin, 0) + 1
+        return OnlineAnswer(
+            found.value, found.low, found.high, found.covers, origin, charged, self._spent, self.updates_left
+        )
+
+    def _tell_alone(self, value: float, because: str = "") -> OnlineAnswer:
+        history = self._history
+        history.sources["hypothesis only"] = history.sources.get("hypothesis only", 0) + 1
+        covers = f"nothing: {history.closed or because or 'the data were not looked at'}"
+        return OnlineAnswer(_on_grid(value), None, None, covers, "hypothesis only", 0.0, self._spent, self.updates_left)
+
+    # What is left of a session
+
+    def release(self) -> Release:
+        """The hypothesis as it is now, as a release: synthetic records, answers and reports cost nothing more.
+
+        Its workload are the conditions that were corrected; where there were none, the marginals of single attributes.
+        """
+        asked = [each.target for each in self._history.measurements if isinstance(each.target, Conjunction)]
+        workload = Workload.conjunctions(self.domain, asked) if asked else Workload.marginals(self.domain, 1)
+        made = make_release(
+            self._curator,
+            workload,
+            self.model,
+            name="OnlinePMW",
+            parameters={**self._basis.config.parameters(), "rules": self._basis.rules.to_dict()},
+            measurements=self._history.measurements,
+        )
+        if made.provenance.secure and not self._basis.secure:
+            made = replace(made, provenance=replace(made.provenance, secure=False))
+        return made
+
+    def save(self, path: str | os.PathLike[str], *, secret: bool = True, hold: Hold | None = None) -> None:
+        """Write the session to a file that only its owner may read, to go on with it later.
+
+        The file holds the *secret* noise of the running epoch's threshold. Whoever learns it together with the answers
+        learns more about the data than the ledger says: keep the file where the data are.
+
+        **The order.** A session that is saved after it was asked says nothing of a question that its process did not
+        survive: whoever goes on from the file can ask again, with the same threshold noise, and it was never paid for.
+        `SessionFile` writes the file in the order that outlasts that; use it for private data.
+
+        **Forks.** The file remembers what was spent, but not that it was restored. Going on twice from one file spends
+        the same budget twice; keep one file per session.
+
+        Args:
+            path: Target; its folder must exist.
+            secret: Whether the secret noise is written. Without it restoring must start a new epoch, which is charged
+                (and with one threshold draw for all corrections, variant 4c, means that the data are not looked at
+                again unless budget is left).
+            hold: The most that a look at the data can cost which comes next: who restores the file forfeits it.
+
+        Raises:
+            SessionError: The file cannot be written.
+        """
+        from hedgerow.algorithms.online_pmw.state import save_session
+
+        self._hypothesis.settle()
+        watch = None if self._watch is None or not secret else self._watch.state()
+        save_session(
+            path,
+            self._curator,
+            self._basis,
+            self._hypothesis.model,
+            self._history,
+            watch=watch,
+            notes=self.notes,
+            hold=hold,
+        )
+
+    def step_since(self, mark: Mark, *, first: bool = False) -> Step:
+        """What became new since a mark, for keeping the session in a database; see ``online_journal``.
+
+        Args:
+            mark: How far the keeper is.
+            first: Whether this is the session's first step, which says what it rests on.
+
+        Returns:
+            The step. Its state holds the SECRET noise of the running epoch.
+        """
+        from hedgerow.algorithms.online_pmw.journal import step_of
+
+        if first or (len(self._history.measurements) > mark.measurements and self._basis.rules.step != "refit"):
+            self._hypothesis.settle()  # a refit does so itself
+        return step_of(
+            self._curator, self._basis, self._hypothesis.model, self._history, self._watch, since=mark, first=first
+        )
+
+    @classmethod
+    def restore(cls, path: str | os.PathLike[str], source: Any, *, noise: NoiseSource | None = None) -> OnlineSession:
+        """Go on with a saved session about the *same* private table.
+
+        If its process died after it had held something, that is forfeited: the ledger has an event ``lost`` more.
+        `SessionFile.restore` does the same, keeps other processes away, and writes what comes in the order that
+        outlasts a death.
+
+        Args:
+            path: What `save` wrote.
+            source: The private table, as ``read_table`` gives it.
+            noise: Source of noise; the secure one unless given.
+
+        Raises:
+            SessionError: There is no such file, its session had not begun when its process died, or the table has
+                another domain.
+            DamagedSessionError: It is not a session, is truncated, or was changed.
+        """
+        from hedgerow.algorithms.online_pmw.state import restore_session
+
+        return restore_session(path, source, noise)[0]
+
+    def __repr__(self) -> str:
+        """Public facts only."""
+        return (
+            f"<OnlineSession, variant {self.rules.variant}, {self.updates_left} of {self.rules.updates} updates left>"
+        )
+
+
+def _fires(watch: Watch, query: LinearQuery, value: float, threshold: float, *, two_sided: bool) -> bool:
+    """Whether the hypothesis' answer seems to be off by the threshold; the second side only if the first did not."""
+    if not two_sided:
+        return watch.test(query, value, threshold)
+    return watch.test(query, value, threshold, "above") or watch.test(query, value, threshold, "below")
+
+
+def _on_grid(value: float) -> float:
+    """Without the last bits, which depend on what was asked before, and on whether the session was restored."""
+    return round(value / GRID) * GRID
+
+
+def _cells(query: LinearQuery) -> int:
+    return query.values().size if isinstance(query, Explicit) else 0
+
+
+def _is_public(query: LinearQuery) -> bool:
+    """Whether a query in canonical form is the same for all records."""
+    return not query.scope or (isinstance(query, Conjunction) and not all(query.codes))

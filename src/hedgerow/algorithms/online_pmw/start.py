@@ -1,0 +1,248 @@
+"""Starting a session: what it fixes first, and starts from an earlier release of the same table."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.algorithms.online_pmw.answer import Basis
+from hedgerow.algorithms.online_pmw.hold import Hold, Holding
+from hedgerow.algorithms.online_pmw.plan import footprint, stream_of
+from hedgerow.algorithms.online_pmw.session import History, OnlineSession
+from hedgerow.algorithms.shared import noise_of_total, number_of_records
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import ConfigError
+from hedgerow.models import LARGE_ATTRIBUTE, Histogram, Hypothesis, JunctionTree, Markov, hypothesis, may_be_dense
+from hedgerow.privacy import Budget, Event, Ledger, LedgerView, Regime, cost_of
+from hedgerow.quantities import human
+from hedgerow.queries import Floats
+from hedgerow.release import StoredModel
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+    from hedgerow.privacy import Curator
+    from hedgerow.release import Release
+
+EARLIER = "earlier: "
+"""Before the labels of events that an earlier release was charged for."""
+
+
+def check_start(config: OnlinePMW, domain: Domain, budget: Budget, warm: Release | None) -> tuple[Event, ...]:
+    """Refuse all that can be refused of a session before anything is read or spent.
+
+    Args:
+        config: The session's configuration.
+        domain: The table's domain.
+        budget: The session's budget.
+        warm: The release to start from, if there is one.
+
+    Returns:
+        What that release spent, as events of the session's ledger.
+
+    Raises:
+        ConfigError: The configuration does not fit the budget, or the release does not fit the session.
+        BudgetError: The budget does not cover what the release spent.
+        ModelTooLargeError: The hypothesis does not fit into memory.
+    """
+    config.variant_for(budget)
+    footprint(config, domain, warm=warm is not None).check()
+    if warm is None:
+        return ()
+    events = earlier_events(warm, budget, domain)
+    Ledger(budget.limit, budget.unit, events)
+    check_form(warm)
+    return events
+
+
+def begin(config: OnlinePMW, curator: Curator, warm: Release | None, hold: Holding = lambda _: None) -> OnlineSession:
+    """Learn the number of records, fix the rules and make the first hypothesis.
+
+    Args:
+        config: The configuration.
+        curator: Stands before the private table.
+        warm: The earlier release that the session starts from, if any.
+        hold: Called with what the number of records costs before it is bought; not where it is public.
+
+    Raises:
+        ConfigError: The configuration does not fit the budget, or the release does not fit the session.
+        ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
+    """
+    domain, budget = curator.domain, curator.budget
+    config.variant_for(budget)
+    footprint(config, domain, warm=warm is not None).check()
+    if warm is not None:
+        check_same(warm, budget, domain)
+        check_charged(warm, budget, curator.ledger)
+        check_form(warm)
+    charge = config.total_share * curator.ledger.remaining
+    noise = noise_of_total(budget, charge)
+    if noise is not None:
+        hold(Hold(noise.charge(budget.regime), "opening"))
+    total = number_of_records(curator, charge)
+    stream = stream_of(config, budget, domain, total, noise, warm=warm is not None)
+    rules = config.rules(stream, budget, curator.ledger.remaining)
+    secure = curator.secure and (warm is None or warm.provenance.secure)
+    basis = Basis(config, budget, rules, total, noise, secure)
+    model = _cold(domain, total) if warm is None else _warm(warm, config.uniform_share, total)
+    return OnlineSession(curator, basis, model, History.fresh(), None)
+
+
+def _cold(domain: Domain, total: float) -> Hypothesis:
+    """Uniform; in classes of values where an attribute has too many to be held one by one."""
+    large = any(attribute.size > LARGE_ATTRIBUTE for attribute in domain)
+    return hypothesis(domain, total, classes=large and not may_be_dense(domain))
+
+
+def _warm(release: Release, gamma: float, total: float) -> Hypothesis:
+    if may_be_dense(release.domain):
+        return Histogram(release.domain, total, base=warm_base(release, gamma))
+    return Markov(release.domain, total, start=warm_factors(_trees_of(release), gamma))
+
+
+def check_form(release: Release) -> None:
+    """Refuse a release whose hypothesis nothing can be mixed into.
+
+    Raises:
+        ConfigError: It is no product over junction trees, and the domain is too large for a histogram.
+    """
+    if not may_be_dense(release.domain):
+        _trees_of(release)
+
+
+def _trees_of(release: Release) -> Markov:
+    model = release.model.model if isinstance(release.model, StoredModel) else release.model
+    if not isinstance(model, Markov):
+        raise ConfigError(
+            f"a session over {human(release.domain.size)} cells cannot start from a {type(model).__name__} hypothesis",
+            remedy="start from a release of MWEM about marginals, or without one",
+        )
+    return model
+
+
+def earlier_events(release: Release, budget: Budget, domain: Domain) -> tuple[Event, ...]:
+    """What a release of the same table spent, as events of a new ledger.
+
+    Each mechanism is charged anew, in the unit of the new budget: noise that was drawn under a pure budget costs a rho
+    too, but Gaussian noise, and what else was charged in rho, has no pure epsilon.
+
+    Args:
+        release: The earlier release.
+        budget: Of the new session.
+        domain: The table's domain.
+
+    Raises:
+        ConfigError: The domains or the neighbouring relations differ, or the units cannot be converted.
+        BudgetError: See ``Event``.
+    """
+    check_same(release, budget, domain)
+    if release.budget.regime is Regime.ZCDP and budget.regime is Regime.PURE:
+        raise ConfigError(
+            "what a zCDP release spent cannot be charged to a pure budget",
+            remedy="give the session a ZCDP or ApproxDP budget, or start from a pure release",
+        )
+    paid = (event for event in release.events if event.charge > 0.0)
+    return tuple(replace(event, label=EARLIER + event.label, **_charge_in(event, budget)) for event in paid)
+
+
+def _charge_in(event: Event, budget: Budget) -> dict[str, Any]:
+    """Unit and charge of an event in the ledger of another budget."""
+    if event.unit == budget.unit:
+        return {}
+    return {"unit": budget.unit, "charge": cost_of(event.of_mechanism, budget.unit)}
+
+
+def check_same(release: Release, budget: Budget, domain: Domain) -> None:
+    """Refuse a release over another domain, or under another neighbouring relation.
+
+    Raises:
+        ConfigError: They differ.
+    """
+    if release.domain != domain:
+        raise ConfigError("the earlier release is over another domain than the table", remedy="read the same columns")
+    if release.budget.neighbours is not budget.neighbours:
+        raise ConfigError(
+            f"the earlier release hides neighbours of the kind {release.budget.neighbours.value!r}, the session "
+            f"of the kind {budget.neighbours.value!r}",
+            remedy="give the session's budget the neighbours of the release",
+        )
+
+
+def check_charged(release: Release, budget: Budget, ledger: LedgerView) -> None:
+    """Refuse a ledger that does not hold what a release spent, event by event or as one earlier release.
+
+    Args:
+        release: The earlier release, over the same domain and with the same neighbours.
+        budget: Of the ledger.
+        ledger: Of the session.
+
+    Raises:
+        ConfigError: It does not, or the units cannot be converted.
+    """
+    held = Counter(ledger.events)
+    missing = Counter(event for event in release.events if event.charge > 0.0) - held
+    if missing and not held >= Counter(earlier_events(release, budget, release.domain)):
+        raise ConfigError(
+            f"the curator's ledger does not hold {missing.total()} of the events of the earlier release",
+            remedy="start the session with OnlinePMW.start(table, budget, warm=release), which charges them",
+        )
+
+
+def warm_base(release: Release, gamma: float) -> Floats:
+    """The hypothesis to start from, ``(1 - gamma) p + gamma uniform``, as shares of the cells, shape of the domain.
+
+    Its potential is at most ``ln|X| + ln(1 / gamma)`` whatever the data (theory.md section 2, variation 3): no cell has
+    less than ``gamma / |X|``.
+
+    Args:
+        release: The earlier release.
+        gamma: Share of the uniform distribution.
+    """
+    (cells,) = release.model.marginals([release.domain.names])
+    total = float(cells.sum())
+    return np.asarray((1.0 - gamma) * (cells / total) + gamma / cells.size)
+
+
+def warm_factors(model: Markov, gamma: float) -> dict[Clique, Floats]:
+    """The same over junction trees: log-factors, one table for each clique.
+
+    The hypothesis is the product of the conditional distributions of the cliques, each given what it shares with the
+    clique before it. The uniform distribution is mixed into each of these K conditionals, ``(1 - gamma) p(r | s) +
+    gamma / |R|``. No cell then has less than ``gamma^K / |X|``, so that the potential is at most ``ln|X| + K ln(1 /
+    gamma)``; K is at most the number of attributes.
+
+    Args:
+        model: The hypothesis of the earlier release.
+        gamma: Share of the uniform distribution.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> model = Markov(Domain((IntegerRange("a", 0, 1),)), 4.0)
+        >>> model.reweigh(("a",), np.log([9.0, 1.0]))
+        >>> np.exp(warm_factors(model, 0.5)["a",]).round(12).tolist()
+        [0.7, 0.3]
+    """
+    return {
+        clique: np.log((1.0 - gamma) * given + gamma * share)
+        for tree in model.trees
+        for clique, given, share in _conditionals(model, tree)
+    }
+
+
+def _conditionals(model: Markov, tree: JunctionTree) -> Iterator[tuple[Clique, Floats, float]]:
+    """Of each clique: its distribution given what it shares with the one before it, and the value of a uniform one."""
+    before: dict[int, Clique] = {0: ()}
+    order = [0]
+    for i in order:
+        new = [j for j in tree.neighbours[i] if j not in before]
+        before.update((j, tree.separator(i, j)) for j in new)
+        order += new
+    for i, table in zip(order, model.marginals([tree.cliques[i] for i in order]), strict=True):
+        clique = tree.cliques[i]
+        own = tuple(axis for axis, name in enumerate(clique) if name not in before[i])
+        sums, share = table.sum(axis=own, keepdims=True), 1.0 / math.prod(table.shape[axis] for axis in own)
+        yield clique, np.where(sums > 0.0, table / np.where(sums > 0.0, sums, 1.0), share), share

@@ -1,0 +1,252 @@
+"""What all algorithms that make a release have in common: how they are called, and how a release is put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from hedgerow.algorithms.shared.progress import ProgressCallback
+from hedgerow.errors import ConfigError
+from hedgerow.privacy import LARGEST_MASS, Budget, Regime, Subsampled, before_a_run, note_release, warn_of_weakness
+from hedgerow.queries import Workload
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.shared.outline import Outlined
+    from hedgerow.domain import Domain
+    from hedgerow.models import Model
+    from hedgerow.privacy import Curator, NoiseSource, Register
+    from hedgerow.queries import Measurement
+    from hedgerow.release import Release
+
+
+class Algorithm(Protocol):
+    """The configuration of a mechanism that makes a release: frozen, public, for any number of runs.
+
+    What all of them do in the same way stands here; it is inherited by those that are derived from this class.
+
+    Example:
+        >>> from hedgerow.algorithms.mwem.mwem import MWEM
+        >>> algorithm: Algorithm = MWEM(rounds=3)
+        >>> algorithm.parameters()["rounds"]
+        3
+    """
+
+    takes_samples: ClassVar[bool] = False
+    """Whether it can work on a secret sample of the records: under a `Subsampled` budget."""
+
+    def check(self, workload: Workload, regime: Regime) -> None:
+        """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent."""
+        ...
+
+    def parameters(self) -> dict[str, Any]:
+        """The configuration as plain values, for the release."""
+        return plain_parameters(self)
+
+    def run(
+        self,
+        source: Any,  # a CountSource; that name lives in data/, which algorithms do not import
+        workload: Workload,
+        budget: Budget,
+        *,
+        noise: NoiseSource | None = None,
+        progress: ProgressCallback | None = None,
+        register: Register | None = None,
+        name: str = "",
+    ) -> Release:
+        """Make a release of a private table.
+
+        Args:
+            source: The private table, as ``read_table`` gives it; only the curator ever sees it.
+            workload: What the release should answer well.
+            budget: What may be spent, and between which tables.
+            noise: Source of noise; the secure one unless given. A seeded source makes the release not private.
+            progress: Called after every round.
+            register: Register of the table, where all its releases add up. It is charged the whole budget before the
+                table is touched. Without one a second release of the same object warns.
+            name: What the register calls the release.
+
+        Raises:
+            ConfigError: The configuration does not fit the budget or the workload.
+            QueryError: A query depends on no record; nothing was spent.
+            ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
+            BudgetExceededError: The algorithm asked for more than the budget; what was charged before stays charged.
+            DataError: A table that is counted in passes cannot be read, or does not fit its domain.
+            RegisterExceededError: The register does not cover the budget; nothing was spent.
+            RegisterError: The register cannot be read or written; nothing was spent.
+
+        Warns:
+            UnregisteredWarning: The object was released before, and there is no register.
+            WeakGuaranteeWarning: epsilon is above 20, or delta not below 1 / (number of records).
+        """
+        check_asked(source, workload, budget, samples=self.takes_samples)
+        if register is not None:  # what is charged there is never given back: refuse first
+            check_same_domain(source.domain, workload)
+            self.check(workload, budget.regime)
+        before_a_run(source, budget, noise, register, kind="release", name=name)
+        curator = open_curator(source, workload, budget, noise, samples=self.takes_samples)
+        try:
+            made = self.run_with(curator, workload, progress)
+        finally:
+            if curator.ledger.spent > 0.0:
+                note_release(source, noise)
+        warn_of_weakness(curator.budget, made.total, noise)
+        return made
+
+    def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
+        """As `run`, with a curator that the caller made; its whole remaining budget may be spent."""
+        ...
+
+    def plan(self, workload: Workload, budget: Budget, total: float) -> Outlined:
+        """What a run would need, spend and promise; nothing is read and nothing is spent."""
+        ...
+
+
+def check_table(source: Any) -> None:
+    """Refuse what is no private table.
+
+    Raises:
+        ConfigError: It was not read by ``read_table``, nor does it look as if.
+    """
+    if not callable(getattr(source, "total", None)):
+        remedy = "read it with hedgerow.read_table(source, domain)"
+        raise ConfigError(f"a {type(source).__name__} is no table that was read", remedy=remedy)
+
+
+def open_curator(
+    source: Any, workload: Any, budget: Any, noise: NoiseSource | None, *, samples: bool = False
+) -> Curator:
+    """A curator before a private table, for one run.
+
+    Args:
+        source: The private table, as ``read_table`` gives it; only the curator ever sees it.
+        workload: What the release should answer well.
+        budget: What may be spent, and between which tables.
+        noise: Source of noise; the secure one unless given.
+        samples: Whether the algorithm can work on a sample of the records.
+
+    Raises:
+        ConfigError: An argument is something else; nothing was read.
+    """
+    from hedgerow.privacy import Curator, prepare
+
+    check_asked(source, workload, budget, samples=samples)
+    prepare(source, workload)
+    return Curator(source, budget, noise=noise)
+
+
+def check_asked(source: Any, workload: Any, budget: Any, *, samples: bool = False) -> None:
+    """Refuse what is no table, no workload, or no budget that an algorithm can run under.
+
+    Args:
+        source: The private table.
+        workload: What the release should answer well.
+        budget: What may be spent.
+        samples: Whether the algorithm can work on a sample of the records.
+
+    Raises:
+        ConfigError: An argument is something else; nothing was read.
+    """
+    check_table(source)
+    if not isinstance(workload, Workload):
+        remedy = "make one with hedgerow.Workload.parse(text, table.domain)"
+        raise ConfigError(f"a {type(workload).__name__} is no workload", remedy=remedy)
+    if not isinstance(budget, Budget):
+        remedy = "give hedgerow.PureDP(epsilon), hedgerow.ApproxDP(epsilon, delta) or hedgerow.ZCDP(rho)"
+        raise ConfigError(f"a {type(budget).__name__} is no budget", remedy=remedy)
+    if isinstance(budget, Subsampled) and not samples:
+        raise ConfigError("this algorithm does not work on a sample of the records", remedy="run DualQuery on it")
+
+
+def plain_parameters(config: Any) -> dict[str, Any]:
+    """The fields of a configuration as plain values that JSON can hold.
+
+    Args:
+        config: A frozen dataclass; fields that are dataclasses become mappings that name their kind.
+
+    Example:
+        >>> from hedgerow.models.fit.refit import Sweeps
+        >>> from hedgerow.algorithms.mwem.mwem import MWEM
+        >>> plain_parameters(MWEM(refit=Sweeps(4)))["refit"]["kind"]
+        'Sweeps'
+    """
+    return {field.name: _plain(getattr(config, field.name)) for field in fields(config)}
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"kind": type(value).__name__, **plain_parameters(value)}
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return value.value if isinstance(value, Enum) else value
+
+
+def check_domain(curator: Curator, workload: Workload) -> None:
+    """Refuse a workload over another domain than the table's.
+
+    Raises:
+        ConfigError: The domains differ.
+    """
+    check_same_domain(curator.domain, workload)
+
+
+def check_same_domain(domain: Domain, workload: Workload) -> None:
+    """As `check_domain`, with the domain of a table.
+
+    Raises:
+        ConfigError: The domains differ.
+    """
+    if workload.domain != domain:
+        raise ConfigError("the workload is over another domain than the table", remedy="build it from table.domain")
+
+
+def number_of_records(curator: Curator, charge: float) -> float:
+    """Number of records, noisy or public, as the mass of a hypothesis.
+
+    The noise of a tiny budget can pass every size that a table can have, and that errors can be scored for; that is
+    cut off, a little below the limit, which the rounded sums of answers must not pass either.
+
+    Args:
+        curator: Stands before the private table.
+        charge: What the noisy number may cost; not used under "replace".
+    """
+    return min(curator.total(charge), (1.0 - 1e-6) * LARGEST_MASS)
+
+
+def make_release(
+    curator: Curator,
+    workload: Workload,
+    model: Model,
+    *,
+    name: str,
+    parameters: Mapping[str, Any],
+    measurements: Sequence[Measurement] = (),
+    error_charge: float = 0.0,
+) -> Release:
+    """Estimate the error of the workload, if that is to be paid for, and put the release together.
+
+    Args:
+        curator: Its ledger becomes the release's.
+        workload: What the release should answer well.
+        model: The final hypothesis, with the (noisy) number of records as its mass.
+        name: Of the algorithm.
+        parameters: Its configuration, as plain values.
+        measurements: Noisy answers, in the order in which they were bought.
+        error_charge: epsilon or rho for the noisy error of the workload; 0 leaves it out.
+    """
+    from hedgerow.release import Provenance, Release
+
+    error = None
+    if error_charge > 0.0:
+        error = curator.workload_error(workload, workload.answers(model), error_charge)
+    return Release(
+        model=model,
+        workload=workload,
+        budget=curator.budget,
+        events=curator.ledger.events,
+        measurements=tuple(measurements),
+        error=error,
+        total=model.total,
+        provenance=Provenance.record(name, parameters, noise=curator.noise_source),
+    )

@@ -1,0 +1,229 @@
+"""Error bounds of MWEM for chosen parameters (theory.md section 2), in counts.
+
+Hardt, Ligett and McSherry 2012, theorem 2.3 and corollaries 2.5 and 2.6, with the constants that theory.md derives.
+All bounds are on the largest error over the queries, for the averaged output, with all queries eligible in every
+round and no offsets; a run that departs from this gets its caveats from `algorithms/mwem_plan.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+from hedgerow.errors import ConfigError
+from hedgerow.models import Step
+
+BETA = 0.05
+"""Default probability that a bound may fail."""
+
+
+@final
+@dataclass(frozen=True)
+class Bound:
+    """An error that is not passed, except with a small probability.
+
+    Attributes:
+        rounds: T, the number of rounds that the bound is for.
+        hypothesis: What is left after T rounds of multiplicative weights without noise, in counts.
+        selection: Loss of selecting with the exponential mechanism, in counts.
+        noise: Loss of measuring with noise, in counts.
+        total: Loss of using a noisy number of records, in counts; 0 where that number is public.
+        failure: Probability that the error passes the sum.
+        caveats: Why the run at hand is not covered by the theorem; empty when it is.
+
+    Example:
+        >>> Bound(rounds=4, hypothesis=30.0, selection=4.0, noise=2.0, total=0.0, failure=0.05).error
+        36.0
+    """
+
+    rounds: int
+    hypothesis: float
+    selection: float
+    noise: float
+    total: float
+    failure: float
+    caveats: tuple[str, ...] = ()
+
+    @property
+    def error(self) -> float:
+        """The bound: largest error of a query (L1 error of a whole marginal), in counts."""
+        return self.hypothesis + self.selection + self.noise + self.total
+
+
+@final
+@dataclass(frozen=True)
+class Task:
+    """What a bound depends on besides the privacy of a round.
+
+    Attributes:
+        total: Number of records n (or its noisy value).
+        cells: Cells of the domain.
+        candidates: Number of queries (or whole marginals) to select from.
+        sensitivity: Largest L1 sensitivity of a candidate, in counts.
+        width: Largest ``high - low`` of a query.
+        size: Largest number of cells of a candidate; 1 for single queries.
+
+    Example:
+        >>> Task(total=1000, cells=64, candidates=20).sensitivity
+        1.0
+    """
+
+    total: float
+    cells: int
+    candidates: int
+    sensitivity: float = 1.0
+    width: float = 1.0
+    size: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what makes a logarithm or a root undefined."""
+        if self.total < 1 or self.cells < 2 or self.candidates < 1 or self.size < 1 or self.sensitivity <= 0:
+            raise ConfigError("a bound needs a record, two cells, and a candidate of positive sensitivity")
+
+
+def hypothesis_error(task: Task, rounds: int, step: Step = "source") -> float:
+    """Error of noiseless multiplicative weights after ``rounds`` rounds (theory.md section 1, Claim 1), in counts.
+
+    For whole marginals Cauchy-Schwarz over the cells gives the L1 error: a factor ``sqrt(size)``.
+
+    Example:
+        >>> round(hypothesis_error(Task(total=1.0, cells=16, candidates=4), 64), 4)
+        0.4163
+    """
+    claim = task.total * math.sqrt(task.size * math.log(task.cells) / rounds)
+    if step == "source":
+        return 2.0 * claim
+    return claim if task.size > 1 else task.width * claim / math.sqrt(2.0)
+
+
+def theorem_2_3(task: Task, epsilon: float, rounds: int, c: float = 1.0) -> tuple[float, float]:
+    """Theorem 2.3 as printed, for sensitivity 1 and half of epsilon for selection.
+
+    Returns:
+        ``2 n sqrt(ln|D| / T) + (6 c + 4) T ln|Q| / epsilon`` in counts, and the probability
+        ``1 - 2 T / |Q|**c`` with which it holds (0 where the theorem says nothing).
+
+    Example:
+        >>> error, probability = theorem_2_3(Task(total=10_000, cells=2**16, candidates=560), epsilon=1.0, rounds=8)
+        >>> round(error, 1), round(probability, 4)
+        (24054.4, 0.9714)
+    """
+    error = hypothesis_error(task, rounds) + (6 * c + 4) * rounds * math.log(task.candidates) / epsilon
+    return error, max(0.0, 1.0 - 2.0 * rounds * task.candidates ** (-c))
+
+
+def corollary_2_5(task: Task, epsilon: float) -> tuple[int, float]:
+    """Rounds and error that balance theorem 2.3 with c = 1 (before T is rounded to a whole number).
+
+    Example:
+        >>> corollary_2_5(Task(total=10_000, cells=2**16, candidates=560), epsilon=1.0)[0]
+        65
+    """
+    log_cells, log_queries = math.log(task.cells), max(math.log(task.candidates), math.log(2.0))
+    rounds = (task.total * epsilon * math.sqrt(log_cells) / (10.0 * log_queries)) ** (2.0 / 3.0)
+    error = 3.0 * 10.0 ** (1.0 / 3.0) * task.total ** (2.0 / 3.0) * (log_cells * log_queries / epsilon) ** (1.0 / 3.0)
+    return max(1, round(rounds)), error
+
+
+def selection_error(task: Task, epsilon: float, rounds: int, beta: float) -> float:
+    """Gap that the exponential mechanism at ``epsilon`` passes in some round with probability ``beta / 2`` at most.
+
+    Example:
+        >>> round(selection_error(Task(total=1, cells=4, candidates=10), epsilon=0.5, rounds=5, beta=0.1), 3)
+        27.631
+    """
+    return 2.0 * task.sensitivity / epsilon * math.log(2.0 * rounds * task.candidates / beta)
+
+
+def laplace_error(task: Task, scale: float, rounds: int, beta: float) -> float:
+    """Noise (L1 over the cells of a candidate) that T rounds pass with probability ``beta / 2`` at most.
+
+    Example:
+        >>> round(laplace_error(Task(total=1, cells=4, candidates=10), scale=2.0, rounds=5, beta=0.1), 3)
+        9.21
+    """
+    return task.size * scale * math.log(2.0 * rounds * task.size / beta)
+
+
+def gaussian_error(task: Task, sigma: float, rounds: int, beta: float) -> float:
+    """As `laplace_error`, for Gaussian noise; for one value ``sigma sqrt(2 ln(4 T / beta))``.
+
+    For marginals by the concentration of the L2 norm: ``sqrt(size) sigma (sqrt(size) + sqrt(2 ln(2 T / beta)))``.
+
+    Example:
+        >>> round(gaussian_error(Task(total=1, cells=4, candidates=10), sigma=2.0, rounds=5, beta=0.1), 3)
+        6.51
+    """
+    if task.size == 1:
+        return sigma * math.sqrt(2.0 * math.log(4.0 * rounds / beta))
+    root = math.sqrt(task.size)
+    return root * sigma * (root + math.sqrt(2.0 * math.log(2.0 * rounds / beta)))
+
+
+def pure_bound(
+    task: Task, epsilon: float, rounds: int, *, share: float = 0.5, step: Step = "source", beta: float = BETA
+) -> Bound:
+    """Theorem 2.3 at a chosen failure probability, for pure differential privacy.
+
+    With sensitivity 1 and ``share`` = 1/2:
+    ``2 n sqrt(ln|D| / T) + (4 T / epsilon) ln(2 T |Q| / beta) + (2 T / epsilon) ln(2 T / beta)``.
+
+    Args:
+        task: Sizes.
+        epsilon: Budget of all rounds together.
+        rounds: T.
+        share: Share of the budget that goes to selection.
+        step: Step size.
+        beta: Probability that the bound may fail.
+
+    Example:
+        >>> round(pure_bound(Task(total=10_000, cells=2**16, candidates=560), 1.0, 8).error, 1)
+        24027.6
+    """
+    scale = task.sensitivity * rounds / ((1.0 - share) * epsilon)
+    return Bound(
+        rounds,
+        hypothesis_error(task, rounds, step),
+        selection_error(task, share * epsilon / rounds, rounds, beta),
+        laplace_error(task, scale, rounds, beta),
+        0.0,
+        beta,
+    )
+
+
+def zcdp_bound(
+    task: Task,
+    rho: float,
+    rounds: int,
+    *,
+    share: float = 0.5,
+    step: Step = "source",
+    beta: float = BETA,
+    l2: float | None = None,
+) -> Bound:
+    """Corollary 2.6 in its zCDP form: ``2 n sqrt(ln|D| / T) + Delta sqrt(T / rho) Lambda`` for ``share`` = 1/2.
+
+    Args:
+        task: Sizes.
+        rho: Budget of all rounds together.
+        rounds: T.
+        share: Share of the budget that goes to selection.
+        step: Step size.
+        beta: Probability that the bound may fail.
+        l2: L2 sensitivity of a candidate; the L1 sensitivity if not given (they agree for single queries).
+
+    Example:
+        >>> round(zcdp_bound(Task(total=10_000, cells=2**16, candidates=560), 0.02, 8).error, 1)
+        23862.0
+    """
+    epsilon = math.sqrt(8.0 * share * rho / rounds)
+    sigma = (task.sensitivity if l2 is None else l2) * math.sqrt(rounds / (2.0 * (1.0 - share) * rho))
+    return Bound(
+        rounds,
+        hypothesis_error(task, rounds, step),
+        selection_error(task, epsilon, rounds, beta),
+        gaussian_error(task, sigma, rounds, beta),
+        0.0,
+        beta,
+    )

@@ -1,0 +1,114 @@
+"""All small databases over a tiny domain, how they answer, and how large they need to be (theory.md section 8)."""
+
+from __future__ import annotations
+
+import math
+from itertools import chain, combinations_with_replacement
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.algorithms.shared import RecordAnswers
+from hedgerow.quantities import human
+from hedgerow.queries import Floats, Workload
+
+Cells = NDArray[np.intp]
+
+
+def n_databases(cells: int, size: int) -> int:
+    """Number of multisets of so many records over so many cells, exact.
+
+    Example:
+        >>> n_databases(4, 17)
+        1140
+    """
+    return math.comb(cells + size - 1, size)
+
+
+def at_most(most: int, cells: int, size: int) -> bool:
+    """Whether there are at most so many multisets; quick however large the numbers.
+
+    ``C(a + b, b) >= 2^min(a, b)`` decides where that number itself would take long to compute.
+
+    Example:
+        >>> at_most(1140, 4, 17), at_most(1139, 4, 17), at_most(10**9, 10**40, 10**9)
+        (True, False, False)
+    """
+    if min(cells - 1, size) > most.bit_length():
+        return False
+    return n_databases(cells, size) <= most
+
+
+def number_of(cells: int, size: int) -> str:
+    """The number of multisets, for people.
+
+    Example:
+        >>> number_of(4, 17), number_of(10**12, 2), number_of(10**40, 10**9)
+        ('1,140', 'about 10^23', 'more than 10^30')
+    """
+    return "more than 10^30" if min(cells - 1, size) > 100 else human(n_databases(cells, size))
+
+
+def databases(cells: int, size: int) -> Cells:
+    """All multisets, as numbers of cells in ascending order, shape ``(n_databases, size)``.
+
+    Example:
+        >>> databases(2, 2).tolist()
+        [[0, 0], [0, 1], [1, 1]]
+    """
+    number = n_databases(cells, size)
+    flat = chain.from_iterable(combinations_with_replacement(range(cells), size))
+    return np.fromiter(flat, dtype=np.intp, count=number * size).reshape(number, size)
+
+
+def answers_of(workload: Workload, cells: Cells) -> Floats:
+    """Answers of databases.
+
+    Args:
+        workload: The queries.
+        cells: What `databases` returned.
+
+    Returns:
+        Counts over the records of the database, shape ``(n_databases, n_queries)``.
+    """
+    shape, adding = workload.domain.shape, RecordAnswers(workload)
+    values = np.zeros((workload.domain.size, workload.n_queries))
+    for sums, record in zip(values, np.ndindex(*shape), strict=True):
+        adding.add(sums, record)
+    found = np.zeros((len(cells), workload.n_queries))
+    for column in cells.T:
+        found += values[column]
+    return found
+
+
+def size_for(workload: Workload, alpha: float) -> int:
+    """The smallest k above ``w^2 ln(2 |Q|) / (2 alpha^2)``, for queries of width w.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> size_for(Workload.marginals(Domain(IntegerRange(name, 0, 1) for name in "ab"), 2), alpha=0.25)
+        17
+    """
+    return math.floor(_squared_error(workload) / alpha**2) + 1
+
+
+def error_of_size(workload: Workload, size: int) -> float:
+    """An error, as a fraction, that some database of k records reaches: ``w sqrt(ln(2 |Q|) / (2 k))``.
+
+    Hoeffding's inequality gives one for every larger error; the databases are finitely many, so this one is reached.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 1) for name in "ab"), 2)
+        >>> round(error_of_size(workload, 17), 4)
+        0.2473
+    """
+    return math.sqrt(_squared_error(workload) / size)
+
+
+def _squared_error(workload: Workload) -> float:
+    """``w^2 ln(2 |Q|) / 2``: of a single record."""
+    width = max(high - low for low, high in (family.bounds for family in workload.families))
+    return width * width * math.log(2.0 * workload.n_queries) / 2.0

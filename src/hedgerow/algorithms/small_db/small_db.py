@@ -1,0 +1,226 @@
+"""SmallDB: the best small database, by the exponential mechanism (theory.md section 8).
+
+A. Blum, K. Ligett, A. Roth, "A Learning Theory Approach to Noninteractive Database Privacy", STOC 2008; algorithm 4
+("SmallDB") in C. Dwork, A. Roth, "The Algorithmic Foundations of Differential Privacy", 2014. Every multiset y of k
+records is a candidate, with score ``-max over q of |q(B) - (n / k) q(y)|`` in counts; one is chosen with probability
+proportional to ``exp(epsilon score / (2 Delta))``. Some multiset of k records answers all queries within alpha as soon
+as ``k > ln(2 |Q|) / (2 alpha^2)`` (Hoeffding's inequality, for k records drawn from the table), so that the chosen one
+errs by at most ``alpha + 2 (k ln|X| + ln(1 / beta)) / (epsilon n)``, as a fraction.
+
+There are ``C(|X| + k - 1, k)`` such multisets, and all of them are scored: this is the yardstick of theory, for tiny
+domains. Departures: under "add-remove" n is measured first; queries of width w need ``w^2`` times as many records;
+without alpha and k, k is the size whose bound is smallest among those that can be enumerated.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from hedgerow.algorithms.shared.algorithm import (
+    Algorithm,
+    check_domain,
+    make_release,
+    number_of_records,
+)
+from hedgerow.algorithms.shared.bounds import BETA
+from hedgerow.algorithms.shared.charges import Charges
+from hedgerow.algorithms.shared.checks import check_shares, is_count
+from hedgerow.algorithms.shared.outline import Outline
+from hedgerow.algorithms.shared.progress import ProgressCallback, RoundReport
+from hedgerow.algorithms.small_db.bound import choice_scale, make_plan, records
+from hedgerow.algorithms.small_db.enumeration import (
+    answers_of,
+    at_most,
+    databases,
+    error_of_size,
+    n_databases,
+    number_of,
+    size_for,
+)
+from hedgerow.errors import ConfigError
+from hedgerow.models import Empirical
+from hedgerow.privacy import LARGEST_MASS, Budget, Regime
+from hedgerow.quantities import human
+from hedgerow.queries import Workload
+
+if TYPE_CHECKING:
+    from hedgerow.privacy import Curator
+    from hedgerow.release import Release
+
+LARGEST_MATRIX = 2**25
+"""Answers, and records, of all databases together: a quarter of a gigabyte, held a few times."""
+
+
+@final
+@dataclass(frozen=True)
+class SmallDB(Algorithm):
+    """Configuration of SmallDB; holds no data and can be used for any number of runs.
+
+    Weights of the workload are not looked at, and a whole marginal counts as its cells: what is small at the end is the
+    largest error of a single query. The model of the release is an `Empirical` over the chosen records.
+
+    Attributes:
+        alpha: Error, as a fraction, that some database of the enumerated size must reach on every query; sets k.
+        size: k itself, instead of alpha. Without either, the k whose bound is smallest.
+        beta: Probability that the error bound may fail.
+        max_candidates: Most databases that may be enumerated.
+        total_share: Share of the budget for the noisy number of records, spent under "add-remove" only.
+        error_share: Share of the budget for the noisy error of the workload at the end; 0 leaves it out.
+
+    Example:
+        >>> import hedgerow
+        >>> import pyarrow as pa
+        >>> domain = hedgerow.Domain((hedgerow.Categorical("sex", ("F", "M")), hedgerow.IntegerRange("age", 0, 2)))
+        >>> table = hedgerow.read_table(pa.table({"sex": ["F", "M"] * 400, "age": [0, 1, 2, 2] * 200}), domain)
+        >>> workload = hedgerow.Workload.marginals(domain, order=2)
+        >>> release = SmallDB(size=4).run(table, workload, hedgerow.PureDP(1.0), noise=hedgerow.SeededNoise(0))
+        >>> release.model.codes.tolist()
+        [[0, 0], [0, 2], [1, 1], [1, 2]]
+    """
+
+    alpha: float | None = None
+    size: int | None = None
+    beta: float = BETA
+    max_candidates: int = 100_000
+    total_share: float = 0.02
+    error_share: float = 0.03
+
+    def __post_init__(self) -> None:
+        """Check every number.
+
+        Raises:
+            ConfigError: One is out of its range, or both alpha and a size are given.
+        """
+        if self.alpha is not None and self.size is not None:
+            raise ConfigError("SmallDB takes an alpha or a size, not both", remedy="leave one of them out")
+        if self.alpha is not None and not 0.0 < self.alpha < 1.0:
+            raise ConfigError(f"alpha is a fraction, not {self.alpha!r}", remedy="give a number between 0 and 1")
+        for name in ("size", "max_candidates"):
+            value = getattr(self, name)
+            if value is not None and not is_count(value):
+                raise ConfigError(f"{name} = {value!r} is no whole number from 1 on", remedy="give one")
+        if not 0.0 < self.beta < 1.0:
+            raise ConfigError(f"beta is a probability, not {self.beta!r}", remedy="give a number between 0 and 1")
+        check_shares(self.total_share, self.error_share)
+
+    def check(self, workload: Workload, regime: Regime) -> None:
+        """Refuse databases that are too many to enumerate, before anything is read or spent.
+
+        Args:
+            workload: What the release should answer well.
+            regime: Of the budget; any will do.
+
+        Raises:
+            ConfigError: There are more databases than ``max_candidates``, or all their answers would be too many.
+        """
+        cells, size = workload.domain.size, self.smallest_size(workload)
+        if not at_most(self.max_candidates, cells, size):
+            raise ConfigError(
+                f"there are {number_of(cells, size)} databases of {records(size)} over {human(cells)} cells, "
+                f"more than max_candidates = {self.max_candidates:,}",
+                remedy=self._remedy(workload),
+            )
+        number = n_databases(cells, size)
+        if number * max(workload.n_queries, size) > LARGEST_MATRIX:
+            raise ConfigError(
+                f"{number:,} databases of {records(size)} with {workload.n_queries:,} answers each are too many",
+                remedy=self._remedy(workload),
+            )
+
+    def _remedy(self, workload: Workload) -> str:
+        if (size := self._largest_size(workload)) == 0:
+            return "SmallDB is for tiny domains: name fewer attributes, coarsen them, or use MWEM"
+        reached = error_of_size(workload, size)
+        least = f"alpha must pass {reached:.3g}" if reached < 1.0 else "no alpha below 1 will do"
+        enumerated = f"databases of up to {records(size)} can be enumerated, for which {least}"
+        return f"{enumerated}; name fewer attributes, or use MWEM"
+
+    def smallest_size(self, workload: Workload) -> int:
+        """The number of records that is asked for; 1 where it is chosen among all that can be enumerated."""
+        if self.alpha is not None:
+            return size_for(workload, self.alpha)
+        return 1 if self.size is None else self.size
+
+    def _largest_size(self, workload: Workload) -> int:
+        """The largest k that can be enumerated; 0 where none can."""
+        sizes = range(1, min(self.max_candidates, LARGEST_MATRIX) + 1)
+        return bisect_right(sizes, False, key=lambda size: not self._affordable(workload, size))
+
+    def _affordable(self, workload: Workload, size: int) -> bool:
+        cells, most = workload.domain.size, min(self.max_candidates, LARGEST_MATRIX // max(workload.n_queries, size))
+        return at_most(most, cells, size)
+
+    def chosen_size(self, workload: Workload, budget: Budget, charge: float, total: float) -> int:
+        """The number of records k; if it is to be chosen, the one whose bound is smallest.
+
+        The bound is ``a / sqrt(k) + b k`` and a constant, with the minimum at ``(a / 2 b)^(2/3)``.
+
+        Args:
+            workload: What the release should answer well.
+            budget: Of the run.
+            charge: What the selection may spend.
+            total: Number of records, public or noisy.
+        """
+        if self.alpha is not None or self.size is not None:
+            return self.smallest_size(workload)
+        each = choice_scale(workload, budget, charge) * math.log(workload.domain.size)
+        best: float = (total * error_of_size(workload, 1) / (2.0 * each)) ** (2.0 / 3.0)
+        largest = self._largest_size(workload)
+        near = {max(1, min(largest, size)) for size in (math.floor(best), math.ceil(best))}
+        return min(near, key=lambda size: total * error_of_size(workload, size) + each * size)
+
+    def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
+        """As `run`, with a curator that the caller made; its whole remaining budget is spent.
+
+        Args:
+            curator: Stands before the private table.
+            workload: What the release should answer well.
+            progress: Called once, after the choice.
+        """
+        check_domain(curator, workload)
+        self.check(workload, curator.regime)
+        charges = self._charges(curator.ledger.remaining, curator.budget)
+        total = number_of_records(curator, charges.total)
+        queries = workload.by_query()
+        size = self.chosen_size(workload, curator.budget, charges.rounds, total)
+        cells = databases(workload.domain.size, size)
+        answers = np.clip(answers_of(queries, cells) * (total / size), -LARGEST_MASS, LARGEST_MASS)
+        chosen = curator.select_database(queries, answers, charges.rounds)
+        codes = np.stack(np.unravel_index(cells[chosen], workload.domain.shape), axis=1)
+        if progress is not None:
+            ledger, text = curator.ledger, f"one of {len(cells):,} databases of {size:,} records"
+            progress(RoundReport(1, 1, ledger.spent, ledger.limit, ledger.unit, text, math.nan))
+        return make_release(
+            curator, workload, Empirical(workload.domain, total, codes), name="SmallDB",
+            parameters={**self.parameters(), "size": size}, error_charge=charges.error,
+        )  # fmt: skip
+
+    def _charges(self, limit: float, budget: Budget) -> Charges:
+        return Charges.split(limit, budget.neighbours, total=self.total_share, initial=0.0, error=self.error_share)
+
+    def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
+        """What a run would need, spend and promise; nothing is read and nothing is spent.
+
+        Args:
+            workload: What the release should answer well.
+            budget: What may be spent.
+            total: A public guess of the number of records.
+
+        Example:
+            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow.domain.domain import Domain
+            >>> from hedgerow.privacy.budgets.budget import PureDP
+            >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 1) for name in "ab"), 2)
+            >>> plan = SmallDB(alpha=0.25).plan(workload, PureDP(1.0, "replace"), total=1000)
+            >>> plan.facts["size"], plan.facts["databases"], round(plan.facts["bound"])
+            (17, 1140, 302)
+        """
+        self.check(workload, budget.regime)
+        charges = self._charges(budget.limit, budget)
+        size = self.chosen_size(workload, budget, charges.rounds, max(1.0, total))
+        return make_plan(self, workload, budget, charges=charges, total=max(1.0, total), size=size)

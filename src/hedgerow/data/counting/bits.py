@@ -1,0 +1,282 @@
+"""Parities of binary attributes, 64 records in one machine word.
+
+An attribute is packed once into bits. A parity is then the exclusive or of a few rows of words, and the bits set in
+it are counted: about 0.15 microseconds for a set of three attributes and 100,000 records. Rows that count more than
+once are packed by the binary digits of their weights: those whose weight holds 2**b count 2**b times in the b-th part.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations, islice
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.data.reading import Codes
+from hedgerow.queries import Floats, hadamard
+from hedgerow.system import in_parts, usable_cores
+
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+LONGEST = 3
+"""Marginals of at most so many binary attributes are made from parities."""
+
+LARGEST_TRANSFORMED = 2**50
+"""Sums of eight parities of at most so many records are exact."""
+
+_ALIGNED = 16
+"""Rows are padded to multiples of so many words, so that vectorised loops have no rest."""
+
+_WORDS_PER_THREAD = 1 << 22
+"""Words to be compared that are worth a thread."""
+
+_SETS_AT_ONCE = 1 << 18
+
+
+@final
+@dataclass(frozen=True)
+class _Part:
+    """Packed records that count equally.
+
+    Attributes:
+        words: Shape (attributes + 3, words); the last rows are zeros, which ``bit_kernels.py`` reads over the end.
+        n_records: Number of records.
+        weight: How often each counts.
+    """
+
+    words: Words
+    n_records: int
+    weight: int
+
+    @property
+    def n_attributes(self) -> int:
+        return len(self.words) - 3
+
+
+def count_parities(columns: Sequence[Codes], weights: Ints | None, axes: Ints) -> Floats:
+    """Exact parities: for each set of attributes the sum over the records of the product of 1 - 2 code.
+
+    All pairs or all triples of some attributes, in the order of ``itertools.combinations``, are about three times
+    as fast as the same sets in another order.
+
+    Args:
+        columns: One array of codes per attribute; those that the sets use hold 0 and 1 only.
+        weights: How often each row counts, or None for once each.
+        axes: The sets, shape (sets, longest): positions in ``columns``, increasing, then -1 to fill up.
+
+    Returns:
+        Shape (sets,), in counts, which are exact: every sum on the way is less than 2**53.
+
+    Example:
+        >>> columns = [np.array([0, 1, 1], dtype=np.uint8), np.array([1, 1, 0], dtype=np.uint8)]
+        >>> count_parities(columns, None, np.array([[0, -1], [1, -1], [0, 1]]))
+        array([-1., -1., -1.])
+    """
+    lengths = np.count_nonzero(axes >= 0, axis=1)
+    used, sets = _renumbered(axes)
+    found = np.zeros(len(axes))
+    for part in _packed([columns[axis] for axis in used.tolist()], len(columns[0]), weights):
+        for length in np.unique(lengths).tolist():
+            rows = np.flatnonzero(lengths == length)
+            chosen = sets[rows, :length]
+            if length in _EVERY and _is_every(chosen, len(used)):
+                counts = np.zeros(len(rows))
+                _EVERY[length](part, counts)
+                found[rows] += counts
+            else:
+                found[rows] += _listed(part, chosen)
+    return found
+
+
+def count_all_parities(columns: Sequence[Codes], weights: Ints | None, order: int) -> Floats:
+    """Exact parities of all sets of 1 to ``order`` attributes, the small ones first, as ``parity_scopes`` lists them.
+
+    Beside the result and one eighth of the codes, it holds little in memory.
+
+    Args:
+        columns: One array of codes per attribute, 0 and 1 only.
+        weights: How often each row counts, or None for once each.
+        order: Largest number of attributes, at least 1.
+
+    Returns:
+        Shape (sets,), in counts, which are exact: every sum on the way is less than 2**53.
+
+    Example:
+        >>> columns = [np.array([0, 1, 1], dtype=np.uint8), np.array([1, 1, 0], dtype=np.uint8)]
+        >>> count_all_parities(columns, None, 2)
+        array([-1., -1., -1.])
+    """
+    n = len(columns)
+    ends = np.cumsum([0] + [math.comb(n, length) for length in range(1, order + 1)]).tolist()
+    found = np.zeros(ends[-1])
+    for part in _packed(columns, len(columns[0]), weights):
+        for length in range(1, order + 1):
+            out = found[ends[length - 1] : ends[length]]
+            if length in _EVERY:
+                _EVERY[length](part, out)
+                continue
+            start = 0
+            for sets in _all_sets(n, length):
+                out[start : start + len(sets)] += _listed(part, sets)
+                start += len(sets)
+    return found
+
+
+def count_binary_marginals(columns: Sequence[Codes], weights: Ints | None, axes: Ints) -> list[Floats]:
+    """Exact marginals of few binary attributes each, from the parities of all their subsets.
+
+    Args:
+        columns: One array of codes per attribute; those that the sets use hold 0 and 1 only.
+        weights: How often each row counts, or None for once each; they sum to at most ``LARGEST_TRANSFORMED``.
+        axes: The sets, shape (sets, up to ``LONGEST``), as for ``count_parities``.
+
+    Returns:
+        One table per set, of shape (2,) * length, in counts; tables of one length share their memory.
+
+    Example:
+        >>> columns = [np.array([0, 1, 1], dtype=np.uint8), np.array([1, 1, 0], dtype=np.uint8)]
+        >>> count_binary_marginals(columns, None, np.array([[0, 1]]))
+        [array([[0., 1.],
+               [1., 1.]])]
+    """
+    lengths = np.count_nonzero(axes >= 0, axis=1)
+    rows = {length: np.flatnonzero(lengths == length) for length in np.unique(lengths).tolist()}
+    place = _Places(len(columns))
+    keys = {length: place.of_subsets(axes[own, :length]) for length, own in rows.items()}
+    wanted = np.unique(np.concatenate([own.reshape(-1) for own in keys.values()]))
+    parities = count_parities(columns, weights, place.sets(wanted))
+    found: list[Floats] = [np.empty(0)] * len(axes)
+    for length, own in rows.items():
+        tables = np.matmul(parities[np.searchsorted(wanted, keys[length])], hadamard(length)) / 2**length
+        for row, table in zip(own.tolist(), tables.reshape(-1, *(2,) * length), strict=True):
+            found[row] = table
+    return found
+
+
+@final
+@dataclass(frozen=True)
+class _Places:
+    """Sets of up to ``LONGEST`` attributes as numbers: short sets before long ones, each length in order.
+
+    A set of positions p, q, r is the number whose digits to the base n + 1 are p + 1, q + 1, r + 1.
+    """
+
+    n_attributes: int
+
+    def of_subsets(self, sets: Ints) -> Ints:
+        """For sets of one length, shape (sets, length), the numbers of all subsets, in the order of a transform."""
+        length = sets.shape[1]
+        numbers = np.zeros((len(sets), 2**length), dtype=np.int64)
+        for mask in range(1, 2**length):
+            for k in range(length):
+                if mask >> (length - 1 - k) & 1:
+                    numbers[:, mask] = numbers[:, mask] * (self.n_attributes + 1) + sets[:, k] + 1
+        return numbers
+
+    def sets(self, numbers: Ints) -> Ints:
+        """Sets by number, filled up with -1."""
+        digits = np.stack(np.unravel_index(numbers, (self.n_attributes + 1,) * LONGEST), axis=1).astype(np.int64) - 1
+        lengths = np.count_nonzero(digits >= 0, axis=1)
+        columns = (np.arange(LONGEST) + (LONGEST - lengths)[:, None]) % LONGEST
+        return np.take_along_axis(digits, columns, axis=1)
+
+
+def _all_sets(n: int, length: int) -> Iterator[Ints]:
+    """All sets of a length, some at a time."""
+    sets = combinations(range(n), length)
+    while block := tuple(islice(sets, _SETS_AT_ONCE)):
+        yield np.fromiter(chain.from_iterable(block), dtype=np.int64).reshape(-1, length)
+
+
+def _renumbered(axes: Ints) -> tuple[Ints, Ints]:
+    """The attributes that are used, and the sets by their positions among these."""
+    there = np.zeros(int(axes.max(initial=-1)) + 2, dtype=np.int64)  # the last is -1's
+    there[axes] = 1
+    there[-1] = 0
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[axes]
+
+
+def _packed(columns: Sequence[Codes], n_rows: int, weights: Ints | None) -> Iterator[_Part]:
+    """The rows, once for each binary digit of their weights; digits that no weight has are left out."""
+    if weights is None:
+        if n_rows:
+            yield _Part(_words(columns, n_rows), n_rows, 1)
+        return
+    for digit in range(int(weights.max(initial=0)).bit_length()):
+        rows = np.flatnonzero(weights >> digit & 1)
+        if rows.size:  # the kernels count from the first word on
+            yield _Part(_words(columns, len(rows), rows), len(rows), 1 << digit)
+
+
+def _words(columns: Sequence[Codes], n_rows: int, rows: Ints | slice = slice(None)) -> Words:
+    n_words = -(-n_rows // (64 * _ALIGNED)) * _ALIGNED
+    words = np.zeros((len(columns) + 3, n_words), dtype=np.uint64)
+    n_bytes = -(-n_rows // 8)
+    for axis, column in enumerate(columns):
+        words[axis].view(np.uint8)[:n_bytes] = np.packbits(column[rows])
+    return words
+
+
+def _is_every(sets: Ints, n: int) -> bool:
+    """Whether these are all sets of their length, in lexicographic order."""
+    if len(sets) != math.comb(n, sets.shape[1]) or not (sets[:, 1:] > sets[:, :-1]).all():
+        return False
+    ranks = sets @ n ** np.arange(sets.shape[1])[::-1]
+    return bool((ranks[1:] > ranks[:-1]).all())
+
+
+def _single(part: _Part, out: Floats) -> None:
+    out += _listed(part, np.arange(part.n_attributes)[:, None])
+
+
+def _every_pair(part: _Part, out: Floats) -> None:
+    from hedgerow.data.counting.bit_kernels import add_upper, differing_pairs
+
+    words, n = part.words, part.n_attributes
+    threads = _threads(words.shape[1] * len(out))
+    odd, mask = np.empty((n + 3, n + 3), dtype=np.int64), np.zeros(words.shape[1], dtype=np.uint64)
+    in_parts(lambda thread, _: differing_pairs(words, mask, thread, threads, odd), threads, threads)
+    add_upper(odd, n, part.n_records, part.weight, out)
+
+
+def _every_triple(part: _Part, out: Floats) -> None:
+    """For each first attribute, all pairs of the later ones."""
+    from hedgerow.data.counting.bit_kernels import add_upper, differing_pairs
+
+    words, n = part.words, part.n_attributes
+    threads = _threads(words.shape[1] * len(out))
+
+    def work(thread: int, _: int) -> None:
+        odd = np.empty((n + 3, n + 3), dtype=np.int64)
+        for first in range(thread, n - 2, threads):
+            differing_pairs(words[first + 1 :], words[first], 0, 1, odd)
+            start, stop = (math.comb(n, 3) - math.comb(n - i, 3) for i in (first, first + 1))
+            add_upper(odd, n - first - 1, part.n_records, part.weight, out[start:stop])
+
+    in_parts(work, threads, threads)
+
+
+_EVERY: dict[int, Callable[[_Part, Floats], None]] = {1: _single, 2: _every_pair, 3: _every_triple}
+
+
+def _listed(part: _Part, sets: Ints) -> Floats:
+    from hedgerow.data.counting.bit_kernels import add_listed
+
+    out = np.zeros(len(sets))
+    if sets.shape[1] == 0:
+        return out + part.weight * part.n_records
+
+    def work(start: int, stop: int) -> None:
+        add_listed(part.words, sets[start:stop], part.n_records, part.weight, out[start:stop])
+
+    in_parts(work, len(sets), _threads(part.words.shape[1] * len(sets)))
+    return out
+
+
+def _threads(words: int) -> int:
+    return max(1, min(usable_cores(), words // _WORDS_PER_THREAD))

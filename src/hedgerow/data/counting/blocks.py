@@ -1,0 +1,134 @@
+"""Marginals of any attributes by histograms over blocks of them.
+
+The attributes of the wanted marginals are covered by blocks (``covering.py``), the blocks' histograms are counted chunk
+by chunk (``kernels.py``), and each histogram is summed down to its marginals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.data.counting.covering import Block, covering_blocks
+from hedgerow.data.counting.rows import PASS_CELLS, Ints, Records, over_rows, starts_of
+from hedgerow.data.reading import Codes
+from hedgerow.domain import Clique, Domain
+from hedgerow.queries import Floats, shared_marginals
+
+BLOCK_CELLS = 1 << 14
+"""Cells of a block: 32 KiB of two-byte counters, which stay in a core's first cache.
+
+An increment costs 0.3 ns there, 0.7 ns in blocks of 2**16 cells and more beyond; larger blocks are not that much fewer.
+"""
+
+_SMALLEST_BLOCK = 1 << 12
+"""Also for few records blocks may have so many cells."""
+
+_NARROW_CELLS = 1 << 16
+"""Positions in blocks of fewer cells fit into two bytes."""
+
+
+def count_blockwise(
+    domain: Domain, columns: Sequence[Codes], weights: Ints | None, cliques: Sequence[Clique]
+) -> list[Floats]:
+    """Exact marginals of any attributes, as ``counting.count_marginals`` gives them.
+
+    A record costs about half a nanosecond a block: 455 three-way marginals of 15 attributes take about 100 blocks.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)])
+        >>> columns = [np.array([0, 1, 1], dtype=np.uint8), np.array([2, 0, 0], dtype=np.uint8)]
+        >>> count_blockwise(domain, columns, None, [("a",), ("b",)])
+        [array([1., 2.]), array([2., 0., 1.])]
+    """
+    records = Records.of(columns, weights)
+    # Few records: the sums over cells cost more than the passes over the records, so the blocks are smaller.
+    largest = min(BLOCK_CELLS, max(_SMALLEST_BLOCK, records.n_rows))
+    blocks = covering_blocks(domain, cliques, largest)
+    found: list[Floats] = [np.empty(0)] * len(cliques)
+    for part in _passes(blocks):
+        for block, histogram in zip(part, _histograms(domain, records, part), strict=True):
+            wanted = [cliques[i] for i in block.cliques]
+            for i, marginal in zip(block.cliques, _summed(domain, block, histogram, wanted), strict=True):
+                found[i] = marginal
+    return found
+
+
+def _passes(blocks: Sequence[Block]) -> Iterator[list[Block]]:
+    """Cut the blocks into runs of bounded size, and of narrow or of wide blocks."""
+    part: list[Block] = []
+    for block in blocks:
+        wide = block.cells >= _NARROW_CELLS
+        cells = sum(one.cells for one in part) + block.cells
+        if part and (cells > PASS_CELLS or wide != (part[-1].cells >= _NARROW_CELLS)):
+            yield part
+            part = []
+        part.append(block)
+    if part:
+        yield part
+
+
+def _histograms(domain: Domain, records: Records, blocks: Sequence[Block]) -> list[NDArray[Any]]:
+    """The flat histogram of each block."""
+    from hedgerow.data.counting.kernels import count_blocks
+
+    orders = [_order(domain, block) for block in blocks]
+    axes = sorted({axis for order in orders for axis in order})
+    place = {axis: row for row, axis in enumerate(axes)}
+    position = np.uint16 if blocks[0].cells < _NARROW_CELLS else np.int64
+    members = np.array([place[axis] for order in orders for axis in order], dtype=np.int64)
+    strides = np.array([stride for order in orders for stride in _strides(domain, order)], dtype=position)
+    starts = starts_of([len(order) for order in orders])
+    offsets = starts_of([block.cells for block in blocks])
+    counter = np.int32 if not len(records.weights) and records.n_rows < 2**31 else np.int64
+
+    def count(start: int, stop: int) -> NDArray[Any]:
+        out = np.zeros(offsets[-1], dtype=counter)
+        for codes, weights in records.chunks(start, stop, axes):
+            count_blocks(codes, weights, starts, members, strides, offsets, out)
+        return out
+
+    total = over_rows(count, records.n_rows, int(offsets[-1]))
+    return [total[low:high] for low, high in pairwise(offsets)]
+
+
+def _order(domain: Domain, block: Block) -> tuple[int, ...]:
+    """The axes as a block's histogram has them: the largest last, which makes long rows to sum, if it is small."""
+    if block.cells > BLOCK_CELLS:
+        return block.axes
+    return tuple(sorted(block.axes, key=domain.shape.__getitem__))
+
+
+def _summed(domain: Domain, block: Block, histogram: NDArray[Any], cliques: Sequence[Clique]) -> Iterable[Floats]:
+    """The marginals of a block; a plan of partial sums is worth its time for large ones only."""
+    names = tuple(domain.names[axis] for axis in _order(domain, block))
+    if block.cells <= BLOCK_CELLS and block.axes:
+        return [_marginal(domain, names, histogram, clique) for clique in cliques]
+    return shared_marginals(histogram.astype(np.float64).reshape(domain.shape_of(names)), names, cliques)
+
+
+def _marginal(domain: Domain, names: Clique, histogram: NDArray[Any], clique: Clique) -> Floats:
+    from hedgerow.data.counting.kernels import add_marginal
+
+    table = np.zeros(domain.shape_of(clique))
+    steps = dict(zip(clique, np.array(table.strides) // table.itemsize, strict=True))
+    runs = [
+        (steps.get(key, 0), domain.shape_of([*run]))
+        for key, run in groupby(names, lambda name: name if name in steps else "")
+    ]
+    shape = np.array([math.prod(sizes) for _, sizes in runs], dtype=np.int64)
+    add_marginal(histogram, shape, np.array([step for step, _ in runs], dtype=np.int64), table.reshape(-1))
+    return table
+
+
+def _strides(domain: Domain, axes: Sequence[int]) -> list[int]:
+    strides = [1]
+    for axis in reversed(axes[1:]):
+        strides.append(strides[-1] * domain.shape[axis])
+    return strides[::-1] if axes else []

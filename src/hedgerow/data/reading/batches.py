@@ -1,0 +1,162 @@
+"""One pass over a table: the codes of every batch, and at its end an error if a cell fits none."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Self, final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.data.reading.encoding import Codes, Encoder, UnsupportedTypeError, encoder
+from hedgerow.data.reading.faults import FaultLog
+from hedgerow.data.reading.readers import Batches, Reader
+from hedgerow.data.reading.weights import Weights
+from hedgerow.domain import Attribute, Domain, IntegerRange
+from hedgerow.errors import ColumnError, UnreadableTableError, raise_alone
+
+
+@final
+@dataclass(frozen=True)
+class Coding:
+    """How the columns of a table become codes; public.
+
+    Attributes:
+        domain: The columns that are read, in order.
+        count_column: Column that says how many records a row stands for.
+        coded: The table holds codes already, in place of values.
+        show_values: Let errors show offending values.
+    """
+
+    domain: Domain
+    count_column: str | None = None
+    coded: bool = False
+    show_values: bool = False
+
+    @property
+    def attributes(self) -> dict[str, Attribute]:
+        """What the cells of every column may be."""
+        if self.coded:
+            return {each.name: IntegerRange(each.name, 0, each.size - 1) for each in self.domain}
+        return {each.name: each for each in self.domain}
+
+
+@final
+class Encoding:
+    """One pass over a table: an iterator over codes and counts of its batches, and what was wrong with cells.
+
+    From the first batch on that holds a cell which fits no code none is handed over, but all are looked at.
+
+    Args:
+        reader: The table.
+        coding: How it is read.
+
+    Attributes:
+        rows: Rows so far.
+        faults: Cells that fit no code.
+        weights: The column of counts, if there is one.
+    """
+
+    def __init__(self, reader: Reader, coding: Coding) -> None:
+        """Read nothing yet."""
+        self._reader = reader
+        self._coding = coding
+        self.rows = 0
+        self.faults = FaultLog(reader.file, show_values=coding.show_values)
+        self.weights = None if coding.count_column is None else Weights(reader.file, coding.count_column)
+
+    def __iter__(self) -> Iterator[tuple[list[Codes], NDArray[np.int64] | None]]:
+        """Codes of all columns and counts of the rows, batch by batch.
+
+        Raises:
+            ColumnError: The type of a column holds neither texts nor numbers.
+            UnreadableTableError: The table cannot be read to its end.
+        """
+        encoders = {name: encoder(attribute) for name, attribute in self._coding.attributes.items()}
+        count_column = [] if self.weights is None else [self.weights.column]
+        repetitive = [name for name, each in encoders.items() if each.prefers_dictionary]
+        for batch in self._reader.batches([*encoders, *count_column], repetitive):
+            found = [self._codes(name, each, batch.column(name)) for name, each in encoders.items()]
+            counts = None
+            if self.weights is not None:
+                with _spelled(self._reader.file, self.weights.column):
+                    counts = self.weights.read(batch.column(self.weights.column), self.rows + 1)
+            self.rows += batch.num_rows
+            if not self.faults and not (self.weights is not None and self.weights.is_faulty):
+                yield found, counts
+
+    def _codes(self, name: str, column_encoder: Encoder, column: pa.Array[Any]) -> Codes:
+        with _spelled(self._reader.file, name):
+            codes = column_encoder.codes(column)
+            self.faults.check(name, codes, column, self.rows + 1, column_encoder.codes)
+        return codes.astype(column_encoder.dtype)
+
+    def closed(self) -> Self:
+        """The same without its table: what was read of it, which can be sent away and added to others."""
+        self._reader = replace(self._reader, batches=_nothing)
+        return self
+
+    def add(self, other: Encoding) -> None:
+        """Add what was read of another part of the table."""
+        self.rows += other.rows
+        self.faults.add(other.faults)
+        if self.weights is not None and other.weights is not None:
+            self.weights.add(other.weights)
+
+    def check(self) -> None:
+        """Look at the whole pass.
+
+        That no row passes a filter is no error: whether one does may depend on a single record.
+
+        Raises:
+            DataError: There was no row in a table without a filter, a cell fits no code, or a count is wrong.
+        """
+        filtered = self._reader.filtered
+        if not self.rows and not filtered:
+            raise UnreadableTableError("the table has no rows", file=self._reader.file, remedy="check how it was made")
+        self.faults.raise_any(self._coding.attributes)
+        if self.weights is not None:
+            self.weights.finish(may_be_empty=filtered)
+
+
+def _nothing(_names: Sequence[str], _repetitive: Collection[str]) -> Batches:
+    return iter(())
+
+
+def encoded(reader: Reader, coding: Coding) -> Iterator[tuple[list[Codes], NDArray[np.int64] | None]]:
+    """Codes of all columns and counts of the rows, batch by batch; cells that fit no code are told at the end.
+
+    Args:
+        reader: The table.
+        coding: How it is read.
+
+    Raises:
+        DataError: The kinds that ``read_table`` names.
+    """
+    encoding = Encoding(reader, coding)
+    yield from encoding
+    encoding.check()
+
+
+@contextmanager
+def _spelled(file: str, name: str) -> Iterator[None]:
+    """Refuse what Arrow cannot hand over as texts or numbers; Python's own words about a text show some of it."""
+    try:
+        yield
+    except UnsupportedTypeError as error:
+        raise _unsupported(file, name, error) from error
+    except UnicodeDecodeError:
+        remedy = "write the texts of the table as UTF-8"
+        raise_alone(UnreadableTableError("text that is not UTF-8", file=file, column=name, remedy=remedy))
+
+
+def _unsupported(file: str, name: str, error: UnsupportedTypeError) -> ColumnError:
+    return ColumnError(
+        f"its type {error} holds neither texts nor numbers",
+        file=file,
+        column=name,
+        remedy="convert it, or leave it out",
+    )

@@ -1,0 +1,317 @@
+"""Columns of data to codes, from the public attribute alone.
+
+A column of categories is first reduced to its distinct values, which are then looked at one by one; numbers are
+looked at all at once.
+
+How a cell finds its code, in this order:
+
+1. An empty cell (null, NaN, empty text) gets the missing code; the empty text may also be a listed value.
+2. The text of the missing or of the other value gets that code.
+3. *Categorical*: the value whose text equals the text of the cell. A whole number has the text of an integer, however
+   it is stored: ``1``, ``1.0`` and ``"1"`` all are ``1``; a boolean may be written true, True or TRUE. Where the listed
+   value is itself a number, a text that spells that number ("1.00") is it.
+   *Integer range, bins*: the number, or the number that the text spells.
+4. What remains gets the other code where one is declared, and is an error where none is. A number with a fraction in a
+   column of whole numbers is always an error.
+
+Blanks around a text belong to it: nothing is stripped, clipped or guessed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC, abstractmethod
+from enum import IntEnum
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange, value_text
+
+Codes = NDArray[np.unsignedinteger[Any]]
+Found = NDArray[np.int64]
+"""Codes, or a ``Fault`` where there is none."""
+
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_INTEGER = r"^[+-]?[0-9]{1,18}$"
+_SHORT_RANGE = 1 << 12
+_INT64_MAX = 2**63 - 1
+_SPELLINGS = {"true": ("true", "True", "TRUE"), "false": ("false", "False", "FALSE")}
+
+
+class Fault(IntEnum):
+    """Why a cell has no code."""
+
+    MISSING = -1
+    UNKNOWN = -2
+    OUT_OF_RANGE = -3
+    NOT_WHOLE = -4
+    NOT_A_NUMBER = -5
+
+
+class UnsupportedTypeError(TypeError):
+    """A column has an Arrow type that holds neither texts nor numbers."""
+
+
+def smallest_unsigned(size: int) -> type[np.unsignedinteger[Any]]:
+    """The smallest unsigned type that holds the codes ``0 .. size - 1``.
+
+    Example:
+        >>> smallest_unsigned(256).__name__, smallest_unsigned(257).__name__
+        ('uint8', 'uint16')
+    """
+    for kind in (np.uint8, np.uint16, np.uint32):
+        if size - 1 <= np.iinfo(kind).max:
+            return kind
+    return np.uint64
+
+
+def encoder(attribute: Attribute) -> Encoder:
+    """The encoder of an attribute.
+
+    Example:
+        >>> column = encoder(Categorical("sex", ("F", "M"), missing="?"))
+        >>> column.codes(pa.array(["M", "", "F"])).tolist()
+        [1, 2, 0]
+    """
+    if isinstance(attribute, Categorical):
+        return CategoricalEncoder(attribute)
+    if isinstance(attribute, IntegerRange):
+        return IntegerEncoder(attribute)
+    if isinstance(attribute, Binned):
+        return BinEncoder(attribute)
+    message = f"no encoder for {type(attribute).__name__}"
+    raise TypeError(message)
+
+
+class Encoder(ABC):
+    """Turns Arrow columns of one attribute into codes."""
+
+    _by_value = True
+    """Whether numbers are looked at one by one."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        """Remember the codes of the declared values."""
+        self.attribute = attribute
+        self.dtype = smallest_unsigned(attribute.size)
+        self._empty = Fault.MISSING if attribute.missing_code is None else attribute.missing_code
+
+    @property
+    def prefers_dictionary(self) -> bool:
+        """Whether texts are best handed over as an Arrow dictionary: where they are expected to repeat often."""
+        return self._by_value
+
+    def codes(self, column: pa.Array[Any]) -> Found:
+        """Codes of a column.
+
+        Args:
+            column: Texts, numbers, booleans, or a dictionary of these.
+
+        Returns:
+            One code, or one ``Fault``, per cell.
+
+        Raises:
+            UnsupportedTypeError: The column holds something else.
+        """
+        values = plain(column)
+        text = pa.types.is_string(values.type)
+        if not pa.types.is_dictionary(values.type) and not (self.prefers_dictionary if text else self._by_value):
+            return self._codes_of(values)
+        distinct: Any = column if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+        mapping = self._codes_of(plain(distinct.dictionary))
+        indices = distinct.indices.cast(pa.int64()).fill_null(len(mapping)).to_numpy(zero_copy_only=False)
+        found: Found = np.append(mapping, np.int64(self._empty))[indices]
+        return found
+
+    def _codes_of(self, values: pa.Array[Any]) -> Found:
+        """Codes of values: of numbers, or of texts."""
+        kind = values.type
+        if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+            return self._of_texts(values)
+        empty: NDArray[np.bool_] = values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+        numbers = _wide(values.drop_null() if values.null_count else values)
+        codes = np.full(len(values), self._empty, dtype=np.int64)
+        codes[~empty] = self._of_numbers(numbers[~np.isnan(numbers)])
+        return codes
+
+    def _declared(self, text: str | None) -> int | None:
+        """The code of an empty cell, or of the text of the missing or the other value."""
+        if text is None:
+            return self._empty
+        if text == self.attribute.missing:
+            return self.attribute.missing_code
+        return self.attribute.other_code if text == self.attribute.other else None
+
+    def _or_other(self, fault: Fault) -> int:
+        return fault if self.attribute.other_code is None else self.attribute.other_code
+
+    @abstractmethod
+    def _of_numbers(self, numbers: NDArray[Any]) -> Found:
+        """Codes of int64 or float64 numbers, none of them NaN."""
+
+    @abstractmethod
+    def _of_texts(self, texts: pa.Array[Any]) -> Found:
+        """Codes of texts or nulls."""
+
+
+@final
+class CategoricalEncoder(Encoder):
+    """Looks the text of a value up."""
+
+    def __init__(self, attribute: Categorical) -> None:
+        """Build the tables of texts and of numbers."""
+        super().__init__(attribute)
+        self._texts: dict[str, int] = {}
+        self._numbers: dict[float, int] = {}
+        for code, value in enumerate(attribute.values):
+            self._texts[value_text(value)] = code
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                self._numbers[value] = code
+        for text, code in list(self._texts.items()):
+            for spelling in _SPELLINGS.get(text.lower(), ()):
+                self._texts.setdefault(spelling, code)
+
+    def _code(self, text: str | None) -> int:
+        if not text:
+            return self._empty if text is None else self._texts.get("", self._empty)
+        code = self._declared(text)
+        if code is None:
+            code = self._texts.get(text)
+        if code is None and self._numbers:
+            code = self._numbers.get(_number(text))
+        return self._or_other(Fault.UNKNOWN) if code is None else code
+
+    def _of_numbers(self, numbers: NDArray[Any]) -> Found:
+        texts = [value_text(number) for number in numbers.tolist()]
+        return np.fromiter(map(self._code, texts), dtype=np.int64, count=len(texts))
+
+    def _of_texts(self, texts: pa.Array[Any]) -> Found:
+        return np.array([self._code(text) for text in texts.to_pylist()], dtype=np.int64)
+
+
+class NumericEncoder(Encoder):
+    """Turns texts into numbers; the subclasses turn numbers into codes."""
+
+    _by_value = False
+
+    @abstractmethod
+    def _ordinary(self, numbers: NDArray[Any]) -> Found:
+        """Codes of numbers that are not the missing or the other value, or a fault that "other" may take."""
+
+    def _of_numbers(self, numbers: NDArray[Any]) -> Found:
+        codes = self._ordinary(numbers)
+        if self.attribute.other_code is not None:
+            codes[codes == Fault.OUT_OF_RANGE] = self.attribute.other_code
+        for text in (self.attribute.missing, self.attribute.other):
+            code = None if text is None else self._declared(text)
+            if text is not None and code is not None:
+                codes[numbers == _number(text)] = code  # never equal where the text is not a number
+        return codes
+
+    def _of_texts(self, texts: pa.Array[Any]) -> Found:
+        codes = np.empty(len(texts), dtype=np.int64)
+        whole = _matching(texts, _INTEGER)
+        other = _matching(texts, _NUMBER) & ~whole
+        for chosen, kind in ((whole, pa.int64()), (other, pa.float64())):
+            if chosen.any():
+                unsigned = pc.replace_substring_regex(texts.filter(pa.array(chosen)), r"^\+", "")
+                codes[chosen] = self._of_numbers(unsigned.cast(kind).to_numpy(zero_copy_only=False))
+        rest = ~(whole | other)
+        if rest.any():
+            words: Any = texts.filter(pa.array(rest)).dictionary_encode()
+            of_word = [self._of_word(word) for word in words.dictionary.to_pylist()]
+            codes[rest] = np.array([*of_word, self._empty])[words.indices.fill_null(len(of_word)).to_numpy()]
+        return codes
+
+    def _of_word(self, word: str) -> int:
+        declared = self._declared(word or None)
+        return self._or_other(Fault.NOT_A_NUMBER) if declared is None else declared
+
+
+@final
+class IntegerEncoder(NumericEncoder):
+    """Subtracts the smallest number."""
+
+    attribute: IntegerRange
+
+    @property
+    def prefers_dictionary(self) -> bool:
+        """For short ranges."""
+        return self.attribute.size <= _SHORT_RANGE
+
+    def _ordinary(self, numbers: NDArray[Any]) -> Found:
+        low, high = self.attribute.minimum, self.attribute.maximum
+        with np.errstate(invalid="ignore"):
+            inside = (numbers >= low) & (numbers <= high)
+            codes = np.where(inside, numbers, low).astype(np.int64) - low
+        codes[~inside] = Fault.OUT_OF_RANGE
+        codes[_fractional(numbers)] = Fault.NOT_WHOLE
+        return codes
+
+
+@final
+class BinEncoder(NumericEncoder):
+    """Finds the bin; the last bin holds its upper edge too."""
+
+    attribute: Binned
+
+    def _ordinary(self, numbers: NDArray[Any]) -> Found:
+        edges = np.array(self.attribute.edges)
+        codes = np.searchsorted(edges, numbers, side="right").astype(np.int64) - 1
+        codes[numbers == edges[-1]] = len(edges) - 2
+        codes[(numbers < edges[0]) | (numbers > edges[-1])] = Fault.OUT_OF_RANGE
+        if self.attribute.whole:
+            codes[_fractional(numbers)] = Fault.NOT_WHOLE
+        return codes
+
+
+def plain(values: pa.Array[Any]) -> pa.Array[Any]:
+    """Values as texts, integers, floats, or a dictionary of some.
+
+    Raises:
+        UnsupportedTypeError: They are nested or binary.
+    """
+    kind = values.type
+    for keep in (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_dictionary):
+        if keep(kind):
+            return values
+    if pa.types.is_decimal(kind):
+        return values.cast(pa.float64())
+    if pa.types.is_boolean(kind):
+        spelled: pa.Array[Any] = pc.if_else(values, "True", "False")
+        return spelled
+    text = pa.types.is_large_string(kind) or kind == pa.string_view()
+    dated = pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind)
+    if text or dated or pa.types.is_null(kind):
+        return values.cast(pa.string())
+    raise UnsupportedTypeError(str(kind))
+
+
+def _wide(numbers: pa.Array[Any]) -> NDArray[Any]:
+    """As int64 or float64; a narrow float as the decimal number that it is written as."""
+    kind = numbers.type
+    if pa.types.is_integer(kind):
+        found = numbers.to_numpy(zero_copy_only=False)
+        return found.astype(np.float64 if kind == pa.uint64() and found.max(initial=0) > _INT64_MAX else np.int64)
+    found = numbers.to_numpy(zero_copy_only=False)
+    return found if kind == pa.float64() else np.array([float(str(number)) for number in found], dtype=np.float64)
+
+
+def _number(text: str) -> float:
+    return float(text) if re.fullmatch(_NUMBER, text) else math.nan
+
+
+def _fractional(numbers: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which finite numbers are not whole."""
+    finite: NDArray[np.bool_] = np.isfinite(numbers)
+    finite[finite] = numbers[finite] != np.floor(numbers[finite])
+    return finite
+
+
+def _matching(texts: pa.Array[Any], pattern: str) -> NDArray[np.bool_]:
+    matched: Any = pc.match_substring_regex(texts, pattern).fill_null(False)
+    return np.array(matched, dtype=np.bool_)

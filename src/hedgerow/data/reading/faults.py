@@ -1,0 +1,152 @@
+"""Cells that fit no code, gathered over all batches of a table and reported as one error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+import pyarrow as pa
+
+from hedgerow.data.reading.encoding import Fault, Found
+from hedgerow.domain import Attribute, Binned
+from hedgerow.errors import DataError, MissingValueError, OutOfRangeError, UnknownValueError
+
+SHOWN_ROWS = 5
+"""Number of row numbers, and of values where these are asked for, that an error shows."""
+
+
+@dataclass
+class _Faulty:
+    """What is known of one kind of fault in one column."""
+
+    rows: list[int] = field(default_factory=list)
+    values: dict[str, None] = field(default_factory=dict)
+    n_rows: int = 0
+    n_with_blanks: int = 0
+
+
+class FaultLog:
+    """Faults by column and kind, in the order in which they were met.
+
+    Example:
+        >>> from hedgerow.data.reading.encoding import encoder
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> age = IntegerRange("age", 0, 99)
+        >>> column, codes = pa.array([20, 120]), encoder(age).codes
+        >>> log = FaultLog("t.csv", show_values=False)
+        >>> log.check("age", codes(column), column, 1, codes)
+        >>> log.raise_any({"age": age})
+        Traceback (most recent call last):
+        hedgerow.errors.OutOfRangeError: t.csv, column 'age', 1 row (first: 2): a number outside the declared range ...
+    """
+
+    def __init__(self, file: str, *, show_values: bool) -> None:
+        """Start empty.
+
+        Args:
+            file: Name of the table in messages.
+            show_values: Whether messages may hold values of the table.
+        """
+        self._file = file
+        self._show_values = show_values
+        self._found: dict[tuple[str, Fault], _Faulty] = {}
+
+    def check(
+        self, name: str, codes: Found, column: pa.Array[Any], first_row: int, recode: Callable[[pa.Array[Any]], Found]
+    ) -> None:
+        """Note the faults among the codes of a batch.
+
+        Args:
+            name: Column name.
+            codes: What the encoder found.
+            column: What it read.
+            first_row: 1-based number of the first row of the batch.
+            recode: The encoder, to see whether values would fit without blanks around them.
+        """
+        if not len(codes) or codes.min() >= 0:
+            return
+        for fault in Fault:
+            rows = np.flatnonzero(codes == fault)
+            if rows.size:
+                faulty = self._found.setdefault((name, fault), _Faulty())
+                faulty.n_rows += int(rows.size)
+                faulty.rows.extend(int(row) + first_row for row in rows[: SHOWN_ROWS - len(faulty.rows)])
+                self._look(faulty, column.take(pa.array(rows, type=pa.int64())), recode)
+
+    def _look(self, faulty: _Faulty, cells: pa.Array[Any], recode: Callable[[pa.Array[Any]], Found]) -> None:
+        texts = [str(value) for value in cells.to_pylist()]
+        if self._show_values:
+            faulty.values |= dict.fromkeys(texts[: 10 * SHOWN_ROWS])
+        blank = [text.strip() for text in texts if text != text.strip()]
+        if blank:
+            faulty.n_with_blanks += int(np.count_nonzero(recode(pa.array(blank)) >= 0))
+
+    def add(self, other: FaultLog) -> None:
+        """Add what was found in another part of the table, whose rows have no numbers in the whole."""
+        for key, there in other._found.items():
+            here = self._found.setdefault(key, _Faulty())
+            here.rows.clear()
+            here.values |= there.values
+            here.n_rows += there.n_rows
+            here.n_with_blanks += there.n_with_blanks
+
+    def __bool__(self) -> bool:
+        """Whether a cell fitted no code so far."""
+        return bool(self._found)
+
+    def raise_any(self, attributes: dict[str, Attribute]) -> None:
+        """Raise the first fault, if there is one.
+
+        Raises:
+            MissingValueError: A cell is empty where nothing is declared for it.
+            OutOfRangeError: A number is out of range or not whole.
+            UnknownValueError: A value is not listed or not a number.
+        """
+        if not self._found:
+            return
+        (name, fault), faulty = min(self._found.items(), key=lambda item: list(attributes).index(item[0][0]))
+        self._raise(attributes[name], fault, faulty)
+
+    def _raise(self, attribute: Attribute, fault: Fault, faulty: _Faulty) -> NoReturn:
+        kind, message, remedy = _words(attribute, fault)
+        if self._show_values and fault is not Fault.MISSING:
+            message += f": {', '.join(repr(value) for value in list(faulty.values)[:SHOWN_ROWS])}"
+        if faulty.n_with_blanks:
+            remedy = f"remove the blanks around the values ({faulty.n_with_blanks} rows fit without them), or {remedy}"
+        others = sorted({name for name, _ in self._found} - {attribute.name})
+        if others:
+            remedy += f"; see also column{'s' if len(others) > 1 else ''} {', '.join(map(repr, others))}"
+        raise kind(
+            message,
+            file=self._file,
+            column=attribute.name,
+            rows=faulty.rows,
+            n_rows=faulty.n_rows,
+            remedy=remedy,
+        )
+
+
+def _words(attribute: Attribute, fault: Fault) -> tuple[type[DataError], str, str]:
+    """Type, message and remedy of a fault."""
+    if fault is Fault.MISSING:
+        return (
+            MissingValueError,
+            "an empty cell, and the domain declares no missing value",
+            "declare 'missing: true' for the attribute in the domain file, or fill the cells in",
+        )
+    declare = "declare 'other: true' for the attribute in the domain file"
+    if fault is Fault.UNKNOWN:
+        return UnknownValueError, "a value that the domain does not list", f"list it in the domain file, or {declare}"
+    if fault is Fault.NOT_A_NUMBER:
+        return UnknownValueError, "a text where the domain declares numbers", f"correct the cells, or {declare}"
+    if fault is Fault.NOT_WHOLE:
+        remedy = "round the column, or declare 'edges' without 'whole' for it in the domain file"
+        return OutOfRangeError, "a number with a fraction where the domain declares whole numbers", remedy
+    if isinstance(attribute, Binned):
+        span = f"{attribute.edges[0]:.12g} to {attribute.edges[-1]:.12g}"
+    else:
+        span = f"{attribute.ordinary_label(0)} to {attribute.ordinary_label(attribute.ordinary - 1)}"
+    remedy = f"widen the range in the domain file, or {declare}"
+    return OutOfRangeError, f"a number outside the declared range {span}", remedy

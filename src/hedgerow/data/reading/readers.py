@@ -1,0 +1,280 @@
+"""Tables of every kind as a stream of Arrow batches, and clear errors where they cannot be read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, NoReturn, Protocol, final
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from hedgerow.data.reading.faults import SHOWN_ROWS
+from hedgerow.errors import ColumnError, UnreadableTableError
+
+BATCH_ROWS = 1 << 17
+"""Rows that are held as values at a time, beside the codes."""
+
+_BLOCK_BYTES = 1 << 24
+"""The same in bytes of CSV."""
+
+Batches = Iterator[pa.RecordBatch]
+
+
+class ArrowStream(Protocol):
+    """Anything that hands its rows over through Arrow's C interface, such as a polars data frame."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The stream."""
+        ...
+
+
+@final
+@dataclass(frozen=True)
+class Reader:
+    """A table that is ready to be read.
+
+    Attributes:
+        file: What messages call it: the path, or what kind of object it is.
+        names: Names of its columns, in order; a name may come twice.
+        batches: Reads the named columns; of those that are also in the second argument, texts are best read as
+            dictionaries.
+        texts: Whether all of its cells are texts, as those of CSV files.
+        n_rows: How many rows it has (private), where that is known without reading them: to show how far a pass is.
+        filtered: Whether rows are left out by what they hold.
+    """
+
+    file: str
+    names: tuple[str, ...]
+    batches: Callable[[Sequence[str], Collection[str]], Batches]
+    texts: bool = False
+    n_rows: int | None = None
+    filtered: bool = False
+
+
+def open_table(source: object) -> Reader:
+    """Look at the columns of a table; rows are read later.
+
+    Args:
+        source: Path of a CSV file (``.csv``, ``.csv.gz``; UTF-8, comma-separated, one header row) or Parquet file
+            (``.parquet``, ``.pq``), Arrow table, batch or batch reader, pandas or polars data frame.
+
+    Raises:
+        UnreadableTableError: It is not there, empty, truncated, or of an unknown kind.
+        ColumnError: A column of a pandas data frame mixes types.
+
+    Example:
+        >>> reader = open_table(pa.table({"a": ["x", "y"], "b": [1, 2]}))
+        >>> reader.file, reader.names, [batch.num_rows for batch in reader.batches(["a"], ["a"])]
+        ('the Arrow table', ('a', 'b'), [2])
+    """
+    if isinstance(source, str | os.PathLike):
+        return _open_file(Path(source))
+    if isinstance(source, pa.Table):
+        return _from_arrow("the Arrow table", source.schema, lambda: iter(source.to_batches(BATCH_ROWS)))
+    if isinstance(source, pa.RecordBatch):
+        return _from_arrow("the Arrow batch", source.schema, lambda: iter([source]))
+    if isinstance(source, pa.RecordBatchReader):
+        return _from_arrow("the Arrow reader", source.schema, lambda: iter(source))
+    if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):
+        return _from_pandas(source)
+    if hasattr(source, "__arrow_c_stream__"):
+        try:
+            reader = pa.RecordBatchReader.from_stream(source)
+        except pa.ArrowInvalid as error:
+            message = f"a {type(source).__name__} is a single column"
+            raise UnreadableTableError(message, remedy="make it a table with a named column") from error
+        name = f"the {type(source).__module__.partition('.')[0]} {type(source).__name__}"
+        return _from_arrow(name, reader.schema, lambda: iter(reader))
+    hint = "call its collect() first" if hasattr(source, "collect") else "give a path or a data frame"
+    raise UnreadableTableError(f"a {type(source).__name__} is not a table", remedy=hint)
+
+
+def check_alike(readers: Sequence[Reader]) -> None:
+    """Refuse files of one table that do not have the same columns, in whatever order.
+
+    Raises:
+        UnreadableTableError: One has other columns than the first.
+
+    Example:
+        >>> check_alike([open_table(pa.table({"a": [1]})), open_table(pa.table({"b": [1]}))])
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.UnreadableTableError: the Arrow table: its columns are not those of the Arrow table...
+    """
+    for other in readers[1:]:
+        if sorted(other.names) != sorted(readers[0].names):
+            message = f"its columns are not those of {readers[0].file}"
+            raise UnreadableTableError(message, file=other.file, remedy="choose files of one kind")
+
+
+def _open_file(path: Path) -> Reader:
+    name = path.name.lower()
+    opener = _from_csv if name.endswith((".csv", ".csv.gz")) else _from_parquet
+    if not name.endswith((".csv", ".csv.gz", ".parquet", ".pq")):
+        raise UnreadableTableError(
+            f"the ending {path.suffix!r} says no kind of table", file=str(path), remedy="name it .csv or .parquet"
+        )
+    try:
+        with path.open("rb") as file:
+            if not file.read(1):
+                raise UnreadableTableError("the file is empty", file=str(path), remedy="check how it was made")
+        return opener(path)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> UnreadableTableError:
+    reason = error.strerror or "it is damaged or of another kind"
+    return UnreadableTableError(f"cannot be read: {reason}", file=str(path), remedy="check the path and the file")
+
+
+def _from_arrow(file: str, schema: pa.Schema, stream: Callable[[], Iterator[pa.RecordBatch]]) -> Reader:
+    def batches(names: Sequence[str], _: Collection[str]) -> Batches:
+        for batch in stream():
+            yield batch.select(list(names))
+
+    return Reader(file, tuple(schema.names), batches)
+
+
+def _from_pandas(frame: Any) -> Reader:
+    names = tuple(str(name) for name in frame.columns)
+    position = {name: i for i, name in enumerate(names)}
+
+    def column(name: str, start: int) -> pa.Array[Any]:
+        try:
+            part = frame.iloc[start : start + BATCH_ROWS, position[name]]
+            found: Any = pa.Array.from_pandas(part)  # of several chunks where the data frame holds Arrow texts
+            return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+            raise ColumnError(
+                "its cells are of different or unknown types",
+                file="the pandas DataFrame",
+                column=name,
+                remedy=f"make it one type, for example frame[{name!r}].astype(str)",
+            ) from None  # Arrow's own message shows a value
+
+    def batches(wanted: Sequence[str], _: Collection[str]) -> Batches:
+        for start in range(0, len(frame), BATCH_ROWS):
+            yield pa.RecordBatch.from_arrays([column(name, start) for name in wanted], names=list(wanted))
+
+    return Reader("the pandas DataFrame", names, batches)
+
+
+def _from_parquet(path: Path) -> Reader:
+    try:
+        with pa.parquet.ParquetFile(path) as opened:
+            schema, n_rows = opened.schema_arrow, opened.metadata.num_rows
+    except pa.ArrowException as error:
+        _refuse_parquet(path, error)
+
+    def batches(names: Sequence[str], repetitive: Collection[str]) -> Batches:
+        texts = [name for name in repetitive if schema.field(name).type in (pa.string(), pa.large_string())]
+        try:
+            with pa.parquet.ParquetFile(path, read_dictionary=texts) as file:
+                yield from file.iter_batches(BATCH_ROWS, columns=list(names))
+        except (pa.ArrowException, OSError) as error:
+            _refuse_parquet(path, error)
+
+    return Reader(str(path), tuple(schema.names), batches, n_rows=n_rows)
+
+
+def _refuse_parquet(path: Path, error: Exception) -> NoReturn:
+    raise UnreadableTableError(
+        "not a whole Parquet file (truncated, damaged, or of another kind)",
+        file=str(path),
+        remedy="write or copy the file again; a text table needs the ending .csv",
+    ) from error
+
+
+def _from_csv(path: Path) -> Reader:
+    with _text(path) as file:
+        header = next(csv.reader(file), None)
+    if not header:
+        raise UnreadableTableError(
+            "the first line is empty", file=str(path), remedy="name the columns in the first line"
+        )
+    if _undecoded(header):
+        raise UnreadableTableError("a column name that is not UTF-8", file=str(path), remedy="save the file as UTF-8")
+    names = tuple(header)
+
+    def batches(wanted: Sequence[str], repetitive: Collection[str]) -> Batches:
+        broken: list[int] = []
+        words = pa.dictionary(pa.int32(), pa.string())
+        types = {name: words if name in repetitive else pa.string() for name in wanted}
+        try:
+            with _csv_stream(path, names, types, broken) as stream:
+                yield from stream
+        except pa.ArrowInvalid:
+            broken.append(0)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        if broken:
+            _explain_csv(path, names)
+
+    return Reader(str(path), names, batches, texts=True)
+
+
+def _text(path: Path) -> Any:
+    """The text of a CSV file, bytes that are not UTF-8 marked as surrogates."""
+    raw = pa.input_stream(path, compression="detect")
+    return io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+def _csv_stream(
+    path: Path, names: Sequence[str], types: Mapping[str, pa.DataType], broken: list[int]
+) -> pa.csv.CSVStreamingReader:
+    def note(row: pa.csv.InvalidRow) -> Literal["skip"]:
+        broken.append(row.actual_columns)
+        return "skip"
+
+    file: Any = pa.input_stream(path, compression="detect")
+    return pa.csv.open_csv(
+        file,
+        read_options=pa.csv.ReadOptions(block_size=_BLOCK_BYTES),
+        parse_options=pa.csv.ParseOptions(
+            newlines_in_values=True, ignore_empty_lines=len(names) > 1, invalid_row_handler=note
+        ),
+        convert_options=pa.csv.ConvertOptions(
+            column_types=dict(types), include_columns=list(types), strings_can_be_null=False
+        ),
+    )
+
+
+def _explain_csv(path: Path, names: Sequence[str]) -> NoReturn:
+    """Read a file that Arrow refused once more, row by row, to say which rows are wrong."""
+    with _text(path) as file:
+        rows = csv.reader(file)
+        next(rows)
+        numbered = ((i, row) for i, row in enumerate((row for row in rows if row or len(names) == 1), 1))
+        wrong = [(i, row) for i, row in numbered if len(row) not in (len(names), 0) or _undecoded(row)]
+    lengths = [i for i, row in wrong if len(row) not in (len(names), 0)]
+    if lengths:
+        raise UnreadableTableError(
+            f"the header names {len(names)} columns and a row has another number of fields",
+            file=str(path),
+            rows=list(islice(lengths, SHOWN_ROWS)),
+            n_rows=len(lengths),
+            remedy="complete the rows, or put fields that hold commas in double quotes",
+        )
+    if wrong:
+        column = next(name for name, cell in zip(names, wrong[0][1], strict=True) if _undecoded([cell]))
+        raise UnreadableTableError(
+            "text that is not UTF-8",
+            file=str(path),
+            column=column,
+            rows=[i for i, _ in wrong[:SHOWN_ROWS]],
+            n_rows=len(wrong),
+            remedy="save the file as UTF-8",
+        )
+    raise UnreadableTableError("not a CSV file", file=str(path), remedy="check how it was made")
+
+
+def _undecoded(row: Sequence[str]) -> bool:
+    return any("\udc80" <= letter <= "\udcff" for cell in row if not cell.isascii() for letter in cell)

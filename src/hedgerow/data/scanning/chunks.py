@@ -1,0 +1,153 @@
+"""Tables larger than memory as small tables of codes, one after the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.data.reading import Codes, Coding, ExtraColumns, Reader, check_apart, encoded, open_place, select_columns
+from hedgerow.data.scanning.scan import ScannedTable, counted
+from hedgerow.data.table import Table, declared_in
+from hedgerow.domain import Domain
+from hedgerow.engines import SPARK
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Part = tuple[list[Codes], NDArray[np.int64] | None]
+"""Codes of a batch, and the counts of its rows."""
+
+CHUNK_ROWS = 1 << 21
+"""Rows of codes that are counted together: 32 MB if there are 15 attributes."""
+
+
+def chunks(reader: Reader, coding: Coding, rows: int | None = None) -> Iterator[Table]:
+    """The records of a table, some at a time, in the order of the table.
+
+    Args:
+        reader: The table.
+        coding: How it is read.
+        rows: After so many rows a chunk is handed over, with the rest of its last batch; `CHUNK_ROWS` if None.
+
+    Raises:
+        DataError: A cell fits no code: raised at the end, with all that is wrong.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.data.reading.readers import open_table
+        >>> from hedgerow.domain.domain import Domain
+        >>> coding = Coding(Domain([IntegerRange("a", 0, 2)]))
+        >>> [table.total() for table in chunks(open_table(pa.table({"a": [0, 1, 2]})), coding)]
+        [3]
+    """
+    yield from joined(encoded(reader, coding), coding, rows)
+
+
+def joined(parts: Iterator[Part], coding: Coding, rows: int | None = None) -> Iterator[Table]:
+    """Codes of batches as tables of more rows.
+
+    Args:
+        parts: Codes and counts of batches.
+        coding: How they were read.
+        rows: As for `chunks`.
+    """
+    held: list[Part] = []
+    n_held = 0
+    for part in parts:
+        held.append(part)
+        n_held += len(part[0][0])
+        if n_held >= (rows or CHUNK_ROWS):
+            yield _joined(coding, held)
+            held, n_held = [], 0
+    if held:
+        yield _joined(coding, held)
+
+
+def _joined(coding: Coding, held: list[Part]) -> Table:
+    columns = [np.concatenate(parts) for parts in zip(*(codes for codes, _ in held), strict=True)]
+    counts = [weights for _, weights in held if weights is not None]
+    return Table(coding.domain, columns, np.concatenate(counts) if counts else None)
+
+
+def scan_table(
+    source: str | os.PathLike[str] | DataFrame,
+    domain: Domain | str | os.PathLike[str],
+    *,
+    count_column: str | None = None,
+    columns: Iterable[str] | None = None,
+    extra_columns: ExtraColumns = "error",
+    coded: bool = False,
+    show_values: bool = False,
+    where: str | None = None,
+) -> ScannedTable:
+    """A private table that stays where it is, counted in passes over its records: it may be larger than memory.
+
+    Columns are looked at now, records in the first pass: so an error about a cell comes when the table is first
+    counted, which is before anything is charged.
+
+    Args:
+        source: A file, a pattern of file names, a folder of Parquet files, a table of a DuckDB file or of a PostgreSQL
+            database: see `open_place`; a Spark data frame, or ``spark:table``.
+        domain: As for ``read_table``, and so all the following.
+        count_column: Column that says how many records a row stands for.
+        columns: Read these columns only, in this order.
+        extra_columns: ``"ignore"`` skips columns that the domain does not declare.
+        coded: The table holds the codes ``0, 1, ...`` of the domain already, in place of values.
+        show_values: Let errors show offending values. They are private: use it where only you read the message.
+        where: A SQL condition on the columns: only rows for which it holds are records. It must look at one row at a
+            time, since otherwise a record could decide whether others count.
+
+    Raises:
+        DataError: As for ``read_table``, of columns; of cells when the table is first counted.
+        QueryError: The condition may look at more than one row.
+        MissingExtraError: What reads it is not installed.
+
+    Example:
+        >>> import tempfile
+        >>> import pyarrow as pa, pyarrow.parquet
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> for part in range(3):
+        ...     pyarrow.parquet.write_table(pa.table({"a": [part, 0]}), f"{folder.name}/{part}.parquet")
+        >>> table = scan_table(f"{folder.name}/*.parquet", Domain([IntegerRange("a", 0, 2)]))
+        >>> table.total(), table.marginals([("a",)])
+        (6, [array([4., 1., 1.])])
+        >>> folder.cleanup()
+    """
+    declared = domain if isinstance(domain, Domain) else declared_in(domain)
+    frame = _spark_frame(source)
+    if frame is not None:
+        from hedgerow.data.scanning.spark import scan_spark
+
+        return scan_spark(
+            frame, declared,
+            count_column=count_column, columns=columns, extra_columns=extra_columns,
+            coded=coded, show_values=show_values, where=where,
+        )  # fmt: skip
+    reader = open_place(cast("str | os.PathLike[str]", source), where)
+    check_apart(where, count_column, reader.file)
+    wanted = select_columns(
+        reader.file, reader.names, declared,
+        count_column=count_column, columns=columns, extra_columns=extra_columns,
+    )  # fmt: skip
+    coding = Coding(wanted, count_column, coded, show_values)
+    return ScannedTable(
+        wanted,
+        lambda asked, progress: counted(chunks(reader, coding), asked, progress, reader.n_rows),
+        reader.file,
+        filtered=reader.filtered,
+    )
+
+
+def _spark_frame(source: Any) -> DataFrame | None:
+    """A Spark data frame, or the Spark table that a text names; None for all other sources."""
+    if isinstance(source, str) and source.startswith(SPARK):
+        from hedgerow.data.scanning.spark import spark_table
+
+        return spark_table(source.removeprefix(SPARK))
+    return source if type(source).__module__.startswith("pyspark.") else None

@@ -1,0 +1,207 @@
+"""A private table that stays where it is: counted in passes over its batches, however many records it has.
+
+No record is kept. Batches become codes (``batches.py``), a few million rows of codes at a time are a table in memory,
+which is counted by the same kernels as any other, and the counts are added up. What is known to be wanted is counted
+in the first pass; what was counted is kept, so that a mechanism which asks again costs no second pass.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.data.counting import CHEAP_CELLS, check_memory
+from hedgerow.data.scanning.tally import Counts, Scope, Wanted, scopes_of
+from hedgerow.data.table import Table
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import DataError, MarginalTooLargeError
+from hedgerow.queries import Conjunction, Floats, Parity, Workload, shared_marginals
+from hedgerow.system import ahead
+
+Progress = Callable[[float], None]
+"""Told what part of the records is counted: from 0 to 1."""
+
+
+@final
+class ScannedTable:
+    """Private records that are counted where they are, with exact counts; only the curator may read these.
+
+    Args:
+        domain: Of the records.
+        passes: Counts what is wanted in one pass over all records, and tells how far it is.
+        name: What messages call the table.
+        filtered: Whether rows are left out by what they hold.
+
+    Attributes:
+        domain: Of the records.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> domain = Domain([IntegerRange("a", 0, 2)])
+        >>> days = [Table(domain, [[0, 1, 1]]), Table(domain, [[2]])]
+        >>> table = ScannedTable(domain, lambda wanted, progress: counted(days, wanted, progress), "days")
+        >>> table
+        ScannedTable(1 attribute: a)
+        >>> table.total(), table.marginals([("a",)])
+        (4, [array([1., 2., 1.])])
+    """
+
+    cheap_cells = CHEAP_CELLS
+    """Largest table, in cells, that is counted at little cost."""
+
+    def __init__(
+        self, domain: Domain, passes: Callable[[Wanted, Progress], Counts], name: str, *, filtered: bool = False
+    ) -> None:
+        """Read nothing yet."""
+        self.domain = domain
+        self._filtered = filtered
+        self._pass = passes
+        self._name = name
+        self._wanted = Wanted(domain)
+        self._total: int | None = None
+        self._tables: dict[Clique, Floats] = {}
+        self._sums: dict[Conjunction, float] = {}
+        self._parities: dict[Scope, float] = {}
+
+    @property
+    def filtered(self) -> bool:
+        """Whether rows are left out by what they hold."""
+        return self._filtered
+
+    def prepare(self, workload: Workload) -> None:
+        """Have the answers to a workload counted in the next pass; nothing is read."""
+        asked = Wanted(self.domain)
+        workload.answers(asked)
+        self._want(asked)
+
+    def _want(self, asked: Wanted) -> None:
+        """Note what is not known yet."""
+        self._wanted.cliques |= {clique: None for clique in asked.cliques if self._holding(clique) is None}
+        self._wanted.queries |= {query: None for query in asked.queries if not self._knows(query)}
+        self._wanted.scopes |= {scope: None for scope in asked.scopes if scope not in self._parities}
+
+    def count(self, progress: Progress = lambda _: None) -> None:
+        """Make the next pass now, if one is needed: errors about cells come from here.
+
+        Args:
+            progress: Called with the part of the table that is counted so far, where that is known.
+
+        Raises:
+            DataError: The records do not fit the domain, or are not those of the pass before.
+        """
+        if self._total is None or self._wanted:
+            self._scan(progress)
+
+    def total(self) -> int:
+        """Number of records (private)."""
+        if self._total is None:
+            self._scan()
+        return self._total or 0
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        """Exact tables (private), one per clique, of shape ``domain.shape_of(clique)``, in counts.
+
+        Raises:
+            MarginalTooLargeError: A table does not fit into memory.
+            DataError: The records do not fit the domain, or are not those of the pass before.
+        """
+        self._wanted.cliques |= {clique: None for clique in cliques if self._holding(clique) is None}
+        self.count()
+        return [self._marginal(clique) for clique in cliques]
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
+        """Exact sums (private) over the records that satisfy each query, shape ``(len(queries),)``, in counts."""
+        self._wanted.queries |= {query: None for query in queries if not self._knows(query)}
+        self.count()
+        return np.array([self._sum(query) for query in queries])
+
+    def parities(self, scopes: Sequence[Clique] | NDArray[np.int64]) -> Floats:
+        """Exact parities (private) of sets of binary attributes, as those of a `Table`."""
+        axes = scopes_of(self.domain, scopes)
+        names = {axis for scope in axes for axis in scope}
+        Parity(self.domain, tuple(self.domain.names[axis] for axis in sorted(names)))
+        self._wanted.scopes |= dict.fromkeys(scope for scope in axes if scope not in self._parities)
+        self.count()
+        return np.array([self._parities[scope] for scope in axes])
+
+    def _holding(self, clique: Clique) -> Clique | None:
+        """The smallest table that is kept and holds a marginal."""
+        if clique in self._tables:
+            return clique
+        wider = (other for other in self._tables if set(clique) <= set(other))
+        return min(wider, key=lambda other: math.prod(self.domain.shape_of(other)), default=None)
+
+    def _marginal(self, clique: Clique) -> Floats:
+        held = self._holding(clique) or clique
+        (table,) = shared_marginals(self._tables[held], held, [clique])
+        return table
+
+    def _knows(self, query: Conjunction) -> bool:
+        """Whether its sum was counted, or is one over the cells of a table that is kept."""
+        return query in self._sums or self._holding(query.scope) is not None
+
+    def _sum(self, query: Conjunction) -> float:
+        if query not in self._sums:
+            self._sums[query] = float(query.of_table(self._marginal(query.scope))[0])
+        return self._sums[query]
+
+    def _scan(self, progress: Progress = lambda _: None) -> None:
+        """One pass; what it counted is kept."""
+        self._check_memory()
+        found = self._pass(self._wanted, progress)
+        if self._total not in (None, found.total):
+            raise DataError(
+                "its records changed between two passes",
+                file=self._name,
+                remedy="count a table that nothing is written to: a copy, or a snapshot",
+            )
+        self._total = found.total
+        self._tables |= found.tables
+        self._sums |= zip(found.queries, found.sums.tolist(), strict=True)
+        self._parities |= zip(found.scopes, found.parities.tolist(), strict=True)
+        self._wanted = Wanted(self.domain)
+
+    def _check_memory(self) -> None:
+        """Refuse what is wanted if it is too large, and forget it: what is asked next may be small."""
+        try:
+            check_memory(self.domain, [self.domain.axes(clique) for clique in self._wanted.cliques])
+        except MarginalTooLargeError:
+            self._wanted = Wanted(self.domain)
+            raise
+
+    def __repr__(self) -> str:
+        """The public part only: not even the number of records."""
+        names = ", ".join(self.domain.names)
+        return f"ScannedTable({len(self.domain)} attribute{'s' if len(self.domain) != 1 else ''}: {names})"
+
+
+def counted(
+    tables: Iterable[Table], wanted: Wanted, progress: Progress = lambda _: None, n_rows: int | None = None
+) -> Counts:
+    """Count tables one after the other; the next one is read while one is counted.
+
+    Args:
+        tables: Parts of one table.
+        wanted: What is counted.
+        progress: Called with the part of the rows that is counted so far.
+        n_rows: How many rows there are; None if that is not known, and then nothing is called.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> domain = Domain([IntegerRange("a", 0, 1)])
+        >>> counted(iter([Table(domain, [[0]]), Table(domain, [[1, 1]])]), Wanted(domain)).total
+        3
+    """
+    counts, rows = Counts(wanted), 0
+    with closing(ahead(iter(tables))) as parts:
+        for table in parts:
+            counts.count(table)
+            rows += len(table.columns[0])
+            if n_rows:
+                progress(min(1.0, rows / n_rows))
+    return counts

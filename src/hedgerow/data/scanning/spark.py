@@ -1,0 +1,238 @@
+"""Spark tables, counted inside the executors by the kernels that count tables in memory.
+
+Every partition is encoded and counted where it lies (``mapInArrow``), partial counts are added up in two steps, and one
+row of counts comes back to the driver: no record does. A task that fails and runs again is counted once, as Spark
+promises for the result of a job; a job that fails has counted nothing.
+
+The executors need this package, in the same version, and the Python of the driver.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import pyarrow as pa
+
+from hedgerow.data.reading import Coding, Encoding, ExtraColumns, Reader, select_columns
+from hedgerow.data.reading.row_filter import check_apart, row_filter
+from hedgerow.data.scanning.chunks import joined
+from hedgerow.data.scanning.scan import Progress, ScannedTable, counted
+from hedgerow.data.scanning.tally import Counts, Wanted
+from hedgerow.domain import Domain
+from hedgerow.engines import running_session, watched, withholding, without_pandas
+from hedgerow.errors import DataError, QueryError, UnreadableTableError, raise_alone
+from hedgerow.version import __version__
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_FEW_PARTITIONS = 8
+"""So many partial counts are added by one task."""
+_MANY_PARTITIONS = 1024
+"""Assumed where a session does not say how many there are."""
+_SCHEMA = "partial binary"
+
+
+@final
+@dataclass
+class Partial:
+    """What one partition, or several, gave.
+
+    Attributes:
+        encoding: How many rows there were, and what was wrong with them.
+        counts: Meaningless if something was wrong.
+        refused: A column that cannot be read.
+    """
+
+    encoding: Encoding
+    counts: Counts
+    refused: DataError | None = None
+
+    def add(self, other: Partial) -> None:
+        """Add what others gave."""
+        self.encoding.add(other.encoding)
+        self.counts.add(other.counts)
+        self.refused = self.refused or other.refused
+
+
+def scan_spark(
+    frame: DataFrame,
+    domain: Domain,
+    *,
+    count_column: str | None = None,
+    columns: Iterable[str] | None = None,
+    extra_columns: ExtraColumns = "error",
+    coded: bool = False,
+    show_values: bool = False,
+    where: str | None = None,
+) -> ScannedTable:
+    """A private table in Spark, counted in passes over its partitions.
+
+    Args:
+        frame: The records.
+        domain: What records could exist, and so all the following: as for ``scan_table``.
+        count_column: Column that says how many records a row stands for.
+        columns: Read these columns only.
+        extra_columns: ``"ignore"`` skips columns that the domain does not declare.
+        coded: The table holds codes.
+        show_values: Let errors show offending values.
+        where: A SQL condition on the columns.
+
+    Raises:
+        ColumnError: A column is missing, there twice, or not declared.
+        QueryError: The condition may look at more than one row.
+    """
+    file, names = "the Spark table", tuple(frame.columns)
+    wanted = select_columns(
+        file, names, domain, count_column=count_column, columns=columns, extra_columns=extra_columns
+    )
+    coding = Coding(wanted, count_column, coded, show_values)
+    condition = None if where is None else row_filter(where, file, names, dialect="spark")
+    check_apart(where, count_column, file)
+    read = [*wanted.names, *([] if count_column is None else [count_column])]
+    rows = frame if condition is None else _filtered(frame, condition)
+    chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in read])
+    chosen = chosen.toDF(*[f"column_{i}" for i in range(len(read))])  # Spark stumbles over dots in names
+
+    def count(asked: Wanted, progress: Progress) -> Counts:
+        found = _collected(chosen, Counting(file, coding, asked, where is not None), progress)
+        if found.refused is not None:
+            raise found.refused
+        found.encoding.check()
+        return found.counts
+
+    return ScannedTable(wanted, count, file, filtered=where is not None)
+
+
+def _filtered(frame: DataFrame, condition: str) -> DataFrame:
+    from pyspark.errors import AnalysisException
+
+    try:
+        with withholding():
+            return frame.where(condition)
+    except AnalysisException as error:  # about names and types: no row is looked at
+        first = str(error).partition("\n")[0]
+        raise QueryError(
+            f"Spark does not understand the filter: {first}", remedy="compare what is comparable"
+        ) from None
+
+
+@final
+@dataclass(frozen=True)
+class Counting:
+    """What an executor does with a partition.
+
+    Attributes:
+        file: What messages call the table.
+        coding: How it is read.
+        wanted: What is counted.
+        filtered: Whether rows were left out by what they hold.
+    """
+
+    file: str
+    coding: Coding
+    wanted: Wanted
+    filtered: bool = False
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """One row: the counts of the partition."""
+        names = (*self.coding.domain.names, *filter(None, [self.coding.count_column]))
+        named = (pa.RecordBatch.from_arrays(batch.columns, names=list(names)) for batch in batches)
+        reader = Reader(self.file, names, lambda _, __: named, filtered=self.filtered)
+        encoding = Encoding(reader, self.coding)
+        counts, refused = Counts(self.wanted), None
+        try:
+            counts = counted(joined(iter(encoding), self.coding), self.wanted)
+        except DataError as error:
+            refused = error
+        yield _packed(Partial(encoding.closed(), counts, refused))
+
+
+def _add(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """One row: the sum of partial counts; none if there are none."""
+    whole: Partial | None = None
+    for batch in batches:
+        for cell in batch.column(0):
+            part = _unpacked(cell.as_py())
+            if whole is None:
+                whole = part
+            else:
+                whole.add(part)
+    if whole is not None:
+        yield _packed(whole)
+
+
+def _packed(partial: Partial) -> pa.RecordBatch:
+    data = pa.array([pickle.dumps(partial, protocol=pickle.HIGHEST_PROTOCOL)], pa.binary())
+    return pa.RecordBatch.from_arrays([data], names=["partial"])
+
+
+def _unpacked(data: bytes) -> Partial:
+    """What `_packed` wrote in an executor of the same job."""
+    found = pickle.loads(data)
+    if not isinstance(found, Partial):
+        message = f"a {type(found).__name__} is no partial count"
+        raise TypeError(message)
+    return found
+
+
+def _collected(chosen: DataFrame, counting: Counting, progress: Progress) -> Partial:
+    """The sum over all partitions."""
+    with _withheld(counting.file), watched(chosen.sparkSession, progress), without_pandas():
+        partial = chosen.mapInArrow(counting, _SCHEMA)
+        partitions = _partitions_of(chosen)
+        if partitions > _FEW_PARTITIONS:
+            partial = partial.repartition(math.isqrt(partitions)).mapInArrow(_add, _SCHEMA)
+        rows = partial.repartition(1).mapInArrow(_add, _SCHEMA).collect()
+    if not rows:
+        reader = Reader(counting.file, (), lambda _, __: iter(()), filtered=counting.filtered)
+        empty = Encoding(reader, counting.coding)
+        return Partial(empty.closed(), Counts(counting.wanted))
+    return _unpacked(bytes(rows[0][0]))
+
+
+def _partitions_of(frame: DataFrame) -> int:
+    from pyspark.errors import PySparkException
+
+    try:
+        return int(frame.rdd.getNumPartitions())
+    except (PySparkException, AttributeError):  # a remote session does not say
+        return _MANY_PARTITIONS
+
+
+@contextmanager
+def _withheld(file: str) -> Iterator[None]:
+    """What Spark says of failures stays in its logs, because it can hold cells."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        with withholding():
+            yield
+    except (PySparkException, Py4JError) as error:
+        message = f"the Spark job failed ({type(error).__name__}); nothing was counted and nothing is charged"
+        remedy = (
+            "look into Spark's own logs (its message is withheld here: it can hold cells); executors need hedgerow "
+            f"{__version__} and the driver's Python"
+        )
+        raise_alone(UnreadableTableError(message, file=file, remedy=remedy))
+
+
+def spark_table(name: str) -> DataFrame:
+    """A table that the running Spark session knows, or a new session on this machine.
+
+    Args:
+        name: Of a table or view.
+
+    Raises:
+        MissingExtraError: Spark is not installed.
+        UnreadableTableError: There is no such table.
+    """
+    session = running_session()
+    with _withheld(f"spark:{name}"):
+        return session.table(name)

@@ -1,0 +1,159 @@
+"""Values that the codes of a column stand for, as Arrow arrays.
+
+What a code becomes:
+
+======================  =======================================  ==================================
+code                    Arrow, Parquet, pandas, polars           CSV
+======================  =======================================  ==================================
+listed value            the value, in its type                   its text
+whole number            int64                                    its digits
+bin                     a number drawn inside it, to a millionth its digits
+                        of its width: float64, or int64 where
+                        the column is whole
+missing value           null                                     its declared text; in a column of numbers
+                                                                 or booleans an empty cell, unless its text
+                                                                 is a number or it is the only column
+other value             its declared text in a text column,      its declared text
+                        null in a column of numbers
+======================  =======================================  ==================================
+
+A categorical column is one of booleans, of int64 or of float64 where all listed values are; of texts otherwise. Reading
+what was written with the same domain gives the same codes back, save that the other value of a column of numbers,
+null in Parquet, is read as missing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+from numpy.typing import NDArray
+
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain.domain import Domain
+
+Ints = NDArray[np.integer[Any]]
+
+
+def arrow_schema(domain: Domain) -> pa.Schema:
+    """Names and Arrow types of the columns of records.
+
+    Example:
+        >>> arrow_schema(Domain([Categorical("x", (0.5, 1)), Binned("y", (0, 1, 2))])).types
+        [DataType(double), DataType(double)]
+    """
+    return pa.schema([pa.field(attribute.name, _arrow_type(attribute)) for attribute in domain])
+
+
+def _arrow_type(attribute: Attribute) -> pa.DataType:
+    if isinstance(attribute, IntegerRange):
+        return pa.int64()
+    if isinstance(attribute, Binned):
+        return pa.int64() if attribute.whole else pa.float64()
+    values: tuple[Any, ...] = attribute.values if isinstance(attribute, Categorical) else ()
+    kinds = {type(value) for value in values}
+    if kinds == {bool}:
+        return pa.bool_()
+    if kinds == {int}:
+        return pa.int64() if all(-(2**63) <= value < 2**63 for value in values) else pa.string()
+    return pa.float64() if kinds and kinds <= {int, float} else pa.string()
+
+
+def encoded_values(attribute: Attribute, codes: Ints, rng: np.random.Generator) -> pa.Array[Any]:
+    """Values of a column of codes, texts as a dictionary, which Parquet writes as it is.
+
+    Args:
+        attribute: The column.
+        codes: Shape ``(n,)``.
+        rng: For numbers inside bins.
+
+    Example:
+        >>> from hedgerow.system.randomness import generator
+        >>> found = encoded_values(Categorical("sex", ("F", "M")), np.array([1, 0, 1]), generator(0))
+        >>> found.indices.to_pylist(), found.dictionary.to_pylist()
+        ([1, 0, 1], ['F', 'M'])
+    """
+    kind = _arrow_type(attribute)
+    if isinstance(attribute, Categorical) and kind == pa.string():
+        return _dictionary(attribute, codes)
+    beyond = codes >= attribute.ordinary
+    ordinary = np.where(beyond, 0, codes).astype(np.int64)
+    if isinstance(attribute, Binned):
+        numbers = _inside_bins(attribute, ordinary, rng)
+    elif isinstance(attribute, IntegerRange):
+        numbers = ordinary + attribute.minimum
+    elif isinstance(attribute, Categorical):
+        numbers = np.array(attribute.values, dtype=kind.to_pandas_dtype())[ordinary]
+    return pa.array(numbers, type=kind, mask=beyond)
+
+
+def _dictionary(attribute: Categorical, codes: Ints) -> pa.DictionaryArray[Any, Any]:
+    extra = [text for text in (attribute.missing, attribute.other) if text is not None]
+    texts = pa.array([*map(str, attribute.values), *extra], type=pa.string())
+    missing = None if attribute.missing_code is None else codes == attribute.missing_code
+    places: Any = pa.array(codes.astype(np.int32), mask=missing)
+    return pa.DictionaryArray.from_arrays(places, texts)
+
+
+def values_of(attribute: Attribute, codes: Ints, rng: np.random.Generator) -> pa.Array[Any]:
+    """Values of a column of codes, in the type that ``arrow_schema`` says.
+
+    Example:
+        >>> from hedgerow.system.randomness import generator
+        >>> values_of(Categorical("sex", ("F", "M"), missing="?"), np.array([1, 2]), generator(0)).to_pylist()
+        ['M', None]
+    """
+    found = encoded_values(attribute, codes, rng)
+    return found.dictionary_decode() if isinstance(found, pa.DictionaryArray) else found
+
+
+def texts_of(attribute: Attribute, codes: Ints, rng: np.random.Generator, *, empties: bool) -> pa.Array[Any]:
+    """Values of a column as CSV shows them: the other value as its text, the missing one too where empties are not.
+
+    Args:
+        attribute: The column.
+        codes: Shape ``(n,)``.
+        rng: For numbers inside bins.
+        empties: Whether a column may have empty cells.
+
+    Example:
+        >>> from hedgerow.system.randomness import generator
+        >>> age = IntegerRange("age", 17, 90, missing="-1")
+        >>> texts_of(age, np.array([0, 74]), generator(0), empties=True).to_pylist()
+        ['17', '-1']
+    """
+    values = values_of(attribute, codes, rng)
+    shown = [(attribute.missing_code, attribute.missing), (attribute.other_code, attribute.other)]
+    if empties and values.type != pa.string() and not _is_number(attribute.missing):
+        del shown[0]  # "?" would make every reader take the numbers for texts
+    if all(code is None for code, _ in shown):
+        return values
+    texts: Any = values.cast(pa.string())
+    for code, text in shown:
+        if code is not None:
+            texts = pa.compute.if_else(pa.array(codes == code), text, texts)
+    found: pa.Array[Any] = texts
+    return found
+
+
+def _is_number(text: str | None) -> bool:
+    try:
+        return text is not None and np.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _inside_bins(attribute: Binned, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
+    """One number per code, uniform in its bin: over the whole numbers of it, or over all."""
+    if attribute.whole:
+        low, high = np.array([attribute.whole_bounds(code) for code in range(attribute.ordinary)]).T
+        return np.asarray(rng.integers(low[codes], high[codes], endpoint=True))
+    edges = np.array(attribute.edges)
+    low, high = edges[codes], edges[codes + 1]
+    drawn = low + rng.random(len(codes)) * (high - low)
+    decimals = max(0, 6 - int(np.floor(np.log10(np.diff(edges).min()))))
+    if decimals <= 12:  # digits beyond a millionth of a bin say nothing
+        drawn = np.floor(drawn * 10.0**decimals) / 10.0**decimals
+    return np.asarray(np.clip(drawn, low, np.nextafter(high, low)))

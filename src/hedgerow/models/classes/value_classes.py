@@ -1,0 +1,456 @@
+"""A hypothesis over classes of values: time and memory follow how often measurements cut an attribute, not its size.
+
+Values of an attribute that no update tells apart keep equal weight, so they are one class. The classes are the codes of
+a smaller domain; the hypothesis is a product over junction trees there, which starts at the sizes of the classes, and
+inside each class it is uniform. T ranges on one attribute make at most 2 T + 1 classes, whether it has a hundred values
+or 2**32; T boxes on two attributes make a grid of (2 T + 1)**2. It is the same distribution as that of ``Histogram``
+and ``Markov`` after the same updates. An update that cuts a class refines the classes, and the product is built anew
+from all updates so far.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import ConfigError, QueryError
+from hedgerow.models.core.checks import check_clique, check_step, checked_table
+from hedgerow.models.core.memory import Room, check_cells
+from hedgerow.models.core.model import Codes, Potentials, SamplingMethod
+from hedgerow.models.core.records import code_type, collected
+from hedgerow.models.core.terms import Key, Terms
+from hedgerow.models.trees import Markov
+from hedgerow.queries.classes.classes import Classes, box_sums
+from hedgerow.queries.classes.coarsening import Coarsening
+from hedgerow.queries.conditions.canonical import canonical
+from hedgerow.queries.core.measurement import Measurement
+from hedgerow.queries.core.query import Conjunction, Explicit, Floats, LinearQuery, Marginal, Measurable, Parity
+from hedgerow.system import Seed, generator
+
+_GRID_CELLS = 1 << 24
+"""Conditions are summed over tables of so many classes; on more, one by one over the cliques."""
+_CORNERED = 2
+"""Boxes on so many attributes are summed by their corners: each takes four times as many look-ups as the last."""
+_CHUNK_CELLS = 1 << 24
+"""Cells of the tables in which many conditions are summed at once."""
+
+
+@final
+class ValueClasses:
+    """A distribution proportional to a product of positive factors, uniform where these tell no values apart.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> domain = Domain((IntegerRange("ip", 0, 2**32 - 1), IntegerRange("port", 0, 2**16 - 1)))
+        >>> model = ValueClasses(domain, total=100)
+        >>> model.update(Conjunction.where(domain, {"ip": range(2**31)}), step=math.log(3))
+        >>> asked = [Conjunction.where(domain, {"ip": range(2**30)}), Conjunction.where(domain, {"port": range(2**10)})]
+        >>> model.conjunctions(asked).round(9).tolist(), model.cells
+        ([37.5, 1.5625], 2)
+    """
+
+    def __init__(self, domain: Domain, total: float, queries: Iterable[LinearQuery] = ()) -> None:
+        """Start from the uniform hypothesis.
+
+        Args:
+            domain: The domain.
+            total: Mass in counts, positive.
+            queries: What updates will speak of, if known: refines the classes and makes room at once.
+
+        Raises:
+            ConfigError: The total is not positive.
+            ModelTooLargeError: The classes do not fit into memory.
+        """
+        self._domain = domain
+        self._coarsening = Coarsening.of(domain)
+        self._scopes: dict[Clique, None] = {}
+        self._terms = Terms()
+        self._known: set[Key] = set()
+        self._translated: dict[Key, Conjunction] = {}
+        self._origin: dict[Key, Conjunction] = {}
+        self._inner = _product(self._coarsening, float(total), (), self._terms)
+        self.cover(queries)
+
+    @classmethod
+    def from_potentials(cls, domain: Domain, total: float, potentials: Potentials) -> ValueClasses:
+        """The model that ``potentials()`` was taken from.
+
+        Raises:
+            ConfigError: The potentials have a base, or a factor is not finite.
+            QueryError: A table does not fit its scope.
+            ModelTooLargeError: The classes do not fit into memory.
+
+        Example:
+            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> domain = Domain((IntegerRange("a", 0, 2**40),))
+            >>> steps = {Conjunction.where(domain, {"a": [0]}): 40 * math.log(2)}
+            >>> model = ValueClasses.from_potentials(domain, 4, Potentials(steps=steps))
+            >>> model.conjunctions([Conjunction.where(domain, {"a": [0]})]).round(9)
+            array([2.])
+        """
+        if potentials.base is not None:
+            raise ConfigError("classes of values start uniform", remedy="take a histogram for a base")
+        model = cls(domain, total)
+        for clique, table in potentials.tables.items():
+            checked_table(domain, clique, table)
+        model._refine(model._coarsening.split(tables=potentials.tables.items()), potentials.tables)
+        model.cover(potentials.steps)
+        for clique, table in potentials.tables.items():
+            model.reweigh(clique, table)
+        for query, step in potentials.steps.items():
+            model.update(query, step)
+        return model
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the records."""
+        return self._domain
+
+    @property
+    def total(self) -> float:
+        """Mass of the hypothesis, in counts."""
+        return self._inner.total
+
+    @property
+    def cheap_cells(self) -> int:
+        """Larger tables take time and memory."""
+        return self._inner.cheap_cells
+
+    @property
+    def cells(self) -> int:
+        """Cells of all cliques together, over classes."""
+        return self._inner.cells
+
+    @property
+    def classes(self) -> Mapping[str, Classes]:
+        """The classes of each attribute of which something is told apart."""
+        return self._coarsening.classes
+
+    # State
+
+    def reset(self) -> None:
+        """Undo all updates; the classes stay, for the updates to come."""
+        self._terms = Terms()
+        self._inner.reset()
+
+    def copy(self) -> ValueClasses:
+        """An independent model in the same state."""
+        twin = object.__new__(ValueClasses)
+        twin.__dict__.update(self.__dict__)
+        twin._scopes, twin._known = dict(self._scopes), set(self._known)
+        twin._translated, twin._origin = dict(self._translated), dict(self._origin)
+        twin._terms, twin._inner = self._terms.copy(), self._inner.copy()
+        return twin
+
+    def potentials(self) -> Potentials:
+        """The state over the domain of the records, for saving; copies."""
+        return self._terms.potentials(None)
+
+    def cover(self, queries: Iterable[LinearQuery]) -> None:
+        """Refine the classes and make room for updates of some queries; the distribution stays the same.
+
+        The product is built anew at most once: cheaper than query by query.
+
+        Args:
+            queries: Over the domain of the model.
+
+        Raises:
+            ModelTooLargeError: The classes would not fit into memory; nothing was changed.
+        """
+        told, tables = [], []
+        for query in queries:
+            plain = canonical(query)
+            if isinstance(plain, Conjunction):
+                told += [plain] if _says(plain) and (plain.scope, plain.codes) not in self._known else []
+            else:
+                tables.append((plain.scope, plain.values()))
+        if told or tables:
+            scopes = [*(query.scope for query in told), *(scope for scope, _ in tables)]
+            self._refine(self._coarsening.split(told, tables), scopes)
+            self._known.update((query.scope, query.codes) for query in told)
+
+    # Updates
+
+    def update(self, query: LinearQuery, step: float) -> None:
+        """Multiply every cell x by ``exp(step * q(x))`` and scale back to the total (theory.md section 1).
+
+        Args:
+            query: The query.
+            step: Signed and finite.
+
+        Raises:
+            ConfigError: The step is not finite.
+            ModelTooLargeError: The classes would not fit into memory; nothing was changed.
+        """
+        check_step(step)
+        plain = canonical(query) if isinstance(query, Conjunction) else query
+        if not isinstance(plain, Conjunction):
+            self.reweigh(plain.scope, step * plain.values())
+        elif _says(plain):
+            self.cover([plain])
+            self._terms.add_step(plain, step)
+            self._inner.update(self._over_classes([plain])[plain.scope, plain.codes], step)
+
+    def reweigh(self, clique: Clique, log_factors: Floats) -> None:
+        """Multiply by the exponential of a table over a clique and scale back to the total.
+
+        Args:
+            clique: Attributes in domain order.
+            log_factors: Finite, shape ``domain.shape_of(clique)``.
+
+        Raises:
+            QueryError: The clique is not in domain order, or the table does not have its shape.
+            ConfigError: A log-factor is not finite.
+            ModelTooLargeError: The classes would not fit into memory; nothing was changed.
+        """
+        table = checked_table(self._domain, clique, log_factors)
+        self._refine(self._coarsening.split(tables=[(clique, table)]), [clique])
+        self._terms.add_table(clique, table)
+        self._inner.reweigh(*self._coarsening.coarse_table(clique, table))
+
+    # Refits
+
+    def over_classes(self, measurements: Sequence[Measurement]) -> tuple[Markov, list[Measurement]]:
+        """Where to fit, and what: measurements refine the classes and are turned into ones over classes.
+
+        Give the fitted product to ``take_over``. Measurements that say the same of all records are left out.
+
+        Args:
+            measurements: Over the domain of the model.
+
+        Raises:
+            ModelTooLargeError: The classes would not fit into memory; nothing was changed.
+        """
+        said = [(each, target) for each in measurements if (target := _plain(each.target)) is not None]
+        whole = [target.scope for _, target in said if isinstance(target, Marginal | Parity)]
+        for scope in whole:
+            cells = math.prod(self._domain.shape_of(scope))
+            check_cells(cells, 4 * 8 * cells, tree=True)
+        self._refine(self._coarsening.apart(name for scope in whole for name in scope), whole)
+        self.cover([target for _, target in said if isinstance(target, LinearQuery)])
+        self._over_classes([target for _, target in said if isinstance(target, Conjunction)])
+        return self._inner, [replace(each, target=self._target(target)) for each, target in said]
+
+    def take_over(self, fitted: Markov) -> None:
+        """Take the state of the product that ``over_classes`` gave, after it was fitted."""
+        state = fitted.updates()
+        self._inner, self._terms = fitted, Terms()
+        for clique, table in state.tables.items():
+            self._terms.add_table(clique, self._coarsening.fine_table(clique, table))
+        for query, step in state.steps.items():
+            origin = self._origin.get((query.scope, query.codes))
+            self._terms.add_step(origin or self._coarsening.fine_conjunction(query), step)
+
+    def _target(self, target: Measurable) -> Measurable:
+        coarse = self._coarsening.coarse
+        if isinstance(target, Conjunction):
+            return self._translated[target.scope, target.codes]
+        if isinstance(target, Marginal | Parity):
+            return type(target)(coarse, target.scope)
+        if not isinstance(target, LinearQuery):
+            raise QueryError(f"the measurement of {target.text} is of no known kind")
+        scope, values = self._coarsening.coarse_table(target.scope, target.values())
+        return Explicit(coarse, scope, target.text, values, target.bounds)
+
+    # Answers
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        """Tables of the cliques over all values, in counts.
+
+        Args:
+            cliques: Attributes in domain order each.
+
+        Returns:
+            One table per clique, of shape ``domain.shape_of(clique)``.
+
+        Raises:
+            QueryError: A clique is not in domain order.
+            MarginalTooLargeError: A table, or a product on the way to it, does not fit into memory.
+        """
+        for clique in cliques:
+            check_clique(self._domain, clique)
+            cells = math.prod(self._domain.shape_of(clique))
+            Room().check(clique, cells, 3 * 8 * cells)
+        told = [tuple(name for name in clique if name in self.classes) for clique in cliques]
+        tables = self._inner.marginals(told)
+        return [self._spread(*each) for each in zip(cliques, told, tables, strict=True)]
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
+        """Sums over the cells that satisfy each conjunction, shape ``(len(queries),)``, in counts.
+
+        Conditions on the same attributes are summed together, over the table of the classes of these.
+        """
+        groups: dict[Clique, list[int]] = {}
+        for index, query in enumerate(queries):
+            groups.setdefault(query.scope, []).append(index)
+        found = np.empty(len(queries))
+        for scope, places in groups.items():
+            found[places] = self._sums(scope, [queries[index] for index in places])
+        return found
+
+    def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
+        """Exactly n records in random order: all blocks of ``sample_blocks``.
+
+        Args:
+            n: Number of records.
+            seed: None for fresh randomness.
+            method: "systematic" (classes as ``Markov`` draws codes; the records of a class are spread evenly over its
+                values) or "independent".
+
+        Returns:
+            Codes in the smallest unsigned type, shape ``(n, len(domain))``.
+
+        Raises:
+            ConfigError: n is negative, or the records do not fit into memory.
+        """
+        return collected(self.sample_blocks(n, seed, method), self._domain, n)
+
+    def sample_blocks(
+        self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC
+    ) -> Iterator[Codes]:
+        """Exactly n records in blocks of bounded size."""
+        draw, chosen = generator(seed), SamplingMethod(method)
+        blocks = self._inner.sample_blocks(n, generator(int(draw.integers(2**63))), chosen)
+        return (self._values(block, draw, chosen) for block in blocks)
+
+    # Inside
+
+    def _refine(self, coarsening: Coarsening, scopes: Iterable[Clique]) -> None:
+        """Go on with finer classes, and with room for some scopes."""
+        wanted = self._scopes | dict.fromkeys(scopes)
+        if coarsening is self._coarsening:
+            self._inner.cover(_told(coarsening, scope) for scope in wanted.keys() - self._scopes.keys())
+        else:
+            self._inner = _product(coarsening, self.total, wanted, self._terms)
+            self._coarsening, self._translated, self._origin = coarsening, {}, {}
+        self._scopes = wanted
+
+    def _over_classes(self, queries: Sequence[Conjunction]) -> dict[Key, Conjunction]:
+        """Conjunctions in canonical form, whose codes are told apart, over classes."""
+        new = [query for query in queries if (query.scope, query.codes) not in self._translated]
+        found = self._coarsening.conjunctions(new)
+        for query, each in zip(new, found, strict=True):
+            self._translated[query.scope, query.codes] = each
+            self._origin[each.scope, each.codes] = query
+        return self._translated
+
+    def _sums(self, scope: Clique, queries: Sequence[Conjunction]) -> Floats:
+        """Answers to conditions on the same attributes."""
+        told = _told(self._coarsening, scope)
+        sets = {name: [query.codes[axis] for query in queries] for axis, name in enumerate(scope)}
+        shares = [
+            np.array([len(each) for each in sets[name]]) / self._domain[name].size for name in scope if name not in told
+        ]
+        free = np.prod(shares, axis=0, initial=1.0)
+        classes, asked = [self.classes[name] for name in told], [sets[name] for name in told]
+        if math.prod(len(each.low) for each in classes) > _GRID_CELLS:
+            return np.asarray(free * self._one_by_one(told, queries))
+        (table,) = self._inner.marginals([told])
+        if len(told) <= _CORNERED and all(len(codes.cuts) == 2 for each in asked for codes in each):
+            return np.asarray(free * box_sums(table, classes, asked))
+        return np.asarray(free * _weighted(table, [one.shares(each) for one, each in zip(classes, asked, strict=True)]))
+
+    def _one_by_one(self, told: Clique, queries: Sequence[Conjunction]) -> Floats:
+        """The same on attributes whose classes make too many cells together: sums over the cliques that hold them."""
+        parts = [canonical(Conjunction.where(q.domain, _codes(q, told))) for q in queries]
+        possible = [index for index, part in enumerate(parts) if all(part.codes)]  # type: ignore[attr-defined]
+        asked = [part for part in (parts[index] for index in possible) if isinstance(part, Conjunction)]
+        finer = self._coarsening.split(asked)
+        inner = self._inner if finer is self._coarsening else _product(finer, self.total, self._scopes, self._terms)
+        found = np.zeros(len(queries))
+        found[possible] = inner.conjunctions(finer.conjunctions(asked))
+        return found
+
+    def _spread(self, clique: Clique, told: Clique, table: Floats) -> Floats:
+        """A table over classes as one over all values."""
+        sizes = [self.classes[name].sizes for name in told]
+        for axis, each in enumerate(sizes):
+            table = table / each.reshape([-1 if other == axis else 1 for other in range(len(sizes))])
+        free = math.prod(self._domain.shape_of([name for name in clique if name not in told]))
+        fine = self._coarsening.fine_table(told, table / free)
+        shape = [self._domain[name].size if name in told else 1 for name in clique]
+        return np.array(np.broadcast_to(fine.reshape(shape), self._domain.shape_of(clique)))
+
+    def _values(self, block: Codes, draw: np.random.Generator, method: SamplingMethod) -> Codes:
+        """Records with a value drawn from each class."""
+        codes: Codes = np.empty((len(block), len(self._domain)), dtype=code_type(self._domain), order="F")
+        for axis, attribute in enumerate(self._domain):
+            classes = self.classes.get(attribute.name) or Classes.whole(attribute.size)
+            told = attribute.name in self.classes
+            labels = block[:, self._coarsening.coarse.index(attribute.name)] if told else np.zeros(len(block))
+            codes[:, axis] = _drawn(classes, labels.astype(np.int64), draw, method)
+        return codes
+
+
+def _product(coarsening: Coarsening, total: float, scopes: Iterable[Clique], terms: Terms) -> Markov:
+    """The product over classes that all log-factors make."""
+    start: dict[Clique, Floats] = {
+        (name,): np.log(classes.sizes / classes.sizes.mean())
+        for name, classes in coarsening.classes.items()
+        if classes.sizes.min() < classes.sizes.max()
+    }
+    inner = Markov(coarsening.coarse, total, [_told(coarsening, scope) for scope in scopes], start)
+    for clique, table in terms.tables.items():
+        inner.reweigh(*coarsening.coarse_table(clique, table))
+    steps = dict(terms.steps())
+    for query, step in zip(coarsening.conjunctions(list(steps)), steps.values(), strict=True):
+        inner.update(query, step)
+    return inner
+
+
+def _told(coarsening: Coarsening, scope: Clique) -> Clique:
+    return tuple(name for name in scope if name in coarsening.classes)
+
+
+def _says(query: Conjunction) -> bool:
+    """Whether a conjunction in canonical form holds for some records and not for others."""
+    return bool(query.scope) and all(query.codes)
+
+
+def _plain(target: Measurable) -> Measurable | None:
+    """A target in canonical form; None if it is the same for all records."""
+    if isinstance(target, Marginal):
+        return target
+    if isinstance(target, LinearQuery):
+        plain = canonical(target)
+        return plain if plain.scope and (not isinstance(plain, Conjunction) or _says(plain)) else None
+    return target
+
+
+def _codes(query: Conjunction, names: Clique) -> dict[str, Iterable[int]]:
+    return {name: codes for name, codes in zip(query.scope, query.codes, strict=True) if name in names}
+
+
+def _weighted(table: Floats, weights: Sequence[Floats]) -> Floats:
+    """For each row of all weights, the sum of the cells times the product of its weights along the axes."""
+    if not weights:
+        return np.asarray(table.reshape(1), dtype=np.float64)
+    rows = max(1, _CHUNK_CELLS // max(1, table.size // table.shape[0]))
+    found = np.empty(len(weights[0]))
+    for first in range(0, len(found), rows):
+        chunk = slice(first, first + rows)
+        sums = np.tensordot(weights[0][chunk], table, axes=1)
+        for each in weights[1:]:
+            sums = np.einsum("qi,qi...->q...", each[chunk], sums)
+        found[chunk] = sums
+    return found
+
+
+def _drawn(classes: Classes, labels: NDArray[np.int64], draw: np.random.Generator, method: SamplingMethod) -> Codes:
+    """One code of each class; systematic: the records of a class evenly over its codes, in random order."""
+    sizes = classes.sizes[labels]
+    if method is SamplingMethod.INDEPENDENT:
+        return classes.codes_at(labels, draw.integers(sizes)).astype(np.uint64)
+    counts = np.bincount(labels, minlength=classes.count)
+    order = draw.permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    rank = np.empty(len(labels), dtype=np.int64)
+    rank[order] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
+    shifted = (rank + draw.random(classes.count)[labels]) * (sizes / counts[labels])
+    return classes.codes_at(labels, np.minimum(shifted.astype(np.int64), sizes - 1)).astype(np.uint64)

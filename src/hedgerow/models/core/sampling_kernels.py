@@ -1,0 +1,227 @@
+"""Compiled passes that turn tables into records; nothing else lives here.
+
+Codes are columns, shape ``(attributes, records)``. Randomness is SplitMix64 (Steele, Lea and Flood 2014), a counter
+whose steps are mixed, seeded from numpy; it shuffles public tables and protects nothing. A state is one word.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.system import inlined, kernel
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Places = NDArray[np.signedinteger]
+Columns = NDArray[np.unsignedinteger]
+Words = NDArray[np.uint64]
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+_LOW = np.uint64(0xFFFFFFFF)
+_11, _27, _30, _31, _32 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+_UNIT = 2.0**-53
+
+
+@inlined()
+def _mixed(word: np.uint64) -> np.uint64:
+    once = (word ^ (word >> _30)) * _FIRST
+    twice = (once ^ (once >> _27)) * _SECOND
+    return twice ^ (twice >> _31)
+
+
+@inlined()
+def _unit(word: np.uint64) -> float:
+    """Uniform in [0, 1)."""
+    return float(_mixed(word) >> _11) * _UNIT
+
+
+@inlined()
+def _below(word: np.uint64, bound: int) -> np.int64:
+    """Uniform below a bound of at most 2^32, with a bias below 2^-32."""
+    mixed, factor = _mixed(word), np.uint64(bound)
+    return np.int64(((mixed >> _32) * factor + (((mixed & _LOW) * factor) >> _32)) >> _32)
+
+
+@kernel()
+def round_rows(
+    table: Floats,
+    group_place: Ints,
+    rest_place: Ints,
+    sizes: Ints,
+    least: float,
+    state: Words,
+    starts: Ints,
+    cells: Places,
+    counts: Ints,
+) -> int:
+    """Systematic rounding of each row of a table to whole numbers with a given sum.
+
+    Args:
+        table: Flat; cell ``k`` of row ``g`` is ``table[group_place[g] + rest_place[k]]``.
+        group_place: Where each row starts.
+        rest_place: Where each cell stands in its row.
+        sizes: The sum that each row gets.
+        least: A row whose cells sum to less counts as even.
+        state: Of the generator.
+        starts: Filled with where each row's entries start, and where the last one's end.
+        cells: Filled with the cells of a row that got something.
+        counts: Filled with how much.
+
+    Returns:
+        Number of entries.
+    """
+    word = state[0]
+    found = 0
+    for g in range(sizes.size):
+        starts[g] = found
+        wanted = sizes[g]
+        if wanted == 0:
+            continue
+        word += _STEP
+        offset = _unit(word)
+        base = group_place[g]
+        total = 0.0
+        for k in range(rest_place.size):
+            total += table[base + rest_place[k]]
+        even = total < least
+        if even:
+            total = float(rest_place.size)
+        reached = 0.0
+        dealt = 0
+        for k in range(rest_place.size):
+            reached += 1.0 if even else table[base + rest_place[k]]
+            upto = wanted if reached >= total else min(wanted, np.int64(reached / total * wanted + offset))
+            if upto > dealt:
+                cells[found] = k
+                counts[found] = upto - dealt
+                found += 1
+                dealt = upto
+    starts[sizes.size] = found
+    state[0] = word
+    return found
+
+
+@kernel()
+def add_entries(starts: Ints, cells: Places, counts: Ints, group_part: Ints, rest_part: Ints, sizes: Ints) -> None:
+    """Sum entries into a smaller table: cell ``k`` of row ``g`` goes to ``group_part[g] + rest_part[k]``."""
+    for g in range(starts.size - 1):
+        for e in range(starts[g], starts[g + 1]):
+            sizes[group_part[g] + rest_part[cells[e]]] += counts[e]
+
+
+@kernel()
+def group(codes: Columns, columns: Ints, strides: Ints, groups: Places, sizes: Ints) -> None:
+    """The group of every record, ``sum(strides[c] * codes[columns[c]])``, and how many each has."""
+    groups[:] = 0
+    for c in range(columns.size):
+        column = codes[columns[c]]
+        stride = groups.dtype.type(strides[c])
+        for i in range(groups.size):
+            groups[i] += column[i] * stride
+    sizes[:] = 0
+    for i in range(groups.size):
+        sizes[groups[i]] += 1
+
+
+@kernel()
+def take(
+    sizes: Ints, starts: Ints, cells: Places, counts: Ints, left: Ints, state: Words, firsts: Ints, slots: Places
+) -> None:
+    """Take some of what is left in every row, evenly spaced over its entries: each gives its share rounded up or down.
+
+    Args:
+        sizes: How much to take from each row.
+        starts: Where each row's entries start, and where the last one's end.
+        cells: The cell of each entry.
+        counts: What is left of each entry; lowered.
+        left: What is left of each row; lowered.
+        state: Of the generator.
+        firsts: Filled with where each row's cells start in the slots.
+        slots: Filled with the cells that were taken, row by row.
+    """
+    word = state[0]
+    at = 0
+    for g in range(sizes.size):
+        firsts[g] = at
+        wanted = sizes[g]
+        if wanted == 0:
+            continue
+        total = left[g]
+        left[g] = total - wanted
+        word += _STEP
+        reached = min(np.int64(_unit(word) * total), total - 1)
+        for e in range(starts[g], starts[g + 1]):
+            reached += counts[e] * wanted
+            while reached >= total:  # at most as often as the entry has records, as no more are wanted than are left
+                reached -= total
+                counts[e] -= 1
+                slots[at] = cells[e]
+                at += 1
+    state[0] = word
+
+
+@kernel()
+def deal(groups: Places, sizes: Ints, firsts: Ints, slots: Places, state: Words, found: Places) -> None:
+    """Give every record one of its group's slots at random, without replacement; the sizes end at 0."""
+    word = state[0]
+    for i in range(groups.size):
+        g = groups[i]
+        word += _STEP
+        size = sizes[g]
+        at = firsts[g] + _below(word, size)
+        found[i] = slots[at]
+        slots[at] = slots[firsts[g] + size - 1]
+        sizes[g] = size - 1
+    state[0] = word
+
+
+@kernel()
+def shuffle(found: Ints, state: Words) -> None:
+    """Random order (Fisher and Yates)."""
+    word = state[0]
+    for i in range(found.size - 1, 0, -1):
+        word += _STEP
+        at = _below(word, i + 1)
+        kept = found[i]
+        found[i] = found[at]
+        found[at] = kept
+    state[0] = word
+
+
+@kernel()
+def draw_rows(ends: Floats, groups: Places, state: Words, found: Places) -> None:
+    """For every record a cell of its group's row, whose cumulative sums are given, each record by itself."""
+    word = state[0]
+    last = ends.shape[1] - 1
+    for i in range(groups.size):
+        row = ends[groups[i]]
+        word += _STEP
+        wanted = _unit(word) * row[last]
+        low, high = 0, last
+        while low < high:  # the first cell whose end is beyond
+            middle = (low + high) // 2
+            if row[middle] > wanted:
+                high = middle
+            else:
+                low = middle + 1
+        found[i] = low
+    state[0] = word
+
+
+@kernel()
+def unravel(found: Places, columns: Ints, shape: Ints, codes: Columns) -> None:
+    """Split flat cells into codes, the last of the columns fastest; the cells are lost."""
+    for c in range(columns.size - 1, 0, -1):
+        column = codes[columns[c]]
+        size = found.dtype.type(shape[c])
+        inverse = 1.0 / size
+        for i in range(found.size):
+            following = found.dtype.type((found[i] + 0.5) * inverse)  # exact below 2^50
+            column[i] = found[i] - following * size
+            found[i] = following
+    column = codes[columns[0]]
+    for i in range(found.size):
+        column[i] = found[i]

@@ -1,0 +1,6 @@
+from .histogram import Histogram as Histogram
+from .kernels import (
+    implicit_step as implicit_step,
+    multiply_and_sum as multiply_and_sum,
+    solve_positive as solve_positive,
+)

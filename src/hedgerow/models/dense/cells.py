@@ -1,0 +1,235 @@
+"""The weights of all cells of a domain, the compiled passes over them, and their sum, tracked.
+
+Weights are in linear space and not normalised. ``moved`` bounds how far log-weights have moved apart since the last
+rebuild; as long as it is at most ``LOG_RANGE`` no weight that matters has left the range of floating point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, final
+
+import numpy as np
+
+from hedgerow.domain import Clique
+from hedgerow.models.dense.layout import Frame, Layout, Slice, pack
+from hedgerow.queries import Floats, shared_marginals
+from hedgerow.system import in_parts, usable_cores
+
+LOG_RANGE = 250.0
+"""Largest sum of ranges of log-factors between two rebuilds."""
+LOG_FLUSH = -450.0
+"""Cells below ``exp`` of this, relative to the largest, become 0 in a rebuild; so none ever turns subnormal."""
+PARALLEL_CELLS = 2**19
+"""Fewer cells are passed over by one thread."""
+MASS_ERROR = 1e-12
+"""Largest relative error of the tracked sum before it is taken anew."""
+
+_MAX_THREADS = 8
+
+T = TypeVar("T")
+
+
+def kernels() -> Any:
+    """The compiled kernels, imported where they are first used: that takes a second."""
+    from hedgerow.models.dense import kernels as compiled
+
+    return compiled
+
+
+def _threads() -> int:
+    return min(_MAX_THREADS, usable_cores())
+
+
+@final
+class Cells:
+    """Weights in the order of a layout; uninitialised until the first rebuild.
+
+    Attributes:
+        layout: Their order.
+        weights: Shape ``layout.rows_shape``.
+        mass: Their sum.
+        moved: Sum of the ranges of all log-factors since the last rebuild.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> cells = Cells(Layout(Domain((IntegerRange("a", 0, 3),))))
+        >>> cells.rebuild(None, {}, [])
+        >>> cells.mass
+        4.0
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        """Allocate."""
+        self.layout = layout
+        self.weights = np.empty(layout.rows_shape)
+        self.mass = 0.0
+        self.moved = 0.0
+        self._error = 0.0
+
+    @property
+    def flat(self) -> Floats:
+        """The weights as a vector."""
+        return self.weights.reshape(-1)
+
+    def copy(self) -> Cells:
+        """Independent cells in the same state."""
+        twin = object.__new__(Cells)
+        twin.__dict__.update(self.__dict__)
+        twin.weights = self.weights.copy()
+        return twin
+
+    def clear(self) -> None:
+        """Set all weights to 1."""
+        self.weights.fill(1.0)
+        self.mass = float(self.weights.size)
+        self.moved = 0.0
+        self._error = 0.0
+
+    # Sums and products over rows
+
+    def marginal(self, clique: Clique) -> Floats:
+        """Unscaled table of a clique; takes the mass anew."""
+
+        def run(sums: Floats, frame: Frame, start: int, stop: int) -> None:
+            kernels().sum_rows(self.weights, sums, frame.block, frame.row, start, stop)
+
+        return self._sum_rows(clique, run)
+
+    def multiply(self, clique: Clique, factors: Floats, wanted: Clique) -> Floats:
+        """Multiply by a table of a clique and return the unscaled table of another, in one pass."""
+        scaled = self.layout.frame(clique)
+        rows = self.layout.spread(scaled, factors)
+
+        def run(sums: Floats, frame: Frame, start: int, stop: int) -> None:
+            kernels().multiply_and_sum(
+                self.weights, rows, scaled.block, scaled.row, sums, frame.block, frame.row, start, stop
+            )
+
+        return self._sum_rows(wanted, run)
+
+    def _sum_rows(self, clique: Clique, run: Callable[[Floats, Frame, int, int], None]) -> Floats:
+        frame = self.layout.frame(clique)
+
+        def part(start: int, stop: int) -> Floats:
+            sums = self.layout.empty_sums(frame)
+            run(sums, frame, start, stop)
+            return sums
+
+        # Every thread has sums of its own; sums that are large beside the cells are made by one.
+        wide = 8 * frame.rows * (1 if frame.narrow else self.weights.shape[2]) > self.weights.size
+        first, *others = [part(0, self.weights.shape[0])] if wide else self._in_parts(part)
+        for other in others:
+            first += other
+        table = self.layout.gathered(frame, first)
+        self.mass = float(table.sum())
+        self._error = 0.0
+        return table
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        """Unscaled tables of many cliques, by shared partial sums."""
+        frames = [self.layout.frame(clique) for clique in cliques]
+        names = tuple(self.layout.domain.names[axis] for axis in self.layout.order)
+        wanted = [tuple(names[axis] for axis in frame.axes) for frame in frames]
+        tables = shared_marginals(self.weights.reshape(self.layout.shape), names, wanted)
+        return [table.transpose(frame.from_layout) for table, frame in zip(tables, frames, strict=True)]
+
+    def _in_parts(self, part: Callable[[int, int], T]) -> list[T]:
+        """Run over all blocks, by as many threads as there are processors if there are many cells."""
+        blocks = self.weights.shape[0]
+        return in_parts(part, blocks, min(_threads(), blocks) if self.weights.size >= PARALLEL_CELLS else 1)
+
+    # Slices
+
+    def slice_sum(self, place: Slice) -> float:
+        """Unscaled sum over a slice."""
+        return float(kernels().slice_sum(self.flat, place.outer, place.stride, place.count, place.gather))
+
+    def slice_scale(self, place: Slice, step: float) -> None:
+        """Multiply a slice by ``exp(step)``."""
+        factor = math.exp(step)
+        old = kernels().slice_scale(self.flat, place.outer, place.stride, place.count, place.gather, factor)
+        self._error += 4.0 * np.finfo(np.float64).eps * (self.mass + factor * old)
+        self.mass += (factor - 1.0) * old
+        if not self._error <= MASS_ERROR * self.mass:
+            self.marginal(())
+
+    def sweep(
+        self, places: Sequence[Slice], targets: Floats, rates: Floats, *, implicit: bool, at: int, last: int
+    ) -> tuple[int, Floats]:
+        """Steps ``at`` to ``last`` over slices, until a rebuild is due; returns the next step and the sums of steps."""
+        steps = np.zeros(len(places))
+        at, self.mass, self._error, self.moved = kernels().sweep(
+            self.flat, *pack(places), targets, rates, implicit, steps,
+            self.mass, self._error, self.moved, LOG_RANGE, at, last,
+        )  # fmt: skip
+        return at, steps
+
+    # Rebuilding in log space
+
+    def rebuild(
+        self, base: Floats | None, tables: Mapping[Clique, Floats], steps: Sequence[tuple[Slice, float]]
+    ) -> None:
+        """Set the weights to ``base * exp(sum of the tables and steps)``, the largest to 1.
+
+        Args:
+            base: Shape of the weights, or None for uniform.
+            tables: For each clique its log-factors.
+            steps: Slices and their log-factors.
+        """
+        if not tables and not steps:
+            self._start(base)
+            return
+        layout = self.layout
+        rows = [
+            (frame, layout.spread(frame, table)) for clique, table in tables.items() if (frame := layout.frame(clique))
+        ]
+
+        def fill(start: int, stop: int) -> float:
+            for b in range(start, stop):
+                self._fill_block(b, base, rows)
+            return float(self.weights[start:stop].max())
+
+        highest = max(self._in_parts(fill))
+        for place, step in steps:
+            kernels().slice_add(self.flat, place.outer, place.stride, place.count, place.gather, step)
+        if steps:
+            highest = float(self.weights.max())
+
+        def exponentiate(start: int, stop: int) -> float:
+            return math.fsum(_exponentiate(block, highest) for block in self.weights[start:stop])
+
+        self.mass = math.fsum(self._in_parts(exponentiate))
+        self.moved = 0.0
+        self._error = 0.0
+
+    def _start(self, base: Floats | None) -> None:
+        if base is None:
+            self.clear()
+            return
+        scale = 1.0 / float(base.max())
+        scale = scale if math.isfinite(scale) else 1.0
+        np.multiply(base, scale, out=self.weights)
+        self.weights[self.weights < math.exp(LOG_FLUSH)] = 0.0
+        self.mass = float(self.weights.sum())
+        self.moved = 0.0
+        self._error = 0.0
+
+    def _fill_block(self, b: int, base: Floats | None, rows: Sequence[tuple[Frame, Floats]]) -> None:
+        block = self.weights[b]
+        if base is None:
+            block.fill(0.0)
+        else:
+            with np.errstate(divide="ignore"):  # a cell of weight 0 stays at 0
+                np.log(base[b], out=block)
+        for frame, table in rows:
+            kernels().add_rows(block, table, frame.block[b], frame.row)
+
+
+def _exponentiate(block: Floats, highest: float) -> float:
+    block -= highest
+    block[block < LOG_FLUSH] = -np.inf
+    np.exp(block, out=block)
+    return float(block.sum())

@@ -1,0 +1,384 @@
+"""A hypothesis that holds every cell of the domain, for domains that fit into memory.
+
+The weights are kept in linear space and scaled lazily: only their sum is tracked, and a counting query touches only
+the cells where it holds. The log-factors of all updates are kept per scope. Before the weights could leave the range
+of floating point they are rebuilt from these, so that nothing is lost over any history: a cell whose weight vanished
+comes back exactly when later updates revive it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import final
+
+import numpy as np
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import ConfigError
+from hedgerow.models.core.checks import check_clique, check_step, checked_table, checked_total, spread
+from hedgerow.models.core.memory import check_fits
+from hedgerow.models.core.model import Codes, Potentials, SamplingMethod
+from hedgerow.models.core.parts import components
+from hedgerow.models.core.records import collected
+from hedgerow.models.core.terms import Key, Terms
+from hedgerow.models.dense.cells import LOG_RANGE, Cells
+from hedgerow.models.dense.layout import Layout, Slice
+from hedgerow.models.dense.sampling import sample_cells
+from hedgerow.queries import Conjunction, Floats, LinearQuery
+from hedgerow.system import Seed
+
+# Slices that are quick to pass over are kept: making one takes about as long.
+_SLICE_KEPT = 2**10
+_SLICES_KEPT = 2**14
+
+
+@final
+class Histogram:
+    """Weights of all cells, scaled to a total.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
+        >>> model = Histogram(domain, total=12)
+        >>> model.update(Conjunction.where(domain, {"a": [0]}), step=math.log(3))
+        >>> [answer.round(12).tolist() for answer in model.marginals([("a",), ("b",)])]
+        [[9.0, 3.0], [4.0, 4.0, 4.0]]
+    """
+
+    def __init__(self, domain: Domain, total: float, base: Floats | None = None) -> None:
+        """Start from the uniform hypothesis or from a given one.
+
+        Args:
+            domain: The domain.
+            total: Mass in counts, positive.
+            base: Weights of all cells in any unit, shape ``domain.shape``; None means uniform. Copied. They should be
+                positive: no update revives a cell whose weight in the base is 0.
+
+        Raises:
+            ModelTooLargeError: The weights do not fit into memory; nothing was allocated.
+            ConfigError: The total is not positive, or the base is not a finite, non-negative table of the domain.
+        """
+        check_fits(domain, copies=1 if base is None else 2)
+        self._domain = domain
+        self._total = checked_total(total)
+        layout = Layout(domain)
+        self._base = None if base is None else _checked(np.asarray(base), layout)
+        self._terms = Terms()
+        self._slices: dict[Key, Slice] = {}
+        self._pending: tuple[Clique, Floats] | None = None
+        self._cells = Cells(layout)
+        self._rebuild()
+
+    @classmethod
+    def from_potentials(cls, domain: Domain, total: float, potentials: Potentials) -> Histogram:
+        """The model that ``potentials()`` was taken from.
+
+        Example:
+            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> domain = Domain((IntegerRange("a", 0, 1),))
+            >>> steps = {Conjunction.where(domain, {"a": [0]}): math.log(3)}
+            >>> Histogram.from_potentials(domain, 4, Potentials(steps=steps)).marginals([("a",)])[0].round(12).tolist()
+            [3.0, 1.0]
+        """
+        model = cls(domain, total, potentials.base)
+        for clique, table in potentials.tables.items():
+            model._terms.add_table(clique, checked_table(domain, clique, table))
+        for query, step in potentials.steps.items():
+            model._terms.add_step(query, float(step))
+        model._rebuild()
+        return model
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the records."""
+        return self._domain
+
+    @property
+    def total(self) -> float:
+        """Mass of the hypothesis, in counts."""
+        return self._total
+
+    @property
+    def cheap_cells(self) -> int:
+        """Every table is cheap."""
+        return self.domain.size
+
+    # State
+
+    def reset(self) -> None:
+        """Undo all updates."""
+        self._terms = Terms()
+        self._rebuild()
+
+    def restart(self, base: Floats) -> None:
+        """Undo all updates and start from another base, shape ``domain.shape``; it is copied."""
+        self._base = _checked(np.asarray(base), self._cells.layout)
+        self.reset()
+
+    def copy(self) -> Histogram:
+        """An independent model in the same state."""
+        check_fits(self.domain, copies=1)
+        twin = object.__new__(Histogram)
+        twin.__dict__.update(self.__dict__)
+        twin._terms = self._terms.copy()
+        twin._slices = dict(self._slices)
+        twin._cells = self._cells.copy()
+        return twin
+
+    def potentials(self) -> Potentials:
+        """The state, for saving: tables and steps are copies, the base is a view."""
+        base = None if self._base is None else self._cells.layout.in_domain_order(self._base)
+        return self._terms.potentials(base)
+
+    def parts(self, scopes: Iterable[Clique]) -> list[Histogram]:
+        """Models of the groups of attributes that neither past updates nor the given scopes connect.
+
+        Empty if the start is not uniform, or if the parts would save less than half of the cells.
+
+        Args:
+            scopes: Attributes that belong together from now on.
+        """
+        groups = components(self.domain, [*scopes, *self._terms.scopes])
+        domains = [self.domain.project(group) for group in groups]
+        if self._base is not None or 2 * sum(domain.size for domain in domains) > self.domain.size:
+            return []
+        return [Histogram.from_potentials(part, self.total, self._terms.inside(part.names)) for part in domains]
+
+    def take_over(self, parts: Sequence[Histogram]) -> None:
+        """Become the product of parts, which together hold all updates."""
+        self._pending = None
+        self._terms = Terms()
+        for part in parts:
+            self._terms.add(part.potentials())
+        self._cells.clear()
+        for part in parts:
+            (factors,) = part.marginals([part.domain.names])
+            self._cells.moved += _log_range(factors)
+            if self._cells.moved > LOG_RANGE:
+                self._rebuild()
+                return
+            self._cells.multiply(part.domain.names, factors, ())
+
+    # Updates
+
+    def update(self, query: LinearQuery, step: float) -> None:
+        """Multiply every cell x by ``exp(step * q(x))`` and scale back to the total (theory.md section 1).
+
+        Args:
+            query: The query.
+            step: Signed and finite.
+
+        Raises:
+            ConfigError: The step is not finite.
+        """
+        check_step(step)
+        if not isinstance(query, Conjunction):
+            self.reweigh(query.scope, step * query.values())
+            return
+        self._flush()
+        self._terms.add_step(query, step)
+        self._cells.moved += abs(step)
+        if self._cells.moved > LOG_RANGE:
+            self._rebuild()
+        else:
+            self._cells.slice_scale(self._slice(query), step)
+
+    def reweigh(self, clique: Clique, log_factors: Floats) -> None:
+        """Multiply by the exponential of a table over a clique and scale back to the total.
+
+        The pass over the cells is put off and made together with the next question about a marginal.
+
+        Args:
+            clique: Attributes in domain order.
+            log_factors: Finite, shape ``domain.shape_of(clique)``.
+
+        Raises:
+            QueryError: The clique is not in domain order, or the table does not have its shape.
+            ConfigError: A log-factor is not finite.
+        """
+        table = np.array(checked_table(self.domain, clique, log_factors))  # what is put off must not change
+        if self._pending is not None and self._pending[0] != clique:
+            self._flush()
+        self._terms.add_table(clique, table)
+        self._pending = (clique, table if self._pending is None else self._pending[1] + table)
+
+    def reweigh_all(self, factors: Potentials, added: Floats | None = None) -> None:
+        """Multiply by many tables and steps at once, in one pass, and scale back to the total.
+
+        Args:
+            factors: Log-factors over scopes that a small table together can hold; their base is not used.
+            added: Their sum over all their attributes together, where the caller has it.
+        """
+        scopes = [*factors.tables, *(query.scope for query in factors.steps)]
+        clique = self.domain.clique(name for scope in scopes for name in scope)
+        self._flush()
+        self._terms.add(factors)
+        if added is not None:
+            self._pending = (clique, added.reshape(self.domain.shape_of(clique)))
+            return
+        table = np.zeros(self.domain.shape_of(clique))
+        for scope, part in factors.tables.items():
+            table += spread(part, scope, clique)
+        for query, step in factors.steps.items():
+            table += spread(step * query.values(), query.scope, clique)
+        self._pending = (clique, table)
+
+    def table_cells(self, clique: Clique) -> int:
+        """Size of the table of a clique, spread over rows as the passes use it."""
+        return self._cells.layout.spread_cells(clique)
+
+    def sweep(
+        self, queries: Sequence[Conjunction], targets: Floats, rates: Floats, sweeps: int, *, implicit: bool
+    ) -> Floats:
+        """Take rounds of steps over many conjunctions (see ``SweepsConjunctions``).
+
+        Args:
+            queries: The queries, in the order of the steps.
+            targets: What the answers should move to, as fractions of the total, shape ``(len(queries),)``.
+            rates: Explicit: ``step = rate * (target - answer)``, in fractions. Implicit: the same with the answer
+                after the step.
+            sweeps: How often to go through all queries.
+            implicit: Which of the two.
+
+        Returns:
+            The sum of the steps of each query.
+        """
+        self._flush()
+        places = [self._slice(query) for query in queries]
+        taken = np.zeros(len(queries))
+        at, last = 0, sweeps * len(queries)
+        while at < last:
+            at, steps = self._cells.sweep(places, targets, rates, implicit=implicit, at=at, last=last)
+            for query, step in zip(queries, steps, strict=True):
+                self._terms.add_step(query, float(step))
+            taken += steps
+            if self._cells.moved > LOG_RANGE:
+                self._rebuild()
+        return taken
+
+    # Answers
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        """Tables of the cliques, in counts.
+
+        Args:
+            cliques: Attributes in domain order each.
+
+        Returns:
+            One table per clique, of shape ``domain.shape_of(clique)``.
+
+        Raises:
+            QueryError: A clique is not in domain order.
+        """
+        for clique in cliques:
+            check_clique(self.domain, clique)
+        if len(cliques) == 1 and cliques[0] == self.domain.names:
+            return [self._every_cell()]
+        if len(cliques) == 1:
+            (clique,) = cliques
+            found = self._flush(clique)
+            tables = [self._cells.marginal(clique) if found is None else found]
+        else:
+            self._flush()
+            tables = self._cells.marginals(cliques)
+        return [np.multiply(table, self._scale, out=table) for table in tables]
+
+    def _every_cell(self) -> Floats:
+        self._flush()
+        cells = np.empty(self.domain.shape)
+        return np.multiply(self._cells.layout.in_domain_order(self._cells.weights), self._scale, out=cells)
+
+    def add_to(self, table: Floats) -> None:
+        """Add all cells, in counts, to an array; makes no other array of that size.
+
+        Args:
+            table: Changed in place, shape ``domain.shape``.
+        """
+        self._flush()
+        layout = self._cells.layout
+        for index, block in zip(np.ndindex(*layout.block_shape), self._cells.weights, strict=True):
+            part = table.transpose(layout.order)[index]
+            part += block.reshape(part.shape) * self._scale
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
+        """Sums over the cells that satisfy each conjunction, shape ``(len(queries),)``, in counts."""
+        self._flush()
+        sums = np.array([self._cells.slice_sum(self._slice(query)) for query in queries], dtype=np.float64)
+        return sums * self._scale
+
+    def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
+        """Exactly n records in random order: all blocks of ``sample_blocks``.
+
+        Args:
+            n: Number of records.
+            seed: None for fresh randomness.
+            method: "systematic" (every cell within one record of its expectation) or "independent".
+
+        Returns:
+            Codes in the smallest unsigned type, shape ``(n, len(domain))``.
+
+        Raises:
+            ConfigError: n is negative, or the records do not fit into memory.
+        """
+        return collected(self.sample_blocks(n, seed, method), self.domain, n)
+
+    def sample_blocks(
+        self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC
+    ) -> Iterator[Codes]:
+        """Exactly n records in blocks of bounded size; the model must stay as it is until the last is drawn."""
+        self._flush()
+        return sample_cells(self._cells.flat, self._cells.layout, n, seed, SamplingMethod(method))
+
+    def weights(self) -> tuple[Floats, float]:
+        """The weights of all cells as they lie in memory, and their sum; a view that the next update changes."""
+        self._flush()
+        return self._cells.weights, self._cells.mass
+
+    # Inside
+
+    @property
+    def _scale(self) -> float:
+        return self.total / self._cells.mass
+
+    def _slice(self, query: Conjunction) -> Slice:
+        key = (query.scope, query.codes)
+        found = self._slices.get(key)
+        if found is None:
+            found = self._cells.layout.slice_of(query)
+            if found.outer.size <= _SLICE_KEPT and len(self._slices) < _SLICES_KEPT:
+                self._slices[key] = found
+        return found
+
+    def _flush(self, wanted: Clique = ()) -> Floats | None:
+        """Make the pending pass; returns the unscaled table of ``wanted`` if the pass yielded it."""
+        if self._pending is None:
+            return None
+        clique, table = self._pending
+        self._pending = None
+        top = float(table.max())
+        self._cells.moved += top - float(table.min())
+        if self._cells.moved > LOG_RANGE:
+            self._rebuild()
+            return None
+        return self._cells.multiply(clique, np.exp(table - top), wanted)
+
+    def _rebuild(self) -> None:
+        self._pending = None
+        steps = [(self._slice(query), step) for query, step in self._terms.steps()]
+        self._cells.rebuild(self._base, self._terms.tables, steps)
+
+
+def _log_range(weights: Floats) -> float:
+    low, high = float(weights.min()), float(weights.max())
+    return math.log(high / low) if low > 0.0 else math.inf
+
+
+def _checked(base: Floats, layout: Layout) -> Floats:
+    """The base in the order of the layout."""
+    if base.shape != layout.domain.shape:
+        raise ConfigError(f"the base has shape {base.shape}, the domain {layout.domain.shape}")
+    ordered = np.array(base.transpose(layout.order), dtype=np.float64, order="C").reshape(layout.rows_shape)
+    if not (ordered.min() >= 0.0 and 0.0 < ordered.max() < math.inf):
+        raise ConfigError("the weights of a base must be finite, not negative, and not all 0", remedy="check the base")
+    return ordered

@@ -1,0 +1,1 @@
+from .newton import LARGEST_TRANSFORM as LARGEST_TRANSFORM

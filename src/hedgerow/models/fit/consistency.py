@@ -1,0 +1,159 @@
+"""What overlapping noisy marginals say together: best linear unbiased answers, before anything is fitted.
+
+Two marginals that share attributes both measure the marginal of these, and their noises differ. Split every table
+into orthogonal components, one for each set of its attributes: what that set adds to all smaller ones. The noise of
+the components is independent, so that each component is averaged over the tables that hold it, with the inverse
+variances as weights, and the averages are put together again. No estimate that is linear and unbiased for all
+distributions has less variance (Gauss and Markov; for marginals: Hay, Rastogi, Miklau and Suciu, "Boosting the
+Accuracy of Differentially Private Histograms Through Consistency", VLDB 2010; Ding, Winslett, Han and Li,
+"Differentially Private Data Cubes", SIGMOD 2011).
+
+A function of noisy answers, so it costs no privacy. Answers may be negative; sums of tables stay as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.domain import Clique
+from hedgerow.queries import Floats, Marginal, Measurement
+
+Ints = NDArray[np.int64]
+
+_WIDEST = 6
+"""Marginals of more attributes stay as they are: they have too many components."""
+_EXACT = 1e-12
+"""Standard deviation, as a fraction of the total, of answers without noise."""
+
+
+def consistent(measurements: Sequence[Measurement], total: float) -> list[Floats]:
+    """Noisy answers in fractions, those of marginals averaged over all that measure the same.
+
+    Args:
+        measurements: Over one domain. Single queries and wide marginals stay as they are, and change no other.
+        total: In counts.
+
+    Returns:
+        For each measurement its answers, shape ``(size,)``.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.queries.core.measurement import NoiseKind
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
+        >>> noisy = [Measurement(Marginal(domain, "a"), np.array([70.0, 30.0]), NoiseKind.GAUSSIAN, 5.0),
+        ...          Measurement(Marginal(domain, "ab"), np.array([40.0, 40.0, 10.0, 10.0]), NoiseKind.GAUSSIAN, 5.0)]
+        >>> [answers.round(3).tolist() for answers in consistent(noisy, 100.0)]
+        [[0.733, 0.267], [0.367, 0.367, 0.133, 0.133]]
+    """
+    answers = [measured.values / total for measured in measurements]
+    stacks = list(_stacks(measurements, answers, total))
+    for components in _shared(stacks):
+        _average(components)
+    for stack in stacks:
+        for position, table in zip(stack.members, stack.tables, strict=True):
+            answers[position] = table.reshape(-1)
+    return answers
+
+
+@dataclass(frozen=True, eq=False)
+class _Stack:
+    """Marginals of equal shape.
+
+    Attributes:
+        tables: Their answers, the first axis for the marginals; corrected in place.
+        variances: Of one cell, shape ``(marginals,)``.
+    """
+
+    members: list[int]
+    scopes: list[Clique]
+    tables: Floats
+    variances: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Components:
+    """Components of some tables of a stack, over the same axes.
+
+    Attributes:
+        rows: Which tables.
+        places: For each the number of its component among those that are averaged together.
+        axes: The axes of a table that the component does not depend on.
+        values: With one entry on these axes.
+        variances: Of one value, before it is centred.
+    """
+
+    stack: _Stack
+    rows: Ints
+    places: Ints
+    axes: tuple[int, ...]
+    values: Floats
+    variances: Floats
+
+
+def _stacks(measurements: Sequence[Measurement], answers: Sequence[Floats], total: float) -> Iterator[_Stack]:
+    shapes: dict[tuple[int, ...], list[int]] = {}
+    for position, measured in enumerate(measurements):
+        target = measured.target
+        if isinstance(target, Marginal) and len(target.scope) <= _WIDEST:
+            shapes.setdefault(target.domain.shape_of(target.scope), []).append(position)
+    for shape, members in shapes.items():
+        tables = np.stack([answers[position].reshape(shape) for position in members])
+        deviations = np.array([max(measurements[position].std / total, _EXACT) for position in members])
+        yield _Stack(members, [measurements[position].target.scope for position in members], tables, deviations**2)
+
+
+def _shared(stacks: Sequence[_Stack]) -> list[list[_Components]]:
+    """Components that several tables hold, those of equal shape together."""
+    holders: dict[Clique, int] = {}
+    for stack in stacks:
+        for scope in stack.scopes:
+            for kept in _subsets(len(scope)):
+                subset = tuple(scope[axis] for axis in kept)
+                holders[subset] = holders.get(subset, 0) + 1
+    places: dict[tuple[int, ...], dict[Clique, int]] = {}
+    found: dict[tuple[int, ...], list[_Components]] = {}
+    for stack in stacks:
+        shape = stack.tables.shape[1:]
+        for kept in _subsets(len(shape)):
+            subsets = [tuple(scope[axis] for axis in kept) for scope in stack.scopes]
+            rows = [row for row, subset in enumerate(subsets) if holders[subset] > 1]
+            if rows:
+                sizes = tuple(shape[axis] for axis in kept)
+                known = places.setdefault(sizes, {})
+                numbers = [known.setdefault(subsets[row], len(known)) for row in rows]
+                found.setdefault(sizes, []).append(_components(stack, rows, numbers, kept))
+    return list(found.values())
+
+
+def _subsets(count: int) -> list[tuple[int, ...]]:
+    """All but the empty one."""
+    return [subset for size in range(1, count + 1) for subset in combinations(range(count), size)]
+
+
+def _components(stack: _Stack, rows: list[int], places: list[int], kept: tuple[int, ...]) -> _Components:
+    axes = tuple(axis + 1 for axis in range(stack.tables.ndim - 1) if axis not in kept)
+    values = stack.tables[rows].sum(axis=axes, keepdims=True)
+    for axis in kept:
+        values = values - values.mean(axis=axis + 1, keepdims=True)
+    summed = math.prod(stack.tables.shape[axis] for axis in axes)
+    return _Components(stack, np.array(rows), np.array(places), axes, values, stack.variances[rows] * summed)
+
+
+def _average(components: Sequence[_Components]) -> None:
+    """Replace components of one shape by their averages, in all tables."""
+    count = 1 + max(int(each.places.max()) for each in components)
+    weights, sums = np.zeros(count), np.zeros((count, math.prod(components[0].values.shape[1:])))
+    for each in components:
+        np.add.at(weights, each.places, 1.0 / each.variances)
+        np.add.at(sums, each.places, each.values.reshape(len(each.rows), -1) / each.variances[:, None])
+    means = sums / weights[:, None]
+    for each in components:
+        summed = math.prod(each.stack.tables.shape[axis] for axis in each.axes)
+        each.stack.tables[each.rows] += (means[each.places].reshape(each.values.shape) - each.values) / summed

@@ -1,0 +1,228 @@
+"""Parities fitted to the optimum by Newton's method: one Walsh-Hadamard transform holds the whole Hessian.
+
+A step of length t from a hypothesis with multipliers ``anchor`` minimises, over one multiplier per parity,
+
+    ln Z(x) - x @ y + sum((x - anchor)**2 / t) / 2
+
+where y are the noisy answers and Z sums the weights. This is the implicit step of multiplicative weights
+(`implicit.py`) for all parities at once; from an anchor of 0 it is the dual of maximum entropy under noisy
+constraints, with ridge 1 / t. The product of two parities is the parity of the symmetric difference of their sets, so
+the entries ``W[S ^ R] - mu_S mu_R + ridge`` of the Hessian are answers of the hypothesis, as those of the gradient
+are. All values are fractions of the total.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.domain import Clique
+from hedgerow.errors import ConfigError
+from hedgerow.models.core import Model, Potentials
+from hedgerow.models.dense import Histogram
+from hedgerow.queries import Floats, Measurement, Parity, walsh_hadamard
+
+Ints = NDArray[np.int64]
+
+MOST_PARITIES = 2**11
+"""Size of the largest system of equations: 32 MiB and some tenths of a second."""
+LARGEST_TRANSFORM = 2**20
+"""Cells of all measured attributes together, at most."""
+_LONGEST = 1e8
+"""A longer step would give multipliers that only rounding decides."""
+_ROUNDING = 1e-14
+_SUFFICIENT = 1e-4
+_HALVINGS = 40
+
+
+@final
+@dataclass(frozen=True)
+class Newton:
+    """A few long implicit steps towards all measured parities together, each solved exactly.
+
+    The lengths of the steps of a parity add up to ``c / sigma``, where sigma is the standard deviation of its noise as
+    a fraction of the total, as in `Proximal`. Starts from the initial hypothesis.
+
+    Attributes:
+        c: Length of the fit relative to the noise.
+        steps: In how many equal steps it is taken. One alone is a ridge, which holds back even what is certain.
+        iterations: Most iterations of a step.
+        tolerance: Largest entry of the gradient, a difference of answers in fractions, with which a step is done.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.queries.core.measurement import NoiseKind
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
+        >>> model = Histogram(domain, total=100)
+        >>> noisy = Measurement(Parity(domain, ("a", "b")), np.array([60.0]), NoiseKind.GAUSSIAN, 1.0)
+        >>> Newton().fit(model, [noisy])
+        >>> model.marginals([("a", "b")])[0].round()
+        array([[40., 10.],
+               [10., 40.]])
+    """
+
+    c: float = 1.0
+    steps: int = 2
+    iterations: int = 100
+    tolerance: float = 1e-10
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        if not (0.0 < self.c < math.inf and self.steps >= 1 and self.iterations >= 1 and self.tolerance > 0.0):
+            raise ConfigError(f"{self} cannot be run", remedy="c > 0, steps >= 1, iterations >= 1 and tolerance > 0")
+
+    def fit(self, model: Model, measurements: Sequence[Measurement]) -> None:
+        """Reset the model and take the steps.
+
+        Raises:
+            ConfigError: The model is no histogram, something else than a parity was measured, or it is too much.
+        """
+        if not (isinstance(model, Histogram) and solvable(measurements)):
+            raise ConfigError(
+                f"Newton's method needs a histogram and at most {MOST_PARITIES:,} parities of attributes that have "
+                f"at most {LARGEST_TRANSFORM:,} cells together",
+                remedy="use Proximal() or Sweeps()",
+            )
+        model.reset()
+        task = _Task(model, measurements, self.c)
+        state = task.at(np.zeros(len(task.scopes)), np.zeros(len(task.scopes)), task.lengths / self.steps)
+        for _ in range(self.steps):
+            state = self._solved(task, task.at(state.multipliers, state.multipliers, state.lengths))
+        tables = {
+            scope: multiplier * Parity(model.domain, scope).values()
+            for scope, multiplier in zip(task.scopes, state.multipliers, strict=True)
+        }
+        model.reweigh_all(Potentials(tables), task.logits(state.multipliers))
+
+    def _solved(self, task: _Task, state: _State) -> _State:
+        for _ in range(self.iterations):
+            if float(np.abs(state.gradient).max(initial=0.0)) <= self.tolerance:
+                break
+            following = task.descended(state)
+            if following is None:
+                break
+            state = following
+        return state
+
+
+def solvable(measurements: Sequence[Measurement]) -> bool:
+    """Whether Newton's method applies on a histogram: parities only, and not too many.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.queries.core.measurement import NoiseKind
+        >>> from hedgerow.queries.core.query import Marginal
+        >>> domain = Domain((IntegerRange("a", 0, 1),))
+        >>> targets = Parity(domain, ("a",)), Marginal(domain, ("a",))
+        >>> [solvable([Measurement(t, np.ones(t.size), NoiseKind.LAPLACE, 1.0)]) for t in targets]
+        [True, False]
+    """
+    if not all(isinstance(measured.target, Parity) for measured in measurements):
+        return False
+    scopes = {measured.target.scope for measured in measurements}
+    attributes = {name for scope in scopes for name in scope}
+    return len(scopes) <= MOST_PARITIES and 2 ** len(attributes) <= LARGEST_TRANSFORM
+
+
+def covariances(transform: Floats, places: Ints) -> Floats:
+    """Covariances of parities under a distribution.
+
+    Args:
+        transform: Its Walsh-Hadamard transform, shape ``(2**k,)``.
+        places: For each parity its place in there, shape ``(m,)``.
+
+    Returns:
+        ``transform[S ^ R] - transform[S] * transform[R]``, shape ``(m, m)``.
+
+    Example:
+        >>> covariances(walsh_hadamard(np.array([0.5, 0.25, 0.25, 0.0])), np.array([1, 2])).tolist()
+        [[0.75, -0.25], [-0.25, 0.75]]
+    """
+    answers = transform[places]
+    return np.asarray(transform[places[:, None] ^ places] - np.outer(answers, answers))
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """A point of the search, with the hypothesis there.
+
+    Attributes:
+        transform: Answers to all parities of the measured attributes, shape ``(cells,)``.
+        value: Of the function that is minimised; ``gradient`` belongs to it.
+    """
+
+    multipliers: Floats
+    anchor: Floats
+    lengths: Floats
+    transform: Floats
+    value: float
+    gradient: Floats
+
+
+class _Task:
+    """What was measured, each parity once, on the joint marginal of the measured attributes."""
+
+    def __init__(self, model: Histogram, measurements: Sequence[Measurement], c: float) -> None:
+        # Repeated answers are averaged with the inverse variances as weights.
+        weights: dict[Clique, float] = {}
+        sums: dict[Clique, float] = {}
+        for measured in measurements:
+            scope = measured.target.scope
+            if scope:
+                weight = max(measured.std / model.total, c / _LONGEST) ** -2
+                weights[scope] = weights.get(scope, 0.0) + weight
+                sums[scope] = sums.get(scope, 0.0) + weight * float(measured.values[0]) / model.total
+        self.scopes = list(weights)
+        self.targets = np.clip([sums[scope] / weights[scope] for scope in self.scopes], -1.0, 1.0)
+        self.lengths = np.minimum([c * math.sqrt(weights[scope]) for scope in self.scopes], _LONGEST)
+        attributes = model.domain.clique(name for scope in self.scopes for name in scope)
+        bits = {name: 1 << i for i, name in enumerate(reversed(attributes))}
+        self.places: Ints = np.array([sum(bits[name] for name in scope) for scope in self.scopes], np.int64)
+        with np.errstate(divide="ignore"):
+            self.start: Floats = np.log(model.marginals([attributes])[0].reshape(-1) / model.total)
+
+    def logits(self, multipliers: Floats) -> Floats:
+        """Log-factors of all cells."""
+        spread = np.zeros(self.start.size)
+        spread[self.places] = multipliers
+        return walsh_hadamard(spread)
+
+    def at(self, multipliers: Floats, anchor: Floats, lengths: Floats) -> _State:
+        logits = self.logits(multipliers) + self.start
+        top = float(logits.max())
+        weights = np.exp(logits - top)
+        mass = float(weights.sum())
+        transform = walsh_hadamard(weights / mass)
+        moved = multipliers - anchor
+        pull = moved / lengths
+        value = math.log(mass) + top - float(multipliers @ self.targets) + 0.5 * float(moved @ pull)
+        return _State(multipliers, anchor, lengths, transform, value, transform[self.places] - self.targets + pull)
+
+    def descended(self, state: _State) -> _State | None:
+        """After one damped step of Newton's method; None where rounding hides all progress."""
+        direction = self._direction(state)
+        if direction is None:
+            return None
+        slope = float(direction @ state.gradient)
+        hidden = _ROUNDING * (1.0 + abs(state.value))
+        for halvings in range(_HALVINGS):
+            length = 0.5**halvings
+            following = self.at(state.multipliers + length * direction, state.anchor, state.lengths)
+            if following.value <= state.value + _SUFFICIENT * length * slope + hidden:
+                return following
+        return None
+
+    def _direction(self, state: _State) -> Floats | None:
+        from hedgerow.models.dense import solve_positive
+
+        hessian = covariances(state.transform, self.places)
+        hessian[np.diag_indices_from(hessian)] += 1.0 / state.lengths
+        direction = -state.gradient
+        return direction if solve_positive(hessian, direction) else None

@@ -1,0 +1,1 @@
+from .fit import TreeFit as TreeFit

@@ -1,0 +1,242 @@
+"""Refits of products over junction trees in compiled sweeps.
+
+A fit walks along the edges of the trees. At every clique it visits, it takes the steps of the measurements whose scope
+lies there, each on the small table of its scope, and then brings one neighbour up to date by one message (Hugin's:
+multiply by the new sums over what both share, divided by the old ones). So a clique is in line with everything that
+happened elsewhere whenever it is looked at, and a walk around a tree costs about what calibrating it once costs
+(iterative proportional fitting on junction trees: Jirousek and Preucil, Computational Statistics & Data Analysis 19,
+1995). Multiplying by the factors of the last step and summing for the next one is one pass over the cells.
+
+The cells are probabilities, not logarithms: no exponential is taken over a clique, and nothing but a product and a sum
+is left of a pass. What lasts are the log-factors of each measurement; the tables are thrown away. Where a probability
+leaves the range of floating point, the fit says so, and the caller takes the steps in logarithms instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.models.core import Phase, Potentials, Terms
+from hedgerow.models.tree_fit.layout import Layout, axis_order, laid_out, put_back
+from hedgerow.models.trees import Beliefs
+from hedgerow.queries import Conjunction, Floats, LinearQuery, Marginal, Measurable, Measurement, Parity
+
+Ints = NDArray[np.int64]
+
+_SMALLEST = 1e-290
+"""A smaller probability of a cell may have lost its digits to underflow, or itself."""
+_KINDS = {"explicit": 0, "implicit": 1, "joint": 2}
+
+
+@final
+class TreeFit:
+    """A fit of one or several trees to measurements: probabilities of all cliques, and the log-factors so far.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.models.trees.junction_tree import JunctionTree
+        >>> from hedgerow.queries.core.measurement import NoiseKind
+        >>> from hedgerow.queries.core.query import Marginal
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
+        >>> tree = JunctionTree.of(domain, [("a", "b"), ("b", "c")])
+        >>> noisy = Measurement(Marginal(domain, ("c",)), np.array([60.0, 40.0]), NoiseKind.GAUSSIAN, 1.0)
+        >>> fit = TreeFit([Beliefs(tree)], [noisy], ordered=False)
+        >>> fit.run(Phase("explicit", noisy.values / 100, np.ones(1), np.ones(1)))
+        True
+        >>> fit.log_factors().tables["c",].round(6)
+        array([ 0.1, -0.1])
+    """
+
+    def __init__(self, parts: Sequence[Beliefs], measurements: Sequence[Measurement], *, ordered: bool) -> None:
+        """Lay out the tables and plan the walk; takes no step.
+
+        Args:
+            parts: Where to start from. Each is one connected tree, and has some of the measurements.
+            measurements: What to fit; each depends on at least one attribute.
+            ordered: Whether the steps keep the order of the measurements, whatever that costs.
+
+        Raises:
+            QueryError: No clique holds the scope of a measurement.
+        """
+        domain = parts[0].tree.domain
+        self._parts = parts
+        self._targets = [measured.target for measured in measurements]
+        self._places = list(accumulate((measured.values.size for measured in measurements), initial=0))
+        self._theta = np.zeros(self._places[-1])
+        self._sorting = self._sorted_places()
+        scopes = [domain.axes(target.scope) for target in self._targets]
+        self._layout = Layout.of([part.tree for part in parts], scopes, ordered=ordered)
+        equal = _EqualCells()
+        steps = [(place, *equal.of(target)) for target, place in zip(self._targets, self._places, strict=False)]
+        self._steps = np.column_stack([self._layout.members, np.array(steps, dtype=np.int64)[self._layout.members]])
+        self._steps[:, 3] += self._layout.pool.size
+        self._pool = np.concatenate([self._layout.pool, *equal.maps])
+        self._values = np.concatenate([np.zeros(1), *equal.values])
+        self._room = np.empty((7, max(self._layout.room, 2 * equal.most)))
+        nodes, tables = self._layout.nodes, self._layout.tables
+        self._cells = np.repeat(1.0 / (nodes[:, 1] * nodes[:, 2]), nodes[:, 1] * nodes[:, 2])
+        self._old = np.repeat(1.0 / tables[:, 1], tables[:, 1])
+        self._ratio = np.ones(self._old.size)
+        self._start()
+
+    def run(self, phase: Phase) -> bool:
+        """Take sweeps of steps.
+
+        Args:
+            phase: For all measurements of the fit.
+
+        Returns:
+            Whether all probabilities stayed in the range of floating point; if not, the fit is of no use.
+        """
+        targets = phase.targets[self._sorting]
+        return self._swept(self._layout.visits, targets, _KINDS[phase.kind], phase.rates, phase.shares)
+
+    def settle(self) -> bool:
+        """Hand the distribution over to the parts; the fit is over.
+
+        Returns:
+            Whether no cell was lost; if some were, nothing was changed.
+        """
+        nothing = np.zeros(0)
+        if not self._swept(self._layout.outward, nothing, 0, nothing, np.ones(1)) or self._cells.min() < _SMALLEST:
+            return False
+        nodes = self._layout.nodes
+        tops = np.maximum.reduceat(self._cells, nodes[:, 0])
+        scaled = self._cells
+        scaled /= np.repeat(tops, nodes[:, 1] * nodes[:, 2])
+        logs, messages = np.log(scaled), np.log(self._old)
+        for part, cliques, edges in self._pieces():
+            part.settle(
+                [put_back(scaled[where], shape) for where, shape in zip(cliques, part.tree.shapes, strict=True)],
+                [put_back(logs[where], shape) for where, shape in zip(cliques, part.tree.shapes, strict=True)],
+                {
+                    edge: put_back(messages[where], part.tree.domain.shape_of(part.tree.separator(*edge)))
+                    for edge, where in edges.items()
+                },
+            )
+        return True
+
+    def log_factors(self) -> Potentials:
+        """What the steps add up to."""
+        unsorted = np.empty_like(self._theta)
+        unsorted[self._sorting] = self._theta
+        sums = Terms()
+        for target, start, stop in zip(self._targets, self._places, self._places[1:], strict=False):
+            if isinstance(target, Conjunction):
+                sums.add_step(target, float(self._theta[start]))
+            else:
+                factors = (
+                    self._theta[start] * target.values() if isinstance(target, LinearQuery) else unsorted[start:stop]
+                )
+                sums.add_table(target.scope, factors.reshape(target.domain.shape_of(target.scope)))
+        return sums.potentials(None)
+
+    def _swept(self, visits: Ints, targets: Floats, kind: int, rates: Floats, shares: Floats) -> bool:
+        from hedgerow.models.tree_fit.sweep_kernels import sweep_trees
+
+        return bool(
+            sweep_trees(
+                self._cells,
+                self._layout.nodes,
+                self._layout.views,
+                self._pool,
+                self._layout.tables,
+                self._old,
+                self._ratio,
+                visits,
+                self._steps,
+                self._values,
+                self._room,
+                targets,
+                self._theta,
+                kind,
+                rates,
+                shares,
+            )
+        )
+
+    def _sorted_places(self) -> Ints:
+        """Which target stands where: the cells of marginals are in the order of the layout."""
+        places = np.arange(self._places[-1])
+        for target, start, stop in zip(self._targets, self._places, self._places[1:], strict=False):
+            if isinstance(target, Marginal):
+                shape = target.domain.shape_of(target.scope)
+                order = axis_order(shape)
+                if any(a > b for a, b in pairwise(order)):
+                    places[start:stop] = places[start:stop].reshape(shape).transpose(order).reshape(-1)
+        return places
+
+    def _start(self) -> None:
+        """From what the parts hold."""
+        for part, cliques, edges in self._pieces():
+            if part.uniform:
+                continue
+            for i, where in enumerate(cliques):
+                self._cells[where] = _probabilities(part.sums(i, part.tree.cliques[i]))
+            for (i, j), where in edges.items():
+                self._old[where] = _probabilities(part.sums(i, part.tree.separator(i, j)))
+        self._start_hosts()
+
+    def _start_hosts(self) -> None:
+        names, nodes, tables = self._parts[0].tree.domain.names, self._layout.nodes, self._layout.tables
+        hosts = self._layout.hosts
+        for places, node, edge in zip(
+            hosts, nodes[len(nodes) - len(hosts) :], tables[len(self._layout.edges) - len(hosts) :], strict=False
+        ):
+            host = tuple(names[place] for place in places)
+            for part in self._parts:
+                if not part.uniform and (clique := part.tree.find(host)) is not None:
+                    found = _probabilities(part.sums(clique, host))
+                    self._cells[node[0] : node[0] + found.size] = self._old[edge[0] : edge[0] + found.size] = found
+
+    def _pieces(self) -> Iterator[tuple[Beliefs, list[slice], dict[tuple[int, int], slice]]]:
+        """Of each part where its cliques and its separators are."""
+        nodes, tables = self._layout.nodes, self._layout.tables
+        cliques = _slices(nodes[:, 0], nodes[:, 1] * nodes[:, 2])
+        separators = iter(_slices(*tables.T))
+        first = 0
+        for part in self._parts:
+            count = len(part.tree.cliques)
+            yield part, cliques[first : first + count], dict(zip(part.tree.edges, separators, strict=False))
+            first += count
+
+
+def _slices(starts: Ints, sizes: Ints) -> list[slice]:
+    return list(map(slice, starts.tolist(), (starts + sizes).tolist()))
+
+
+def _probabilities(sums: Floats) -> Floats:
+    return np.asarray(laid_out(sums) / sums.sum(), dtype=np.float64)
+
+
+class _EqualCells:
+    """Which cells of the scope of a query have the same value."""
+
+    def __init__(self) -> None:
+        self.maps: list[Ints] = []
+        self.values: list[Floats] = []
+        self.most = 1
+        self._size, self._count = 0, 1
+        self._known: dict[object, tuple[int, int, int]] = {}
+
+    def of(self, target: Measurable) -> tuple[int, int, int]:
+        """Number of its values, where the class of each cell stands, and the values; no value is a marginal."""
+        if not isinstance(target, LinearQuery):
+            return 0, 0, 0
+        shape = target.domain.shape_of(target.scope)
+        key = (Parity, shape) if isinstance(target, Parity) else (shape, getattr(target, "codes", target))
+        if key not in self._known:
+            values, classes = np.unique(laid_out(target.values()), return_inverse=True)
+            self._known[key] = len(values), self._size, self._count
+            self.maps.append(classes.reshape(-1))
+            self.values.append(values)
+            self._size += classes.size
+            self._count += values.size
+            self.most = max(self.most, values.size)
+        return self._known[key]

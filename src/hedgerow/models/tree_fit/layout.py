@@ -1,0 +1,266 @@
+"""Tables of cliques in one flat array, how small tables meet them, and a walk: what the compiled sweeps run over.
+
+The axes of every table are in the order of their sizes, the longest last, so that passes over a clique have long rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import QueryError
+from hedgerow.models.tree_fit import hosts as tree_hosts
+from hedgerow.models.trees import Forest, JunctionTree
+from hedgerow.queries import Floats
+
+Ints = NDArray[np.int64]
+Places = NDArray[np.int32]
+
+_ONE_ROW = 128
+"""Cliques of so few cells are one row with an index map."""
+_ROW = 12
+"""Cells that a row of a larger clique has at least."""
+
+
+@lru_cache(maxsize=4096)
+def axis_order(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes of a table as they are laid out, the longest last.
+
+    Example:
+        >>> axis_order((5, 2, 5, 3))
+        (1, 3, 0, 2)
+    """
+    return tuple(sorted(range(len(shape)), key=shape.__getitem__))
+
+
+def laid_out(table: Floats) -> Floats:
+    """A table in the order of the layout, flat.
+
+    Example:
+        >>> laid_out(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
+        array([1., 3., 5., 2., 4., 6.])
+    """
+    return table.transpose(axis_order(table.shape)).reshape(-1)
+
+
+def put_back(flat: Floats, shape: tuple[int, ...]) -> Floats:
+    """A table from the order of the layout; a view.
+
+    Example:
+        >>> put_back(np.array([1.0, 3.0, 5.0, 2.0, 4.0, 6.0]), (3, 2)).tolist()
+        [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    """
+    order = axis_order(shape)
+    places = [0] * len(shape)
+    for place, axis in enumerate(order):
+        places[axis] = place
+    return flat.reshape([shape[axis] for axis in order]).transpose(places)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Where everything is. Tables are those of the edges, then one for each scope that is measured in a clique.
+
+    Attributes:
+        nodes: For each clique, and then each host (``tree_hosts.py``), where its cells start, its rows and their width.
+        hosts: Positions of the attributes of each.
+        edges: The two ends of each edge: those of the trees in their order, then one for each host.
+        views: How cliques meet tables, and ``pool`` their index maps; see ``tree_kernels.sweep_trees``.
+        tables: Where each table starts, and its cells.
+        room: Cells of the largest table, also when it is spread over the rows of a clique.
+        visits: Of the walk: clique, view and table of the factors, view and table of the sums, first and last step.
+        members: For each step its measurement.
+        outward: Visits that bring all cliques up to date after a walk.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.models.trees.junction_tree import JunctionTree
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
+        >>> tree = JunctionTree.of(domain, [("a", "b"), ("b", "c")])
+        >>> layout = Layout.of([tree], [(0,), (1, 2), (0,)], ordered=False)
+        >>> layout.visits[:, [0, 4, 5, 6]].tolist()
+        [[0, 1, 0, 2], [0, 0, 0, 0], [1, 2, 2, 3], [1, 0, 0, 0]]
+        >>> layout.members.tolist(), layout.outward[:, [0, 4]].tolist()
+        ([0, 2, 1], [[0, 0], [1, 4]])
+    """
+
+    nodes: Ints
+    hosts: Sequence[Sequence[int]]
+    edges: Ints
+    views: Ints
+    pool: Ints
+    tables: Ints
+    room: int
+    visits: Ints
+    members: Ints
+    outward: Ints
+
+    @classmethod
+    def of(cls, trees: Sequence[JunctionTree], scopes: Sequence[Sequence[int]], *, ordered: bool) -> Layout:
+        """For measurements of some scopes.
+
+        Args:
+            trees: Over disjoint attributes; each has some of the measurements.
+            scopes: Positions of attributes, ascending, at least one each.
+            ordered: Whether steps keep the order of the measurements.
+
+        Raises:
+            QueryError: A scope lies in no clique.
+        """
+        return _Plan.of(trees, scopes).layout(ordered=ordered)
+
+
+@dataclass(frozen=True, eq=False)
+class _Graph:
+    """Edges as the nodes see them: node i has the slots ``slots[i]`` to ``slots[i + 1]``.
+
+    Attributes:
+        other: For each slot the node at the far end.
+        back: And the slot of the same edge there.
+        edge: And the number of the edge.
+    """
+
+    slots: Ints
+    other: Places
+    back: Ints
+    edge: Ints
+
+    @classmethod
+    def of(cls, edges: Ints, nodes: int) -> _Graph:
+        near, far = edges.T.reshape(-1), edges[:, ::-1].T.reshape(-1)
+        order = np.argsort(near, kind="stable")
+        place = np.argsort(order)
+        slots = np.concatenate([[0], np.cumsum(np.bincount(near, minlength=nodes))])
+        count = len(edges)
+        return cls(
+            slots, far[order].astype(np.int32), place[(order + count) % max(2 * count, 1)], order % max(count, 1)
+        )
+
+
+class _Plan:
+    """A layout in the making.
+
+    Attributes:
+        forest: Cliques and hosts, without edges.
+        owners: For each measurement its node.
+        edges: The two ends of each edge.
+        hosts: How many of the nodes are hosts.
+        graph: The same as the nodes see it.
+        rooted: For each node the slot of its edge to its parent, its depth, and the root of its tree.
+        table: For each measurement its table, counted without those of the edges.
+        first: For each table its first measurement.
+    """
+
+    def __init__(self, forest: Forest, edges: Ints, scopes: Sequence[Sequence[int]], *, hosts: int) -> None:
+        from hedgerow.models.tree_fit.walk_kernels import holders, tables_of
+        from hedgerow.models.trees import rooted
+
+        self.forest, self.edges, self.hosts = forest, edges, hosts
+        self.ends = np.cumsum([0, *map(len, scopes)], dtype=np.int64)
+        self.scopes = np.array([place for scope in scopes for place in scope], dtype=np.int32)
+        self.owners = holders(
+            forest.starts, forest.members, forest.cells, forest.homes, forest.cliques, self.ends, self.scopes
+        )
+        if self.owners.min(initial=0) < 0:
+            raise QueryError("a measured scope lies in no clique", remedy="take trees over all scopes")
+        self.graph = _Graph.of(edges, len(forest.cells))
+        self.rooted = rooted(self.graph.slots, self.graph.other, self.graph.back, -1)
+        self.table, self.first = tables_of(self.owners, len(forest.cells), self.ends, self.scopes)
+
+    @classmethod
+    def of(cls, trees: Sequence[JunctionTree], scopes: Sequence[Sequence[int]]) -> _Plan:
+        """With hosts beside large cliques."""
+        forest = Forest.of(trees[0].domain, trees)
+        first = np.cumsum([0, *(len(tree.cliques) for tree in trees)]).tolist()
+        pairs = [(i + at, j + at) for tree, at in zip(trees, first, strict=False) for i, j in tree.edges]
+        edges = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        plain = cls(forest, edges, scopes, hosts=0)
+        if forest.cells.max() < tree_hosts.LARGE:
+            return plain
+        hosted, joined = tree_hosts.with_hosts(forest, edges, plain.owners, scopes)
+        return cls(hosted, joined, scopes, hosts=len(joined) - len(edges))
+
+    def layout(self, *, ordered: bool) -> Layout:
+        """The whole of it."""
+        from hedgerow.models.tree_fit.walk_kernels import outward, rows_of
+
+        forest, graph = self.forest, self.graph
+        order, leading, nodes = rows_of(forest.sizes, forest.starts, forest.members, _ONE_ROW, _ROW)
+        views, pool, sizes, room = self._views(order, leading, nodes)
+        steps, (node, out, into, begin, end) = self._in_order() if ordered else self._around()
+        visits = self._visits(node, out, into, begin, end)
+        _, at = np.unique(self.rooted[2][node], return_index=True)
+        walk = outward(graph.slots, graph.other, graph.edge, node[at], into[at], len(sizes))
+        sizes = np.append(sizes, [1, 1])
+        tables = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1)
+        nothing = np.zeros(len(walk[0]), dtype=np.int64)
+        held = np.split(forest.members, forest.starts[1:-1])
+        hosts = [place.tolist() for place in held[len(held) - self.hosts :]]
+        return Layout(
+            nodes, hosts, self.edges, views, pool, tables, room, visits, steps, self._visits(*walk, nothing, nothing)
+        )
+
+    def _views(self, order: Ints, leading: Ints, nodes: Ints) -> tuple[Ints, Ints, Ints, int]:
+        """Two of each edge, from its either end, then one of each measured table; and the cells of the tables."""
+        from hedgerow.models.tree_fit.walk_kernels import views_of
+
+        starts, members, across = self.forest.starts, self.forest.members, self.edges[:, ::-1].reshape(-1)
+        views, pool, sizes, room = views_of(
+            self.forest.sizes,
+            starts,
+            members,
+            order,
+            leading,
+            nodes,
+            np.concatenate([self.edges.reshape(-1), self.owners[self.first]]),
+            np.concatenate([starts[across], len(members) + self.ends[self.first]]),
+            np.concatenate([starts[across + 1], len(members) + self.ends[self.first + 1]]),
+            np.concatenate([members, self.scopes]),
+        )
+        both = 2 * len(self.edges)
+        return views, pool, np.concatenate([sizes[:both:2], sizes[both:]]), room
+
+    def _around(self) -> tuple[Ints, tuple[Ints, Ints, Ints, Ints, Ints]]:
+        """Steps and stops of walks around the trees."""
+        from hedgerow.models.tree_fit.walk_kernels import around, spanned
+
+        graph, tables = self.graph, len(self.edges) + np.argsort(self.owners[self.first], kind="stable")
+        needed = np.bincount(self.owners[self.first], minlength=len(self.forest.cells))
+        kept = spanned(graph.slots, graph.other, needed > 0)
+        of_clique = np.concatenate([[0], np.cumsum(needed)])
+        node, out, into = around(graph.slots, graph.other, graph.back, graph.edge, kept, of_clique, tables)
+        steps = np.argsort(self.table, kind="stable")
+        bounds = np.searchsorted(self.table[steps], np.arange(len(self.first) + 1))
+        which = out - len(self.edges)
+        begin, end = (np.where(which >= 0, bounds[np.maximum(which, 0) + shift], 0) for shift in (0, 1))
+        return steps, (node, out, into, begin, end)
+
+    def _in_order(self) -> tuple[Ints, tuple[Ints, Ints, Ints, Ints, Ints]]:
+        """Steps in the order of the measurements, tree by tree; those that follow each other on one table together."""
+        from hedgerow.models.tree_fit.walk_kernels import in_order
+
+        up, depths, roots = self.rooted
+        steps = np.argsort(roots[self.owners], kind="stable")
+        begin = np.flatnonzero(np.diff(self.table[steps], prepend=-1))
+        stops, end = steps[begin], np.append(begin[1:], len(steps))
+        tables = len(self.edges) + self.table[stops]
+        node, out, into, which = in_order(
+            self.graph.other, self.graph.edge, up, depths, roots, self.owners[stops], tables
+        )
+        return steps, (node, out, into, np.append(begin, 0)[which], np.append(end, 0)[which])
+
+    def _visits(self, node: Ints, out: Ints, into: Ints, begin: Ints, end: Ints) -> Ints:
+        return np.stack([node, self._view(node, into), into, self._view(node, out), out, begin, end], axis=1)
+
+    def _view(self, node: Ints, table: Ints) -> Ints:
+        """Of a table at a clique; the two tables with one cell, after all others, have the last view together."""
+        edges = len(self.edges)
+        far = self.edges[np.minimum(table, edges - 1), 1] == node if edges else np.zeros(len(node), dtype=np.bool_)
+        return np.where(table < edges, 2 * table + far, np.minimum(edges + table, 2 * edges + len(self.first)))

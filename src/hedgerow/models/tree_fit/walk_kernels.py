@@ -1,0 +1,375 @@
+"""Compiled plans of walks over junction trees; nothing else lives here.
+
+Trees are flat: the attributes of clique i are ``members[starts[i]:starts[i + 1]]``, ascending, its neighbours
+``other[slots[i]:slots[i + 1]]``. The scope of measurement m is ``scopes[ends[m]:ends[m + 1]]``, ascending too. Tables
+are those of the edges, then those of what is measured.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.models.tree_fit.sweep_kernels import NARROW, PATTERN, WIDE
+from hedgerow.system import inlined, kernel, part
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Places = NDArray[np.int32]
+
+
+@inlined()
+def _holds(members: Places, scope: Places) -> bool:
+    """Whether one ascending list holds another."""
+    at = 0
+    for wanted in scope:
+        while at < members.size and members[at] < wanted:
+            at += 1
+        if at == members.size or members[at] != wanted:
+            return False
+    return True
+
+
+@kernel()
+def holders(
+    starts: Ints, members: Places, cells: Floats, homes: Ints, cliques: Places, ends: Ints, scopes: Places
+) -> Ints:
+    """For each scope the smallest clique that holds it; -1 if none does."""
+    found = np.empty(ends.size - 1, np.int64)
+    for m in range(found.size):
+        found[m] = -1
+        scope = scopes[ends[m] : ends[m + 1]]
+        rarest = scope[0]
+        for a in scope:
+            if homes[a + 1] - homes[a] < homes[rarest + 1] - homes[rarest]:
+                rarest = a
+        for at in range(homes[rarest], homes[rarest + 1]):
+            i = cliques[at]
+            smaller = found[m] < 0 or cells[i] < cells[found[m]]
+            if smaller and _holds(members[starts[i] : starts[i + 1]], scope):
+                found[m] = i
+    return found
+
+
+@kernel()
+def tables_of(owners: Ints, cliques: int, ends: Ints, scopes: Places) -> tuple[Ints, Ints]:
+    """Which measurements share a table, since they have the same scope; and the first measurement of each table."""
+    table, first = np.empty(owners.size, np.int64), np.empty(owners.size, np.int64)
+    last, before = np.empty(cliques, np.int64), np.empty(owners.size, np.int64)
+    for i in range(cliques):  # the last table of each clique, and the one before each
+        last[i] = -1
+    count = 0
+    for m in range(owners.size):
+        scope = scopes[ends[m] : ends[m + 1]]
+        t = last[owners[m]]
+        while t >= 0:
+            known = scopes[ends[first[t]] : ends[first[t] + 1]]
+            if known.size == scope.size and _holds(known, scope):
+                break
+            t = before[t]
+        if t < 0:
+            t = count
+            count += 1
+            first[t] = m
+            before[t] = last[owners[m]]
+            last[owners[m]] = t
+        table[m] = t
+    return table, first[:count]
+
+
+@kernel()
+def spanned(slots: Ints, other: Places, needed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which cliques lie on the way between those that are needed."""
+    kept, degree = np.empty(slots.size - 1, np.bool_), np.empty(slots.size - 1, np.int64)
+    for i in range(kept.size):
+        kept[i], degree[i] = True, slots[i + 1] - slots[i]
+    for leaf in range(kept.size):
+        i = leaf
+        while kept[i] and not needed[i] and degree[i] <= 1:
+            kept[i] = False
+            for s in range(slots[i], slots[i + 1]):
+                if kept[other[s]]:
+                    degree[other[s]] -= 1
+                    i = other[s]
+                    break
+    return kept
+
+
+@kernel()
+def around(
+    slots: Ints, other: Places, back: Ints, edge: Ints, kept: NDArray[np.bool_], of_clique: Ints, tables: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """Walk around every tree of the cliques that are kept.
+
+    Args:
+        slots: Where the edges of each clique start.
+        other: Their far ends.
+        back: The slots of the same edges there.
+        edge: Their numbers.
+        kept: Which cliques are visited.
+        of_clique: What is measured at clique i are the tables ``tables[of_clique[i]:of_clique[i + 1]]``.
+        tables: Their numbers, after those of the edges.
+
+    Returns:
+        For each stop its clique, the table that is summed there, and the table of the stop before.
+    """
+    room = 2 * kept.size + tables.size
+    node, out, into = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+    home, following = np.empty(kept.size, np.int64), np.empty(kept.size, np.int64)
+    seen = np.empty(kept.size, np.bool_)
+    for i in range(kept.size):
+        home[i], following[i], seen[i] = -1, slots[i], not kept[i]
+    count = 0
+    for root in range(kept.size):
+        if seen[root]:
+            continue
+        first, i, arrived = count, root, True
+        seen[root] = True
+        while i >= 0:
+            if arrived:
+                for t in range(of_clique[i], of_clique[i + 1]):
+                    node[count], out[count] = i, tables[t]
+                    count += 1
+            s = following[i]
+            following[i] += 1
+            arrived = s < slots[i + 1] and not seen[other[s]]
+            if arrived:  # go there
+                home[other[s]] = back[s]
+                seen[other[s]] = True
+            elif s >= slots[i + 1]:  # go home
+                s = home[i]
+            else:
+                continue
+            if s >= 0:
+                node[count], out[count] = i, edge[s]
+                count += 1
+            i = other[s] if s >= 0 else -1
+        into[first] = out[count - 1]
+        for stop in range(first + 1, count):
+            into[stop] = out[stop - 1]
+    return node[:count], out[:count], into[:count]
+
+
+@kernel()
+def in_order(
+    other: Places, edge: Ints, up: Ints, depths: Ints, roots: Ints, stops: Ints, tables: Ints
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """Walk from each clique to the next; see ``around``.
+
+    Args:
+        other: The far ends of edges.
+        edge: Their numbers.
+        up: For each clique the slot of its edge to its parent.
+        depths: Of each clique.
+        roots: Of its tree.
+        stops: Cliques in which steps are taken, tree by tree.
+        tables: Their tables.
+
+    Returns:
+        The same as ``around``, and for each stop its position among ``stops``, -1 for those on the way.
+    """
+    deepest = 0
+    for depth in depths:
+        deepest = max(deepest, depth)
+    room = stops.size * (2 * deepest + 1)
+    node, out, into = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+    which, way = np.empty(room, np.int64), np.empty(deepest + 1, np.int64)
+    for stop in range(room):
+        which[stop] = -1
+    count, first, begin = 0, 0, 0
+    for k in range(stops.size):
+        i, j = stops[k], stops[begin]
+        if k + 1 < stops.size and roots[stops[k + 1]] == roots[i]:
+            j = stops[k + 1]
+        node[count], out[count], which[count] = i, tables[k], k
+        count += 1
+        down = 0
+        while i != j:
+            if depths[i] >= depths[j]:
+                node[count], out[count] = i, edge[up[i]]
+                count += 1
+                i = other[up[i]]
+            else:
+                way[down] = j
+                down += 1
+                j = other[up[j]]
+        while down > 0:
+            down -= 1
+            node[count], out[count] = i, edge[up[way[down]]]
+            count += 1
+            i = way[down]
+        if k + 1 == stops.size or roots[stops[k + 1]] != roots[stops[k]]:
+            into[first] = out[count - 1]
+            for stop in range(first + 1, count):
+                into[stop] = out[stop - 1]
+            first, begin = count, k + 1
+    return node[:count], out[:count], into[:count], which[:count]
+
+
+@kernel()
+def outward(slots: Ints, other: Places, edge: Ints, starts: Ints, pending: Ints, none: int) -> tuple[Ints, Ints, Ints]:
+    """Messages from one clique of each tree to all others; see ``around``.
+
+    Args:
+        slots: Where the edges of each clique start.
+        other: Their far ends.
+        edge: Their numbers.
+        starts: One clique of each tree.
+        pending: The table of the factors that it still has to be multiplied by.
+        none: A table that changes nothing as factors; the one after it takes sums that nobody wants.
+    """
+    room = slots.size + other.size
+    node, out, into = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+    queue, due, seen = np.empty(slots.size, np.int64), np.empty(slots.size, np.int64), np.zeros(slots.size, np.bool_)
+    count, end = 0, 0
+    for k in range(starts.size):
+        queue[end], due[end] = starts[k], pending[k]
+        seen[starts[k]] = True
+        end += 1
+    at = 0
+    while at < end:
+        i, factors = queue[at], due[at]
+        at += 1
+        for s in range(slots[i], slots[i + 1]):
+            if not seen[other[s]]:
+                seen[other[s]] = True
+                node[count], into[count], out[count] = i, factors, edge[s]
+                count += 1
+                factors = none
+                queue[end], due[end] = other[s], edge[s]
+                end += 1
+        if factors != none:
+            node[count], into[count], out[count] = i, factors, none + 1
+            count += 1
+    return node[:count], out[:count], into[:count]
+
+
+@kernel()
+def rows_of(sizes: Floats, starts: Ints, members: Places, one_row: int, least: int) -> tuple[Ints, Ints, Ints]:
+    """How each clique is laid out: longest axis last.
+
+    Args:
+        sizes: Of attributes.
+        starts: Where the members of each clique start.
+        members: Of cliques.
+        one_row: Cliques of so many cells are one row.
+        least: Cells that a row of others has at least.
+
+    Returns:
+        The order of the members of each clique; how many of them count rows; and place, rows and width of its cells.
+    """
+    cliques = starts.size - 1
+    order, leading, nodes = (
+        np.empty(members.size, np.int64),
+        np.zeros(cliques, np.int64),
+        np.empty((cliques, 3), np.int64),
+    )
+    place = 0
+    for i in range(cliques):
+        cells = 1
+        for k in range(starts[i], starts[i + 1]):
+            size = sizes[members[k]]
+            cells *= int(size)
+            at = k
+            while at > starts[i] and sizes[members[order[at - 1]]] > size:
+                order[at] = order[at - 1]
+                at -= 1
+            order[at] = k
+        width = cells
+        if cells > one_row:
+            width, k = 1, starts[i + 1]
+            while width < least:
+                k -= 1
+                width *= int(sizes[members[order[k]]])
+            leading[i] = k - starts[i]
+        nodes[i, 0], nodes[i, 1], nodes[i, 2] = place, cells // width, width
+        place += cells
+    return order, leading, nodes
+
+
+@part()
+def _index(pool: Ints, start: int, lengths: Ints, kept: NDArray[np.bool_], low: int, high: int) -> int:
+    """For each cell of a table, at ``start`` and after, the cell of the table of the axes that are kept; its size."""
+    count, cells = 1, 1
+    pool[start] = 0
+    for axis in range(low, high):
+        n = lengths[axis]
+        for p in range(count - 1, -1, -1):
+            base = pool[start + p]
+            for j in range(n - 1, -1, -1):
+                pool[start + p * n + j] = base * n + j if kept[axis] else base
+        count *= n
+        if kept[axis]:
+            cells *= n
+    return cells
+
+
+@kernel()
+def views_of(
+    sizes: Floats,
+    starts: Ints,
+    members: Places,
+    order: Ints,
+    leading: Ints,
+    nodes: Ints,
+    owners: Ints,
+    first: Ints,
+    last: Ints,
+    lists: Places,
+) -> tuple[Ints, Ints, Ints, int]:
+    """How cliques meet small tables.
+
+    Args:
+        sizes: Of attributes.
+        starts: Where the members of each clique start.
+        members: Of cliques.
+        order: See ``rows_of``.
+        leading: See ``rows_of``.
+        nodes: See ``rows_of``.
+        owners: For each view its clique.
+        first: The attributes of the table of view v are those of ``lists[first[v]:last[v]]`` that the clique has.
+        last: See ``first``.
+        lists: Ascending ones.
+
+    Returns:
+        The views, with one more of a table with one cell; the pool of their maps; the cells of each table; and the most
+        cells of a table or of its rows.
+    """
+    zeros, total = 1, 0
+    for i in range(nodes.shape[0]):
+        zeros = max(zeros, nodes[i, 1], nodes[i, 2])
+    for i in owners:
+        total += nodes[i, 1] + nodes[i, 2]
+    pool = np.empty(zeros + total, np.int64)
+    for place in range(zeros):
+        pool[place] = 0
+    views = np.empty((owners.size + 1, 5), np.int64)
+    cells, lengths, kept = (
+        np.empty(owners.size, np.int64),
+        np.empty(order.size, np.int64),
+        np.empty(order.size, np.bool_),
+    )
+    place, room = pool.size - total, 1
+    for v in range(owners.size):
+        i = owners[v]
+        for axis in range(starts[i], starts[i + 1]):
+            member = members[order[axis]]
+            lengths[axis], kept[axis] = int(sizes[member]), False
+            for at in range(first[v], last[v]):
+                if lists[at] == member:
+                    kept[axis] = True
+        cut, pattern = starts[i] + leading[i], place + nodes[i, 1]
+        leads = _index(pool, place, lengths, kept, starts[i], cut)
+        tail = _index(pool, pattern, lengths, kept, cut, starts[i + 1])
+        kind = PATTERN
+        if leading[i] > 0 and tail == 1:
+            kind = NARROW
+        elif leading[i] > 0 and tail == nodes[i, 2]:
+            kind = WIDE
+        views[v, 0], views[v, 1], views[v, 2], views[v, 3], views[v, 4] = kind, place, pattern, leads, tail
+        cells[v] = leads * tail
+        room = max(room, cells[v], leads * nodes[i, 2] if kind == PATTERN and leading[i] > 0 else 1)
+        place = pattern + nodes[i, 2]
+    v = owners.size
+    views[v, 0], views[v, 1], views[v, 2], views[v, 3], views[v, 4] = NARROW, 0, 0, 1, 1
+    return views, pool, cells, room

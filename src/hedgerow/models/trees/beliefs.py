@@ -1,0 +1,245 @@
+"""A product of factors over one junction tree, its messages, and sums of it by elimination.
+
+Every clique holds the logarithms of its cells: of all factors inside it and all messages that reached it. A message is
+the logarithm of the sum of these over what the receiver does not hold, less the message that came from there (Hugin's
+update; Koller and Friedman, section 10.3). It is passed when an answer needs it and something behind it changed.
+
+Why logarithms: a message is taken out again by subtraction, so nothing is ever 0/0, and a cell that was driven down by
+``exp(-2000)`` comes back when a later factor revives it, whatever clique that factor is in. Products and quotients of
+scaled cells are several times faster, but leave the range of floating point; fits, which make thousands of changes in
+a row, take them and watch it (``tree_fit.py``). The exponentials are kept while their clique stays as it is, and so are
+sums of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import final
+
+import numpy as np
+
+from hedgerow.domain import Clique
+from hedgerow.errors import QueryError
+from hedgerow.models.core import spread
+from hedgerow.models.trees.elimination import Codes, Step, contracted, where
+from hedgerow.models.trees.junction_tree import JunctionTree
+from hedgerow.queries import Floats, shared_marginals
+
+_UNDERFLOW = 1e-250
+"""A sum of exponentials that is smaller, relative to the largest cell, may have lost cells to underflow."""
+
+
+@final
+class Beliefs:
+    """A distribution over the attributes of one junction tree without disjoint parts, in logarithms.
+
+    Attributes:
+        tree: Its structure.
+        changes: Tables added since the start; each adds to the rounding errors.
+        uniform: Whether no table was ever added.
+        source: What the factors were computed from; forgotten when others are added. For whoever fits.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
+        >>> beliefs = Beliefs(JunctionTree.of(domain, [("a", "b"), ("b", "c")]))
+        >>> beliefs.add(("a",), np.log([3.0, 1.0]))
+        >>> beliefs.add(("a", "b"), np.log([[1.0, 2.0], [2.0, 1.0]]))
+        >>> sums = beliefs.sums(1, ("b",))
+        >>> (12 * sums / sums.sum()).round(12)
+        array([5., 7.])
+    """
+
+    def __init__(self, tree: JunctionTree) -> None:
+        """Start uniform; allocates the cells of all cliques.
+
+        Args:
+            tree: Connected.
+        """
+        self.tree = tree
+        self.changes = 0
+        self.uniform = True
+        self.source: object = None
+        self._logs = [np.zeros(shape) for shape in tree.shapes]
+        self._messages: dict[tuple[int, int], Floats] = {}
+        for i, j in tree.edges:  # messages are replaced, never changed
+            shape = tree.domain.shape_of(tree.separator(i, j))
+            self._messages[i, j] = self._messages[j, i] = np.zeros(shape)
+        self._fresh = set(self._messages)
+        self._behind: dict[tuple[int, int], dict[str, Floats]] = {}
+        self._sums: list[dict[Clique, Floats]] = [{} for _ in tree.cliques]
+
+    def copy(self) -> Beliefs:
+        """Independent beliefs in the same state."""
+        twin = object.__new__(Beliefs)
+        twin.__dict__.update(self.__dict__)
+        twin._logs = [logs.copy() for logs in self._logs]
+        twin._messages = dict(self._messages)  # messages and sums are replaced, never changed
+        twin._fresh = set(self._fresh)
+        twin._behind = {}
+        twin._sums = [dict(sums) for sums in self._sums]
+        return twin
+
+    # Factors
+
+    def add(self, scope: Clique, table: Floats) -> None:
+        """Multiply by the exponential of a table.
+
+        Args:
+            scope: At least one attribute, inside a clique of the tree.
+            table: Log-factors, shape of the scope.
+
+        Raises:
+            QueryError: No clique holds the scope.
+        """
+        i = self._holder(scope)
+        self._logs[i] += spread(table, scope, self.tree.cliques[i])
+        self._changed(i)
+
+    def add_step(self, scope: Clique, codes: Sequence[Codes], step: float) -> None:
+        """Multiply the cells where every attribute lies in a set of codes by ``exp(step)``.
+
+        Args:
+            scope: At least one attribute, inside a clique of the tree.
+            codes: Sorted, for each attribute of the scope.
+            step: Finite.
+
+        Raises:
+            QueryError: No clique holds the scope.
+        """
+        i = self._holder(scope)
+        allowed = dict(zip(scope, codes, strict=True))
+        self._logs[i][where(self.tree.cliques[i], self.tree.shapes[i], allowed)] += step
+        self._changed(i)
+
+    def settle(
+        self,
+        tables: Sequence[Floats],
+        logs: Sequence[Floats],
+        separators: Mapping[tuple[int, int], Floats],
+    ) -> None:
+        """Become a distribution whose marginals are known; no message is missing after that.
+
+        Args:
+            tables: Of each clique its marginal, the largest cell 1, all cells positive. Kept, not copied.
+            logs: Their logarithms, which may be changed. Kept, not copied.
+            separators: For each edge the logarithms of the marginal of what its cliques share, in any unit.
+        """
+        self._logs = list(logs)
+        self._sums = [{clique: table} for clique, table in zip(self.tree.cliques, tables, strict=True)]
+        # Only the sum of the messages in both directions says anything.
+        for (i, j), shared in separators.items():
+            self._messages[i, j], self._messages[j, i] = shared, np.zeros(shared.shape)
+        self._fresh = set(self._messages)
+        self._behind.clear()
+        self.changes += 1
+        self.uniform = False
+        self.source = None
+
+    def _holder(self, scope: Clique) -> int:
+        i = self.tree.find(scope)
+        if i is None:
+            raise QueryError(f"no clique holds {' * '.join(scope)}", remedy="take a tree over all scopes")
+        return i
+
+    def _changed(self, i: int) -> None:
+        """No message that leaves this clique, or depends on one that does, holds any more."""
+        self.changes += 1
+        self.uniform = False
+        self.source = None
+        self._sums[i].clear()
+        stack = [(i, j) for j in self.tree.neighbours[i]]
+        while stack:
+            edge = stack.pop()
+            if edge in self._fresh:
+                self._fresh.discard(edge)
+                self._behind.pop(edge, None)
+                stack += [(edge[1], k) for k in self.tree.neighbours[edge[1]] if k != edge[0]]
+
+    # Messages
+
+    def _calibrate(self, i: int) -> None:
+        """Pass the messages that are missing for the cells of a clique to be its marginal, from the outside in."""
+        needed: list[tuple[int, int]] = []
+        stack = [(j, i) for j in self.tree.neighbours[i]]
+        while stack:
+            edge = stack.pop()
+            if edge not in self._fresh:  # behind a message that holds, all messages hold
+                needed.append(edge)
+                stack += [(k, edge[0]) for k in self.tree.neighbours[edge[0]] if k != edge[1]]
+        for edge in reversed(needed):
+            self._send(*edge)
+
+    def _send(self, i: int, j: int) -> None:
+        message = self._log_sum(i, self.tree.separator(i, j)) - self._messages[j, i]
+        message -= message.max()  # the scale of a clique says nothing
+        difference = message - self._messages[i, j]
+        if difference.any():
+            self._logs[j] += spread(difference, self.tree.separator(i, j), self.tree.cliques[j])
+            self._messages[i, j] = message
+            self._sums[j].clear()
+        self._fresh.add((i, j))
+
+    def _log_sum(self, i: int, names: Clique) -> Floats:
+        """Logarithms of the sums of a clique's cells, up to a constant."""
+        sums = self._summed(i, names)
+        if sums.min() > _UNDERFLOW:
+            return np.log(sums)
+        logs = self._logs[i]
+        axes = tuple(axis for axis, name in enumerate(self.tree.cliques[i]) if name not in names)
+        tops = logs.max(axis=axes, keepdims=True)
+        return np.asarray(np.log(np.exp(logs - tops).sum(axis=axes)) + tops.reshape(sums.shape), dtype=np.float64)
+
+    def _summed(self, i: int, names: Clique) -> Floats:
+        """Sums of the exponentials of a clique's cells, whose largest is 1; kept until the clique changes."""
+        clique, kept = self.tree.cliques[i], self._sums[i]
+        if clique not in kept:
+            self._logs[i] -= self._logs[i].max()
+            kept[clique] = np.exp(self._logs[i])
+        if names not in kept:
+            if sum(sums.size for sums in kept.values()) > 2 * self._logs[i].size:
+                self._sums[i] = kept = {clique: kept[clique]}
+            kept[names] = shared_marginals(kept[clique], clique, [names])[0]
+        return kept[names]
+
+    # Sums
+
+    def behind(self, edge: tuple[int, int]) -> dict[str, Floats]:
+        """Room for what depends on nothing but the factors behind an edge; emptied when one of them changes.
+
+        Args:
+            edge: Two cliques, the one behind first.
+        """
+        if edge not in self._fresh:
+            self._calibrate(edge[1])
+        return self._behind.setdefault(edge, {})
+
+    def forget(self, more_than: int) -> None:
+        """Empty the rooms of all edges if they hold more cells than that."""
+        if sum(table.size for kept in self._behind.values() for table in kept.values()) > more_than:
+            self._behind.clear()
+
+    def many(self, i: int, wanted: Sequence[Clique]) -> list[Floats]:
+        """Marginals of several sets of attributes of a clique, by shared partial sums; not to be changed."""
+        clique = self.tree.cliques[i]
+        return shared_marginals(self.sums(i, clique), clique, wanted)
+
+    def sums(self, i: int, names: Clique) -> Floats:
+        """The marginal of some attributes of a clique, in a unit of the clique's own; not to be changed."""
+        self._calibrate(i)
+        return self._summed(i, names)
+
+    def table(self, steps: Sequence[Step], wanted: Clique, evidence: Mapping[str, Codes]) -> Floats:
+        """Probabilities of the codes of some attributes, together with evidence about others.
+
+        Args:
+            steps: The plan of an elimination for all these attributes.
+            wanted: Attributes of the tree, in domain order.
+            evidence: For some other attributes the codes that count.
+
+        Returns:
+            Shape of the wanted attributes; sums to the probability of the evidence. Not to be changed.
+        """
+        found = {step.node: self.sums(step.node, step.keep) for step in steps}
+        return contracted(steps, found, wanted, evidence)

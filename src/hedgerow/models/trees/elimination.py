@@ -1,0 +1,219 @@
+"""Marginals of a calibrated junction tree that lie in no single clique, and the probability of evidence.
+
+Everything else is summed out over the smallest subtree that holds the attributes asked for. The marginal of each clique
+there, over what it shares with its neighbours and what was asked for, divided by the sum over what it does not share
+with its parent, is a conditional distribution; these are multiplied and summed from the leaves to the root (Koller and
+Friedman, section 10.3.3). Probabilities lie in [0, 1], so this needs no logarithms.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from hedgerow.domain import Clique
+from hedgerow.models.trees.junction_tree import JunctionTree
+from hedgerow.queries import Floats
+
+Codes = Sequence[int]
+Labelled = tuple[Clique, Floats]
+"""A name for each axis, and a table."""
+Index = tuple[slice | np.ndarray[tuple[int, ...], np.dtype[np.intp]], ...]
+
+
+@final
+@dataclass(frozen=True)
+class Step:
+    """What one clique of the subtree contributes.
+
+    Attributes:
+        node: The clique.
+        children: Cliques whose results it is multiplied with, in this order, and what each shares with it.
+        shared: What it shares with its parent; empty for the root.
+        keep: Attributes of the clique that are needed, in domain order.
+    """
+
+    node: int
+    children: tuple[tuple[int, Clique], ...]
+    shared: Clique
+    keep: Clique
+
+
+def plan(tree: JunctionTree, wanted: Sequence[str], evidence: Collection[str] = ()) -> list[Step]:
+    """The steps of an elimination, children before parents, the root last.
+
+    Args:
+        tree: Its structure.
+        wanted: Attributes whose codes are told apart in the result.
+        evidence: Other attributes of the same component, of which something is given.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcd")
+        >>> tree = JunctionTree.of(domain, [("a", "b", "d"), ("b", "c")])
+        >>> [(step.node, step.keep, step.shared) for step in plan(tree, ("a", "c"))]
+        [(1, ('b', 'c'), ('b',)), (0, ('a', 'b'), ())]
+    """
+    subtree = tree.spanning((*wanted, *evidence))
+    below: dict[int, list[int]] = {node: [] for node, _ in subtree}
+    for node, parent in subtree:
+        if parent is not None:
+            below[parent].append(node)
+    steps, held = [], dict[int, set[str]]()
+    for node, parent in reversed(subtree):
+        shared = () if parent is None else tree.separator(node, parent)
+        separators = {child: tree.separator(node, child) for child in below[node]}
+        needed = {*wanted, *evidence, *shared, *itertools.chain.from_iterable(separators.values())}
+        keep = tuple(name for name in tree.cliques[node] if name in needed)
+        held[node] = set(keep).union(*(held[child] for child in below[node])) & {*wanted, *shared}
+        left = {child: (held[child], separators[child]) for child in below[node]}
+        steps.append(Step(node, tuple(_ordered_children(tree, keep, {*wanted, *shared}, left)), shared, keep))
+    return steps
+
+
+def width(steps: Sequence[Step], sizes: Mapping[str, int], wanted: Collection[str]) -> int:
+    """Cells of the largest array of an elimination, exact however large.
+
+    Args:
+        steps: Of the plan.
+        sizes: Codes of each attribute that are not ruled out by evidence.
+        wanted: Attributes whose codes are told apart in the result.
+
+    Example:
+        >>> width([Step(0, (), (), ("a", "b"))], {"a": 3, "b": 4}, ("a",))
+        12
+    """
+    largest, held = 1, dict[int, set[str]]()
+    for step in steps:
+        names = set(step.keep)
+        largest = max(largest, math.prod(sizes[name] for name in names))
+        for child, needed in _children(step, wanted):
+            names = needed & (names | held[child])
+            largest = max(largest, math.prod(sizes[name] for name in names))
+        held[step.node] = names.intersection((*wanted, *step.shared))
+    return largest
+
+
+def contracted(
+    steps: Sequence[Step], found: Mapping[int, Floats], wanted: Clique, evidence: Mapping[str, Codes]
+) -> Floats:
+    """Run an elimination.
+
+    Args:
+        steps: Of the plan.
+        found: For each clique its marginal over ``keep``, in any unit.
+        wanted: Attributes of the result, in domain order.
+        evidence: For other attributes the codes that count.
+
+    Returns:
+        Probabilities, shape of the wanted attributes.
+
+    Example:
+        >>> contracted([Step(0, (), (), ("a", "b"))], {0: np.array([[6.0, 2.0], [1.0, 1.0]])}, ("a",), {"b": (0,)})
+        array([0.6, 0.1])
+    """
+    messages: dict[int, Labelled] = {}
+    for step in steps:
+        table = conditional(found[step.node], step.keep, step.shared)
+        names, values = step.keep, table[where(step.keep, table.shape, evidence)]
+        for child, needed in _children(step, wanted):
+            # evidence about what both hold was applied to both: their axes agree
+            names, values = _product((names, values), messages.pop(child), needed)
+        messages[step.node] = _summed(names, values, {*wanted, *step.shared})
+    return ordered(messages[steps[-1].node], wanted)
+
+
+def where(clique: Clique, shape: Sequence[int], allowed: Mapping[str, Codes]) -> Index:
+    """An index of the cells where attributes lie in sets of codes; a view if each set is a run.
+
+    Example:
+        >>> where(("a", "b"), (2, 9), {"b": (3, 4)})
+        (slice(0, 2, None), slice(3, 5, None))
+    """
+    chosen = [allowed.get(name, range(size)) for name, size in zip(clique, shape, strict=True)]
+    runs = [slice(codes[0], codes[-1] + 1) if codes else slice(0) for codes in chosen]
+    if all(len(codes) == run.stop - (run.start or 0) for codes, run in zip(chosen, runs, strict=True)):
+        return tuple(runs)
+    return np.ix_(*(np.asarray(codes, dtype=np.intp) for codes in chosen))
+
+
+def conditional(table: Floats, names: Clique, shared: Clique) -> Floats:
+    """Given what is shared; codes that never occur give 0.
+
+    Example:
+        >>> conditional(np.array([[3.0, 1.0], [0.0, 0.0]]), ("a", "b"), ("a",)).tolist()
+        [[0.75, 0.25], [0.0, 0.0]]
+    """
+    sums = table.sum(axis=tuple(axis for axis, name in enumerate(names) if name not in shared), keepdims=True)
+    return np.asarray(np.divide(table, sums, out=np.zeros_like(table), where=sums > 0.0), dtype=np.float64)
+
+
+def ordered(table: Labelled, order: Sequence[str]) -> Floats:
+    """The axes of a table in another order; a view.
+
+    Example:
+        >>> ordered((("a", "b"), np.array([[1.0, 2.0, 3.0]])), ("b", "a")).shape
+        (3, 1)
+    """
+    names, values = table
+    return values.transpose([names.index(name) for name in order])
+
+
+def _ordered_children(
+    tree: JunctionTree, keep: Clique, kept: set[str], left: dict[int, tuple[set[str], Clique]]
+) -> Iterator[tuple[int, Clique]]:
+    """Children with what each shares, such that the product with the next one has few cells (greedy)."""
+    names = set(keep)
+    while left:
+        results = {
+            child: (names | held) & kept.union(*(shared for other, (_, shared) in left.items() if other != child))
+            for child, (held, _) in left.items()
+        }
+        child = min(results, key=lambda each: math.prod(tree.domain.shape_of(tuple(results[each]))))
+        names = results[child]
+        yield child, left.pop(child)[1]
+
+
+def _children(step: Step, wanted: Collection[str]) -> Iterator[tuple[int, set[str]]]:
+    """The children of a step, and the attributes that are still needed when each was multiplied."""
+    for place, (child, _) in enumerate(step.children, start=1):
+        later = (name for _, shared in step.children[place:] for name in shared)
+        yield child, {*wanted, *step.shared, *later}
+
+
+def _product(first: Labelled, second: Labelled, needed: set[str]) -> Labelled:
+    """The product of two tables, summed over what is not needed: a stack of matrix products."""
+    (names, left), (others, right) = (
+        _summed(*mine, needed.union(other[0])) for mine, other in ((first, second), (second, first))
+    )
+    stack = [name for name in names if name in others and name in needed]
+    inner = [name for name in names if name in others and name not in needed]
+    rows = [name for name in names if name not in others]
+    columns = [name for name in others if name not in names]
+    size = dict(zip((*names, *others), (*left.shape, *right.shape), strict=True))
+    lengths = [math.prod(size[name] for name in axes) for axes in (stack, rows, inner, columns)]
+    kept = (*stack, *rows, *columns)
+    shape = [size[name] for name in kept]
+    if not inner:
+        wide = ordered((names, left), [*stack, *rows]).reshape(lengths[0], lengths[1], 1)
+        return kept, (wide * ordered((others, right), [*stack, *columns]).reshape(lengths[0], 1, -1)).reshape(shape)
+    from hedgerow.models.trees.elimination_kernels import products  # compiling takes a second
+
+    if lengths[3] < lengths[1]:  # passes run along the longer side
+        names, left, rows, others, right, columns = others, right, columns, names, left, rows
+        kept = (*stack, *rows, *columns)
+        shape = [size[name] for name in kept]
+    a = ordered((names, left), [*stack, *rows, *inner]).reshape(lengths[0], -1, lengths[2])
+    b = ordered((others, right), [*stack, *inner, *columns]).reshape(lengths[0], lengths[2], -1)
+    return kept, products(a, b).reshape(shape)
+
+
+def _summed(names: Clique, values: Floats, needed: set[str]) -> Labelled:
+    axes = tuple(axis for axis, name in enumerate(names) if name not in needed)
+    return tuple(name for name in names if name in needed), values.sum(axis=axes) if axes else values

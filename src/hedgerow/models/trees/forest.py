@@ -1,0 +1,138 @@
+"""Junction trees as arrays, for passes over very many sets of attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.domain import Domain
+from hedgerow.models.trees.junction_tree import JunctionTree
+from hedgerow.queries import Floats
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Places = NDArray[np.int32]
+FlatTree = tuple[Ints, Places, Ints, Places, Ints, Ints, Floats]
+"""What compiled passes take: starts, members, slots, other, back, shared, cells."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees over disjoint attributes, side by side; attributes by their positions in the domain.
+
+    Attributes:
+        sizes: Number of codes of each attribute.
+        starts: The attributes of clique i are ``members[starts[i]:starts[i + 1]]``.
+        members: Ascending in each clique.
+        slots: The neighbours of clique i are ``other[slots[i]:slots[i + 1]]``.
+        other: Positions of cliques.
+        cells: Of each clique, infinite where a float ends.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcde")
+        >>> forest = Forest.of(domain, [JunctionTree.of(domain, [("a", "c"), ("c", "d")])])
+        >>> forest.members.tolist(), forest.homes.tolist(), forest.parts.tolist()
+        ([0, 2, 2, 3], [0, 1, 1, 3, 4, 4], [0, 3, 0, 0, 6])
+    """
+
+    sizes: Floats
+    starts: Ints
+    members: Places
+    slots: Ints
+    other: Places
+    cells: Floats
+
+    @classmethod
+    def of(cls, domain: Domain, trees: Sequence[JunctionTree]) -> Forest:
+        """The cliques of the trees in their order."""
+        first = np.cumsum([0, *(len(tree.cliques) for tree in trees)]).tolist()
+        lengths = [len(clique) for tree in trees for clique in tree.cliques]
+        neighbours = [
+            [at + j for j in near] for tree, at in zip(trees, first, strict=False) for near in tree.neighbours
+        ]
+        return cls(
+            np.array(domain.shape, dtype=np.float64),
+            np.cumsum([0, *lengths], dtype=np.int64),
+            np.concatenate([np.empty(0, dtype=np.int32), *(tree.members for tree in trees)]),
+            np.cumsum([0, *map(len, neighbours)], dtype=np.int64),
+            np.fromiter(chain.from_iterable(neighbours), dtype=np.int32),
+            np.array([_float(size) for tree in trees for size in tree.sizes], dtype=np.float64),
+        )
+
+    @cached_property
+    def homes(self) -> Ints:
+        """The cliques of attribute a are ``cliques[homes[a]:homes[a + 1]]``."""
+        return np.concatenate([[0], np.cumsum(np.bincount(self.members, minlength=len(self.sizes)))])
+
+    @cached_property
+    def cliques(self) -> Places:
+        """See ``homes``; ascending for each attribute."""
+        owners = np.repeat(np.arange(len(self.cells), dtype=np.int32), np.diff(self.starts))
+        return np.asarray(owners[np.argsort(self.members, kind="stable")])
+
+    @cached_property
+    def parts(self) -> Ints:
+        """For each attribute a number of its component, which is that of a clique; others count on from there."""
+        parts = len(self.cells) + np.arange(len(self.sizes))
+        found = self.homes[1:] > self.homes[:-1]
+        _, _, roots = self.rooted
+        parts[found] = roots[self.cliques[self.homes[:-1][found]]]
+        return parts
+
+    @cached_property
+    def flat(self) -> FlatTree:
+        """The arrays that compiled passes take."""
+        from hedgerow.models.trees.structure_kernels import separators
+
+        back, shared = separators(self.starts, self.members, self.slots, self.other)
+        return self.starts, self.members, self.slots, self.other, back, shared, self.cells
+
+    @cached_property
+    def rooted(self) -> tuple[Ints, Ints, Ints]:
+        """For each clique its edge towards the first clique of its component, its depth, and that clique."""
+        from hedgerow.models.trees.structure_kernels import rooted
+
+        return rooted(self.slots, self.other, self.flat[4], -1)
+
+    @cached_property
+    def routes(self) -> tuple[Places, Places]:
+        """For each attribute and clique of one tree the neighbour towards the attribute, and how far away it is.
+
+        Returns:
+            Cliques, -1 inside; numbers of edges; shape ``(attributes, cliques)`` each.
+        """
+        from hedgerow.models.trees.structure_kernels import routes
+
+        return routes(self.homes, self.cliques, self.slots, self.other)
+
+    @property
+    def too_wide(self) -> bool:
+        """Whether a clique has more attributes than passes over separators can tell apart."""
+        from hedgerow.models.trees.structure_kernels import MOST_MEMBERS
+
+        return bool(np.diff(self.starts).max(initial=0) > MOST_MEMBERS)
+
+    def holds(self, scopes: Places) -> Bools:
+        """Whether each scope lies inside one clique.
+
+        Args:
+            scopes: Positions of attributes, ascending, -1 after the last; shape ``(scopes, most attributes)``.
+        """
+        from hedgerow.models.trees.structure_kernels import held
+
+        return np.asarray(held(self.homes, self.cliques, self.starts, self.members, scopes) != 0)
+
+
+def _float(cells: int) -> float:
+    try:
+        return float(cells)
+    except OverflowError:
+        return float("inf")

@@ -1,0 +1,436 @@
+"""A hypothesis that is a product of small factors: memory and time follow what was measured, not the domain.
+
+Attributes that updates connect form a part, with a junction tree of its own; the hypothesis is the product of its
+parts and of the uniform distribution over all other attributes. It is the same distribution as that of ``Histogram``
+after the same updates. A tree is built anew when an update has a scope that lies in no clique, and only for the parts
+that the scope touches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import ConfigError
+from hedgerow.models.core.checks import check_clique, check_step, checked_table, checked_total
+from hedgerow.models.core.memory import check_cells
+from hedgerow.models.core.model import Codes, Potentials, SamplingMethod
+from hedgerow.models.core.parts import components
+from hedgerow.models.core.records import collected
+from hedgerow.models.core.terms import Terms
+from hedgerow.models.trees.answers import CHEAP_CELLS, TreeAnswers
+from hedgerow.models.trees.beliefs import Beliefs
+from hedgerow.models.trees.growth import grown_tree
+from hedgerow.models.trees.junction_tree import JunctionTree
+from hedgerow.queries import Conjunction, Floats, LinearQuery, filled_axes
+from hedgerow.system import Seed
+
+_CELL_BYTES = 48
+"""Logarithms, exponentials, and sums and conditionals of these that have twice as many cells each at most."""
+_CHANGES = 1 << 14
+"""Changes of a part after which it is built anew from its factors, so that rounding errors never add up."""
+
+
+def markov_bytes(trees: Iterable[JunctionTree]) -> int:
+    """Estimate of the memory of a hypothesis: logarithms, exponentials and their sums, and work on one clique.
+
+    Args:
+        trees: The structure of each part.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abc")
+        >>> markov_bytes([JunctionTree.of(domain, [("a", "b"), ("b", "c")])])
+        11200
+    """
+    sizes = [size for tree in trees for size in tree.sizes]
+    return _CELL_BYTES * sum(sizes) + 16 * max(sizes, default=0)
+
+
+def cells_bytes(cells: int) -> int:
+    """The same for cliques of so many cells in all, of which one may have nearly all.
+
+    Example:
+        >>> cells_bytes(2**20) / 2**20
+        64.0
+    """
+    return (_CELL_BYTES + 16) * cells
+
+
+def check_tree_fits(cells: int) -> None:
+    """Refuse cliques of so many cells in all if they do not fit into memory.
+
+    Raises:
+        ModelTooLargeError: They do not.
+
+    Example:
+        >>> check_tree_fits(2**10)
+    """
+    check_cells(cells, cells_bytes(cells), tree=True)
+
+
+@final
+class Markov:
+    """A distribution proportional to a product of positive factors over the scopes of updates, scaled to a total.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(50))
+        >>> model = Markov(domain, total=100)
+        >>> model.update(Conjunction.where(domain, {"x3": [0, 1], "x8": [5]}), step=math.log(50))
+        >>> model.update(Conjunction.where(domain, {"x8": [5], "x9": [0]}), step=math.log(2))
+        >>> model.conjunctions([Conjunction.where(domain, {"x3": [0, 1], "x9": [0]})]).round(6)
+        array([10.440613])
+        >>> model.cells
+        200
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        total: float,
+        scopes: Iterable[Clique] = (),
+        start: Mapping[Clique, Floats] | None = None,
+    ) -> None:
+        """Start from the uniform hypothesis or from a product of given factors.
+
+        Args:
+            domain: The domain.
+            total: Mass in counts, positive.
+            scopes: Attributes that updates will connect, if known: makes room for them at once.
+            start: For cliques in domain order, each of at least one attribute, the log-factors of the initial
+                hypothesis; copied. None means uniform.
+
+        Raises:
+            ConfigError: The total is not positive.
+            DomainError: A scope names no attribute.
+            ModelTooLargeError: The cliques do not fit into memory; nothing was allocated.
+        """
+        self._domain = domain
+        self._total = checked_total(total)
+        self._terms = Terms()
+        self._scopes: dict[Clique, None] = {}
+        self._parts: dict[str, Beliefs] = {}
+        self._answers = TreeAnswers(domain, self._parts)
+        self._start = {clique: np.array(table, dtype=np.float64) for clique, table in (start or {}).items()}
+        self.cover([*self._start, *scopes])
+
+    @classmethod
+    def from_potentials(
+        cls, domain: Domain, total: float, potentials: Potentials, start: Mapping[Clique, Floats] | None = None
+    ) -> Markov:
+        """The model that ``potentials()`` was taken from; given its start, the one with these ``updates()``.
+
+        Raises:
+            ConfigError: The potentials have a base, or a factor is not finite.
+            QueryError: A table does not fit its scope.
+            ModelTooLargeError: The cliques do not fit into memory; nothing was allocated.
+
+        Example:
+            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> domain = Domain((IntegerRange("a", 0, 1),))
+            >>> steps = {Conjunction.where(domain, {"a": [0]}): math.log(3)}
+            >>> Markov.from_potentials(domain, 4, Potentials(steps=steps)).marginals([("a",)])[0].round(12).tolist()
+            [3.0, 1.0]
+        """
+        if potentials.base is not None:
+            raise ConfigError("a product over a junction tree starts uniform", remedy="take a histogram for a base")
+        model = cls(domain, total, [*potentials.tables, *(query.scope for query in potentials.steps)], start)
+        for clique, table in potentials.tables.items():
+            model.reweigh(clique, table)
+        for query, step in potentials.steps.items():
+            model.update(query, step)
+        return model
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the records."""
+        return self._domain
+
+    @property
+    def total(self) -> float:
+        """Mass of the hypothesis, in counts."""
+        return self._total
+
+    @property
+    def cheap_cells(self) -> int:
+        """Larger tables may need larger products on the way."""
+        return CHEAP_CELLS
+
+    @property
+    def trees(self) -> list[JunctionTree]:
+        """The structure of each part, in the order in which they grew."""
+        return [part.tree for part in self.forest]
+
+    @property
+    def cells(self) -> int:
+        """Cells of all cliques together."""
+        return sum(tree.cells for tree in self.trees)
+
+    @property
+    def forest(self) -> list[Beliefs]:
+        """The parts, in the order in which they grew."""
+        return list({id(part): part for part in self._parts.values()}.values())
+
+    def part(self, name: str) -> Beliefs:
+        """The part that holds an attribute of some update, or of a scope that room was made for."""
+        return self._parts[name]
+
+    # State
+
+    def restart(self, parts: Sequence[Beliefs]) -> list[Beliefs]:
+        """Undo all updates of some parts, which are replaced by new ones with the same trees."""
+        names = {name for part in parts for name in _names(part)}
+        self._terms.drop(names)
+        for part in parts:
+            self._rebuild(part.tree)  # with the factors of the initial hypothesis
+        return [self.part(_names(part)[0]) for part in parts]
+
+    def reset(self) -> None:
+        """Undo all updates; the trees stay, for the updates to come."""
+        self._terms = Terms()
+        for part in self.forest:
+            self._rebuild(part.tree)
+
+    def copy(self) -> Markov:
+        """An independent model in the same state."""
+        self._check_fits(self.trees)
+        twin = object.__new__(Markov)
+        twin.__dict__.update(self.__dict__)
+        twin._terms = self._terms.copy()
+        twin._scopes = dict(self._scopes)
+        twin._parts = {}
+        twin._answers = TreeAnswers(self._domain, twin._parts)
+        for part in self.forest:
+            twin._take(part.copy())
+        return twin
+
+    def potentials(self) -> Potentials:
+        """The state, for saving; copies."""
+        state = Terms()
+        state.add(Potentials(self._start))
+        state.add(self._terms.potentials(None))
+        return state.potentials(None)
+
+    @property
+    def start(self) -> Mapping[Clique, Floats]:
+        """The log-factors of the initial hypothesis."""
+        return self._start
+
+    def updates(self) -> Potentials:
+        """The log-factors of all updates alone, without those of the initial hypothesis; copies."""
+        return self._terms.potentials(None)
+
+    def cover(self, scopes: Iterable[Clique]) -> None:
+        """Make room for updates of some scopes; the distribution stays the same.
+
+        Args:
+            scopes: Attributes in any order each.
+
+        Raises:
+            DomainError: A scope names no attribute.
+            ModelTooLargeError: The cliques would not fit into memory; nothing was changed.
+        """
+        unknown = dict.fromkeys(self._domain.clique(scope) for scope in scopes if scope not in self._scopes)
+        new = [scope for scope in unknown if not self._holds(scope)]
+        if not new:
+            return
+        for scope in new:  # what no tree could hold is refused before one is looked for
+            cells = math.prod(self._domain.shape_of(scope))
+            check_cells(cells, _CELL_BYTES * cells, tree=True)
+        touched = {id(part): part for scope in new for name in scope if (part := self._parts.get(name))}
+        inside = {name for part in touched.values() for name in _names(part)}
+        wanted = dict.fromkeys([*(scope for scope in self._scopes if inside.issuperset(scope)), *new])
+        groups = components(self._domain, wanted)
+        trees = [JunctionTree.of(self._domain, _inside(wanted, group)) for group in groups]
+        before = sum(part.tree.cells for part in touched.values())
+        # the bound that growth.py gives is at least half the cells of the scope above what is there
+        if len(new) == 1 and touched and trees[0].cells > before + math.prod(self._domain.shape_of(new[0])) // 2:
+            grown = grown_tree(self._domain, [part.tree for part in touched.values()], new[0])
+            trees = min(trees, [grown], key=lambda each: sum(tree.cells for tree in each))
+        self._check_fits([*trees, *(part.tree for part in self.forest if id(part) not in touched)])
+        self._scopes.update(wanted)
+        for tree in trees:
+            self._rebuild(tree)
+
+    # Updates
+
+    def update(self, query: LinearQuery, step: float) -> None:
+        """Multiply every cell x by ``exp(step * q(x))`` and scale back to the total (theory.md section 1).
+
+        Args:
+            query: The query.
+            step: Signed and finite.
+
+        Raises:
+            ConfigError: The step is not finite.
+            ModelTooLargeError: The cliques would not fit into memory; nothing was changed.
+        """
+        check_step(step)
+        if not isinstance(query, Conjunction):
+            self.reweigh(query.scope, step * query.values())
+            return
+        part = self._part_for(query.scope)
+        self._terms.add_step(query, step)
+        if part is not None:
+            part.add_step(query.scope, query.codes, step)
+
+    def reweigh(self, clique: Clique, log_factors: Floats) -> None:
+        """Multiply by the exponential of a table over a clique and scale back to the total.
+
+        Args:
+            clique: Attributes in domain order.
+            log_factors: Finite, shape ``domain.shape_of(clique)``.
+
+        Raises:
+            QueryError: The clique is not in domain order, or the table does not have its shape.
+            ConfigError: A log-factor is not finite.
+            ModelTooLargeError: The cliques would not fit into memory; nothing was changed.
+        """
+        table = checked_table(self._domain, clique, log_factors)
+        part = self._part_for(clique)
+        self._terms.add_table(clique, table)
+        if part is not None:
+            part.add(clique, table)
+
+    def credit(self, factors: Potentials) -> None:
+        """Note updates that the parts hold already.
+
+        Args:
+            factors: Log-factors over scopes that lie in a clique; their base is not used.
+        """
+        self._terms.add(factors)
+        self._scopes.update(dict.fromkeys([*factors.tables, *(query.scope for query in factors.steps)]))
+
+    # Answers
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        """Tables of the cliques, in counts.
+
+        Args:
+            cliques: Attributes in domain order each.
+
+        Returns:
+            One table per clique, of shape ``domain.shape_of(clique)``.
+
+        Raises:
+            QueryError: A clique is not in domain order.
+            MarginalTooLargeError: A table, or a product on the way to it, does not fit into memory.
+        """
+        for clique in cliques:
+            check_clique(self._domain, clique)
+        return [np.multiply(table, self._total, out=table) for table in self._answers.tables(cliques)]
+
+    def parities(self, scopes: Sequence[Clique] | NDArray[np.int64]) -> Floats:
+        """Sums of the product of ``1 - 2 code`` over each set of binary attributes, in counts.
+
+        Asked with the same array again, only sets are computed anew of which a component has changed since.
+
+        Args:
+            scopes: Sets by name; or shape ``(sets, longest)``, positions in the domain, increasing, then -1 to fill up.
+
+        Returns:
+            Shape ``(sets,)``.
+
+        Raises:
+            QueryError: An attribute has more than two codes.
+            MarginalTooLargeError: A table that is needed for a set of many attributes does not fit into memory.
+
+        Example:
+            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> model = Markov(Domain(IntegerRange(name, 0, 1) for name in "abc"), total=8)
+            >>> model.reweigh(("a", "b"), np.log([[3.0, 1.0], [1.0, 3.0]]))
+            >>> model.parities([("a", "b"), ("b", "c"), ()]).round(12)
+            array([4., 0., 8.])
+        """
+        axes = scopes if isinstance(scopes, np.ndarray) else filled_axes(map(self._domain.axes, scopes))
+        return self._answers.parities(axes) * self._total
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
+        """Sums over the cells that satisfy each conjunction, shape ``(len(queries),)``, in counts.
+
+        Conditions on the same small set of attributes are read off its table; others are evidence.
+        """
+        return self._answers.conjunctions(queries) * self._total
+
+    def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
+        """Exactly n records in random order: all blocks of ``sample_blocks``.
+
+        Args:
+            n: Number of records.
+            seed: None for fresh randomness.
+            method: "systematic" (given the attributes drawn before, every cell of the next clique gets its expected
+                number of records rounded up or down) or "independent".
+
+        Returns:
+            Codes in the smallest unsigned type, shape ``(n, len(domain))``.
+
+        Raises:
+            ConfigError: n is negative, or the records do not fit into memory.
+        """
+        return collected(self.sample_blocks(n, seed, method), self._domain, n)
+
+    def sample_blocks(
+        self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC
+    ) -> Iterator[Codes]:
+        """Exactly n records in blocks of bounded size; ``models/tree_sampling.py`` states their law."""
+        from hedgerow.models.trees.sampling import sample_trees
+
+        return sample_trees(self.forest, self._domain, n, seed, SamplingMethod(method))
+
+    # Inside
+
+    def _take(self, part: Beliefs) -> None:
+        self._parts.update(dict.fromkeys(_names(part), part))
+
+    def _holds(self, scope: Clique) -> bool:
+        if not scope:
+            return True
+        part = self._parts.get(scope[0])
+        return part is not None and part.tree.find(scope) is not None
+
+    def _part_for(self, scope: Clique) -> Beliefs | None:
+        """The part in which a scope lies in one clique; grown if there was none."""
+        if not self._holds(scope):
+            self.cover([scope])
+        if not scope:
+            return None
+        self._scopes[scope] = None
+        part = self._parts[scope[0]]
+        if part.changes >= _CHANGES:
+            self._rebuild(part.tree)
+        return self._parts[scope[0]]
+
+    def _rebuild(self, tree: JunctionTree) -> None:
+        """Put all factors so far into a new tree."""
+        part = Beliefs(tree)
+        for scope in _inside(self._start, _names(part)):
+            part.add(scope, self._start[scope])
+        factors = self._terms.inside(_names(part))
+        for scope, table in factors.tables.items():
+            if scope:
+                part.add(scope, table)
+        for query, step in factors.steps.items():
+            if query.scope:
+                part.add_step(query.scope, query.codes, step)
+        part.changes = 0
+        self._take(part)
+
+    # Checks
+
+    def _check_fits(self, trees: Sequence[JunctionTree]) -> None:
+        check_cells(sum(tree.cells for tree in trees), markov_bytes(trees), tree=True)
+
+
+def _names(part: Beliefs) -> Clique:
+    return tuple(dict.fromkeys(name for clique in part.tree.cliques for name in clique))
+
+
+def _inside(scopes: Iterable[Clique], group: Clique) -> list[Clique]:
+    names = set(group)
+    return [scope for scope in scopes if names.issuperset(scope)]

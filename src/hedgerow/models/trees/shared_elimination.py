@@ -1,0 +1,396 @@
+"""Very many marginals of a junction tree at once: what they have in common is computed once.
+
+A marginal of a few attributes is put together at one clique in the middle of them: every attribute either lies in that
+clique or behind an edge of its own. All that it needs from behind an edge is the conditional distribution of one
+attribute given the separator there. These conditionals are passed on from edge to edge, all attributes behind an edge
+together as the columns of one matrix, and serve all marginals. They depend on nothing but what is behind their edge
+(Koller and Friedman, section 10.3.3), so they last until a factor there changes.
+
+Sets of attributes two of which lie behind the same edge, wherever one looks from (which needs four attributes), are
+left to an elimination of their own, and so is what is left when no room is for more conditionals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, permutations
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.domain import Clique
+from hedgerow.models.core import runs_within
+from hedgerow.models.trees.beliefs import Beliefs
+from hedgerow.models.trees.elimination import Labelled, conditional, ordered, plan, width
+from hedgerow.queries import Floats
+
+Check = Callable[[Clique, int], None]
+"""Refuses arrays of too many cells that are made for some attributes."""
+
+_ROOM = 1 << 22
+"""Cells of the tables that are made together beside those asked for."""
+KEPT_CELLS = 1 << 15
+"""Cells of conditionals that every part may keep, however small it is."""
+HELD_CELLS = 1 << 26
+"""Cells of conditionals that are held at once, half a gigabyte; and of a table that is put together from them."""
+_LONG = 1e6
+"""Multiplications from which on all ways to put a marginal together are compared."""
+_WRITTEN = 4.0
+"""Multiplications that take as long as one cell takes to be written."""
+
+
+@final
+@dataclass(frozen=True)
+class _Group:
+    """Marginals that are put together at one clique from attributes inside it and from behind the same edges.
+
+    Attributes:
+        node: The clique.
+        inside: What they all have inside it.
+        edges: Cliques behind the edges, in the order of the products, each with what its attribute depends on there.
+    """
+
+    node: int
+    inside: Clique
+    edges: tuple[tuple[int, Clique], ...]
+
+
+@final
+class SharedElimination:
+    """Marginals of one part.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.models.trees.junction_tree import JunctionTree
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
+        >>> beliefs = Beliefs(JunctionTree.of(domain, [("a", "b"), ("b", "c")]))
+        >>> beliefs.add(("a", "b"), np.log([[3.0, 1.0], [1.0, 3.0]]))
+        >>> beliefs.add(("b", "c"), np.log([[3.0, 1.0], [1.0, 3.0]]))
+        >>> dict(SharedElimination(beliefs).tables([("a", "c")]))["a", "c"].round(12)
+        array([[0.3125, 0.1875], [0.1875, 0.3125]])
+    """
+
+    def __init__(self, part: Beliefs, check: Check = lambda names, cells: None) -> None:
+        """Note where from answers come.
+
+        Args:
+            part: The factors.
+            check: Is told of arrays before they are made.
+        """
+        self._part = part
+        self._tree = part.tree
+        self._domain = part.tree.domain
+        self._check = check
+        self._columns = _Columns()
+        self._planned: set[tuple[int, int, str]] = set()
+        self._planned_cells = 0
+        self._dependences: dict[tuple[int, int, str], Clique] = {}
+
+    def tables(self, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
+        """Probabilities of the codes of each set of attributes, in any order of the sets.
+
+        Args:
+            cliques: Different sets of at least one attribute of the part, in domain order.
+
+        Returns:
+            Sets with their tables, which are new.
+        """
+        groups: dict[_Group, list[Clique]] = {}
+        for clique, group in zip(cliques, self._places(cliques), strict=True):
+            if group is None:
+                yield clique, self._alone(clique)
+            else:
+                groups.setdefault(group, []).append(clique)
+        by_node: dict[int, list[_Group]] = {}
+        for group in groups:
+            by_node.setdefault(group.node, []).append(group)
+        for node, members in by_node.items():
+            yield from self._at(node, {group: groups[group] for group in members})
+        self._part.forget(more_than=max(self._tree.cells, KEPT_CELLS))
+
+    # Where
+
+    def _places(self, cliques: Sequence[Clique]) -> Iterator[_Group | None]:
+        """Where each marginal is put together: a clique nearest to all its attributes.
+
+        The smallest of those, with the products in any order; where that takes long, the best of all.
+        """
+        for clique in cliques:
+            holder = self._tree.find(clique)
+            if holder is not None:
+                yield _Group(holder, clique, ())
+                continue
+            group = self._nearest(clique)
+            yield group if group is not None and self._has_room(group, clique) else None
+
+    def _nearest(self, clique: Clique) -> _Group | None:
+        distance = self._tree.forest.routes[1][list(self._domain.axes(clique))].sum(axis=0)
+        node = int(np.argmin(distance * len(self._order) + self._order))
+        group = self._group(clique, node)
+        if group is not None and self._cost(group, clique)[0] > _LONG:
+            nearest = np.flatnonzero(distance == distance[node]).tolist()
+            groups = (self._group(clique, each) for each in nearest)
+            orders = (each for found in groups if found is not None for each in _orders(found))
+            group = min(orders, key=lambda each: self._cost(each, clique))
+        return group
+
+    def _has_room(self, group: _Group, clique: Clique) -> bool:
+        """Whether the conditionals for this and for all before are few enough to be held together.
+
+        The size decides, not the memory that is free: answers by the two ways differ in their last digits, and what is
+        free shows the size of the private table.
+        """
+        new: dict[tuple[int, int, str], int] = {}
+        for name in clique:
+            i, j = self._toward(name, group.node), group.node
+            while i >= 0 and (i, j, name) not in self._planned:
+                further, given = self._toward(name, i), self._given(i, j, name)
+                same = further >= 0 and given == self._given(further, i, name)  # as the next: one array for both
+                new[i, j, name] = 0 if same else self._cells((*given, name))
+                i, j = further, i
+        cells = self._planned_cells + sum(new.values())
+        if max(cells, self._cost(group, clique)[1]) > HELD_CELLS:
+            return False
+        self._planned.update(new)
+        self._planned_cells = cells
+        return True
+
+    @cached_property
+    def _sizes(self) -> dict[str, int]:
+        return dict(zip(self._domain.names, self._domain.shape, strict=True))
+
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        """The place of each clique by its cells."""
+        cells = self._tree.forest.cells
+        order = np.empty(len(cells), dtype=np.int64)
+        order[np.argsort(cells, kind="stable")] = np.arange(len(cells))
+        return order
+
+    def _group(self, clique: Clique, node: int) -> _Group | None:
+        """None if two attributes are behind the same edge."""
+        edges = [self._toward(name, node) for name in clique]
+        outside = [(edge, self._given(edge, node, name)) for edge, name in zip(edges, clique, strict=True) if edge >= 0]
+        inside = tuple(name for edge, name in zip(edges, clique, strict=True) if edge < 0)
+        alone = len({edge for edge, _ in outside}) == len(outside)
+        return _Group(node, inside, tuple(sorted(outside))) if alone else None
+
+    def _toward(self, name: str, node: int) -> int:
+        """The neighbour of a clique towards an attribute, -1 if it is inside."""
+        return int(self._tree.forest.routes[0][self._domain.index(name), node])
+
+    def _given(self, i: int, j: int, name: str) -> Clique:
+        """What an attribute behind an edge depends on of the separator: less, where a later one is in it."""
+        key = (i, j, name)
+        if key not in self._dependences:
+            shared, further = self._tree.separator(i, j), self._toward(name, i)
+            inside = further >= 0 and set(self._tree.separator(further, i)) <= set(shared)
+            self._dependences[key] = self._given(further, i, name) if inside else shared
+        return self._dependences[key]
+
+    def _cost(self, group: _Group, clique: Clique) -> tuple[float, int]:
+        """Multiplications and cells on the way, as one number; and cells of the largest table."""
+        behind = {self._toward(name, group.node): name for name in clique}
+        names = {*group.inside, *chain.from_iterable(given for _, given in group.edges)}
+        cost, done, largest = 0.0, set(group.inside), self._cells(names)
+        for place, (edge, given) in enumerate(group.edges):
+            kept = done.union(*(later for _, later in group.edges[place + 1 :]))
+            cost += self._cells(names) * self._cells((behind[edge],))
+            names -= set(given) - kept
+            names.add(behind[edge])
+            done.add(behind[edge])
+            cells = self._cells(names)
+            cost, largest = cost + _WRITTEN * cells, max(largest, cells)
+        return cost, largest
+
+    # Together
+
+    def _at(self, node: int, groups: Mapping[_Group, list[Clique]]) -> Iterator[tuple[Clique, Floats]]:
+        """All marginals that are put together at one clique."""
+        scopes = {group: self._scope(node, (group.inside, *(given for _, given in group.edges))) for group in groups}
+        for batch in self._batches(list(dict.fromkeys(scopes.values()))):
+            found = self._sums(node, batch)
+            for group, scope in scopes.items():
+                if scope in found:
+                    yield from self._joined(group, (scope, found[scope]), groups[group])
+
+    def _joined(self, group: _Group, table: Labelled, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
+        chosen = {}
+        for clique in cliques:
+            behind = {self._toward(name, group.node): name for name in clique if name not in group.inside}
+            chosen[tuple(behind[edge] for edge, _ in group.edges)] = clique
+        for names, found in self._products(group, table, 0, list(chosen)):
+            clique = chosen[names]
+            yield clique, np.array(ordered(found, clique), order="C")
+
+    def _products(
+        self, group: _Group, table: Labelled, place: int, chosen: Sequence[Clique]
+    ) -> Iterator[tuple[Clique, Labelled]]:
+        """Multiply a table by the conditionals of one attribute from behind each edge; all choices asked for."""
+        if place == len(group.edges):
+            yield (), table
+            return
+        rest: dict[str, list[Clique]] = {}
+        for names in chosen:
+            rest.setdefault(names[0], []).append(names[1:])
+        edge, given = group.edges[place]
+        kept = {*group.inside, *chain.from_iterable(later for _, later in group.edges[place + 1 :])}
+        conditionals = self._behind(edge, group.node, list(rest))
+        for name, product in _multiplied(
+            table, given, conditionals, kept, check=self._check, side_by_side=self._columns
+        ):
+            for names, found in self._products(group, product, place + 1, rest[name]):
+                yield (name, *names), found
+
+    # Behind edges
+
+    def _behind(self, i: int, j: int, names: Sequence[str]) -> dict[str, Floats]:
+        """Conditionals of attributes behind an edge; shape of what each is given (see ``_given``) and of itself."""
+        kept = self._part.behind((i, j))
+        missing = [name for name in names if name not in kept]
+        if missing:
+            kept.update(self._conditionals(i, j, missing))
+        return {name: kept[name] for name in names}
+
+    def _conditionals(self, i: int, j: int, names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
+        shared = self._tree.separator(i, j)
+        further: dict[tuple[int, Clique], list[str]] = {}
+        inside: dict[Clique, str] = {}
+        for name in names:
+            edge = self._toward(name, i)
+            if edge < 0:
+                inside[self._scope(i, (shared, (name,)))] = name
+            elif self._given(i, j, name) == self._given(edge, i, name):
+                yield name, self._behind(edge, i, [name])[name]
+            else:
+                further.setdefault((edge, self._given(edge, i, name)), []).append(name)
+        across = {(edge, given): self._scope(i, (shared, given)) for edge, given in further}
+        for batch in self._batches(list(dict.fromkeys([*inside, *across.values()]))):
+            tables = self._sums(i, batch).items()
+            found = {scope: (scope, conditional(table, scope, shared)) for scope, table in tables}
+            for scope, table in found.items():
+                if scope in inside:
+                    yield inside[scope], ordered(table, (*shared, inside[scope]))
+            for (edge, given), scope in across.items():
+                if scope in found:
+                    conditionals = self._behind(edge, i, further[edge, given])
+                    for name, product in _multiplied(
+                        found[scope], given, conditionals, shared, check=self._check, side_by_side=self._columns
+                    ):
+                        yield name, ordered(product, (*shared, name))
+
+    # Inside cliques
+
+    def _scope(self, node: int, names: Iterable[Clique]) -> Clique:
+        """All of them, in domain order."""
+        wanted = set(chain.from_iterable(names))
+        return tuple(name for name in self._tree.cliques[node] if name in wanted)
+
+    def _cells(self, names: Iterable[str]) -> int:
+        return math.prod(map(self._sizes.__getitem__, names))
+
+    def _batches(self, scopes: Sequence[Clique]) -> Iterator[list[Clique]]:
+        """Few enough tables at once."""
+        sizes = [self._cells(scope) for scope in scopes]
+        for scope, size in zip(scopes, sizes, strict=True):
+            self._check(scope, size)
+        return (list(scopes[run]) for run in runs_within(sizes, _ROOM))
+
+    def _sums(self, node: int, scopes: Sequence[Clique]) -> dict[Clique, Floats]:
+        """Probabilities of sets of attributes inside a clique."""
+        total = float(self._part.sums(node, ()))
+        return {scope: table / total for scope, table in zip(scopes, self._part.many(node, scopes), strict=True)}
+
+    def _alone(self, clique: Clique) -> Floats:
+        steps = plan(self._tree, clique, {})
+        sizes = {name: self._domain[name].size for step in steps for name in step.keep}
+        self._check(clique, width(steps, sizes, clique))
+        return self._part.table(steps, clique, {})
+
+
+def _orders(group: _Group) -> Iterator[_Group]:
+    return (replace(group, edges=edges) for edges in permutations(group.edges))
+
+
+@final
+class _Columns:
+    """Conditionals of several attributes side by side, kept while few."""
+
+    def __init__(self) -> None:
+        self._kept: dict[object, Floats] = {}
+        self._cells = 0
+
+    def of(self, tables: Mapping[str, Floats], names: Sequence[str], shared: Clique, order: Sequence[str]) -> Floats:
+        """A row for each cell of what is shared, in some order; the columns of one attribute after the other.
+
+        Args:
+            tables: For each attribute; the last axis is its own.
+            names: Whose.
+            shared: Names of the other axes.
+            order: Of these.
+        """
+        key = (tuple(names), tuple(order), tuple(id(tables[name]) for name in names))
+        if key not in self._kept:
+            ends = np.cumsum([0, *(tables[name].shape[-1] for name in names)]).tolist()
+            axes = [shared.index(name) for name in order]
+            made = np.empty([*(tables[names[0]].shape[axis] for axis in axes), ends[-1]])
+            for name, start, end in zip(names, ends, ends[1:], strict=False):
+                made[..., start:end] = tables[name].transpose([*axes, len(axes)])
+            if self._cells + made.size > _ROOM:
+                self._kept, self._cells = {}, 0
+            self._cells += made.size
+            self._kept[key] = made.reshape(-1, ends[-1])
+        return self._kept[key]
+
+
+def _multiplied(
+    table: Labelled,
+    shared: Clique,
+    conditionals: Mapping[str, Floats],
+    kept: Collection[str],
+    *,
+    check: Check,
+    side_by_side: _Columns,
+) -> Iterator[tuple[str, Labelled]]:
+    """The products of a table with each conditional, summed over what is shared and not kept.
+
+    Args:
+        table: Holds all that is shared.
+        shared: What the conditionals are given.
+        conditionals: For each attribute; the last axis is its own.
+        kept: Names that are still needed.
+        check: Is told of arrays before they are made.
+        side_by_side: What was put together before; of conditionals that last as long as this does.
+    """
+    from hedgerow.models.trees.elimination_kernels import products  # compiling takes a second
+
+    names, values = table
+    size = dict(zip(names, values.shape, strict=True))
+    stack = [name for name in names if name in shared and name in kept]
+    inner = [name for name in names if name in shared and name not in kept]
+    rows = [name for name in names if name not in shared]
+    lengths = [math.prod(size[name] for name in axes) for axes in (stack, inner, rows)]
+    for columns in _chunks(conditionals, lengths[0] * lengths[2]):
+        for name in columns:
+            check((*stack, *rows, name), lengths[0] * lengths[2] * conditionals[name].shape[-1])
+        ends = np.cumsum([0, *(conditionals[name].shape[-1] for name in columns)]).tolist()
+        flat = side_by_side.of(conditionals, columns, shared, [*stack, *inner]).reshape(lengths[0], lengths[1], -1)
+        if ends[-1] >= lengths[2]:
+            product = products(ordered(table, [*stack, *rows, *inner]).reshape(lengths[0], lengths[2], -1), flat)
+        else:  # passes run along the longer side
+            left = ordered(table, [*stack, *inner, *rows]).reshape(lengths)
+            product = products(flat.transpose(0, 2, 1), left).transpose(0, 2, 1)
+        for name, start, end in zip(columns, ends, ends[1:], strict=False):
+            found = product[:, :, start:end].reshape([size[name] for name in (*stack, *rows)] + [end - start])
+            yield name, ((*stack, *rows, name), found)
+
+
+def _chunks(conditionals: Mapping[str, Floats], rows: int) -> Iterator[list[str]]:
+    """Few enough columns at once."""
+    names = list(conditionals)
+    return (names[run] for run in runs_within([rows * each.shape[-1] for each in conditionals.values()], _ROOM))

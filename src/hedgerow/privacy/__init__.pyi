@@ -1,0 +1,48 @@
+from .budgets.budget import (
+    ZCDP as ZCDP,
+    ApproxDP as ApproxDP,
+    Budget as Budget,
+    PureDP as PureDP,
+    Regime as Regime,
+    budget_from_dict as budget_from_dict,
+    budget_of_filtered as budget_of_filtered,
+    weaknesses as weaknesses,
+)
+from .budgets.charging import bounded_range_rho as bounded_range_rho, check_amount as check_amount, pure_rho as pure_rho
+from .budgets.conversion import epsilon_of as epsilon_of, rho_of as rho_of
+from .budgets.subsampling import Subsampled as Subsampled
+from .curator import Curator as Curator
+from .evaluation import (
+    ExactErrors as ExactErrors,
+    exact_answers as exact_answers,
+    exact_errors as exact_errors,
+    exact_total as exact_total,
+    relative_entropy as relative_entropy,
+)
+from .exact.databases import database_sensitivity as database_sensitivity
+from .exact.lattice import LARGEST_MASS as LARGEST_MASS, prepare as prepare, step_of as step_of
+from .exact.scores import GRID as GRID, EqualWidths as EqualWidths, grid_sensitivity as grid_sensitivity
+from .ledger.ledger import Event as Event, Ledger as Ledger, LedgerView as LedgerView
+from .ledger.paid_answers import check_answers_paid as check_answers_paid, check_limit as check_limit
+from .mechanisms.additive_noise import AdditiveNoise as AdditiveNoise, additive_noise as additive_noise
+from .mechanisms.events import cost_of as cost_of
+from .mechanisms.selection import ExponentialMechanism as ExponentialMechanism, Law as Law
+from .mechanisms.sparse_vector import SparseVector as SparseVector
+from .randomness.draws import SLACK as SLACK
+from .randomness.source import (
+    SECURE_SOURCE as SECURE_SOURCE,
+    NoiseSource as NoiseSource,
+    OpenDPNoise as OpenDPNoise,
+    SeededNoise as SeededNoise,
+    name_of_source as name_of_source,
+)
+from .register.charge import Limit as Limit
+from .register.earlier_runs import (
+    before_a_run as before_a_run,
+    note_release as note_release,
+    warn_of_weakness as warn_of_weakness,
+)
+from .register.entries import DATA_SET as DATA_SET, Contents as Contents, Entry as Entry
+from .register.register import Register as Register
+from .watch import Watch as Watch, WatchState as WatchState
+from .workload_error import WorkloadError as WorkloadError

@@ -1,0 +1,203 @@
+"""Budgets for a secret sample of the records: amplification by subsampling (theory.md section 6).
+
+Draw m of n records without replacement, keep secret which, and run a mechanism that is (epsilon, delta)-differentially
+private between samples that differ in one record. The whole is (epsilon', delta')-differentially private between tables
+that do, with
+
+    epsilon' = ln(1 + (m / n)(e^epsilon - 1)),    delta' = (m / n) delta
+
+(Balle, Barthe and Gaboardi 2018): the changed record is drawn with probability m / n; where it is not, the two laws
+agree. n must be public, so this is for "replace" only, and a zCDP budget is turned into (epsilon, delta) first.
+
+It is an ablation, for comparisons: on the sample one record counts n / m times as much, and epsilon' is never smaller
+than what the same noise costs on the whole table in pure differential privacy, for ln(1 + c (e^x - 1)) >= c x.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import ConfigError
+from hedgerow.privacy.randomness import RandomBytes, uniform_below
+from hedgerow.queries import Neighbours
+
+if TYPE_CHECKING:
+    from hedgerow.privacy.budgets.budget import Regime
+
+_ABOVE = 1.0 + 2.0**-48
+
+
+class Approximate(Protocol):
+    """A budget that says what it means as (epsilon, delta)."""
+
+    @property
+    def regime(self) -> Regime:
+        """How charges are measured."""
+        ...
+
+    @property
+    def unit(self) -> str:
+        """``"epsilon"`` or ``"rho"``."""
+        ...
+
+    @property
+    def limit(self) -> float:
+        """What the charges may add up to."""
+        ...
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Which tables are neighbours."""
+        ...
+
+    def approximate(self, delta: float | None) -> tuple[float, float]:
+        """The budget as (epsilon, delta); a delta is needed where it has none."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        ...
+
+
+@final
+@dataclass(frozen=True)
+class Subsampled:
+    """A budget that is spent on a secret sample of m of n records, drawn once without replacement.
+
+    Attributes:
+        inner: What may be spent on the sample; its neighbours must be "replace".
+        sampled: m.
+        population: n, the public number of records; the curator checks it.
+        delta: Where the inner budget is zCDP, the delta at which it is turned into (epsilon, delta).
+
+    Example:
+        >>> from hedgerow.privacy.budgets.budget import ApproxDP
+        >>> budget = Subsampled(ApproxDP(1.0, 1e-6, "replace"), sampled=100, population=1000)
+        >>> [float(f"{amount:.6g}") for amount in budget.approximate()]
+        [0.158565, 1e-07]
+    """
+
+    inner: Approximate
+    sampled: int
+    population: int
+    delta: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            ConfigError: The inner budget is for "add-remove" or has no delta, or there are not 1 to n records to draw.
+        """
+        if self.inner.neighbours is not Neighbours.REPLACE:
+            raise ConfigError(
+                "a sample of m of n records needs a public n, which 'add-remove' does not have",
+                remedy="give the inner budget neighbours='replace'",
+            )
+        if not all(isinstance(number, int) for number in (self.sampled, self.population)) or not (
+            1 <= self.sampled <= self.population
+        ):
+            raise ConfigError(
+                f"{self.sampled!r} of {self.population!r} records cannot be drawn",
+                remedy="give 1 <= sampled <= population",
+            )
+        if isinstance(self.inner, Subsampled):
+            raise ConfigError("a sample of a sample is not drawn", remedy="give one sample of the smaller size")
+        self.approximate()
+
+    @property
+    def regime(self) -> Regime:
+        """Of the inner budget."""
+        return self.inner.regime
+
+    @property
+    def unit(self) -> str:
+        """Of the inner budget."""
+        return self.inner.unit
+
+    @property
+    def limit(self) -> float:
+        """What the charges on the sample may add up to."""
+        return self.inner.limit
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Replace."""
+        return Neighbours.REPLACE
+
+    def approximate(self, delta: float | None = None) -> tuple[float, float]:
+        """The guarantee for the whole table: epsilon' and delta'.
+
+        Args:
+            delta: Of the inner budget, in place of the one that was given.
+        """
+        epsilon, inner_delta = self.inner.approximate(self.delta if delta is None else delta)
+        share = self.sampled / self.population
+        return amplified(epsilon, share), share * inner_delta
+
+    def statement(self) -> str:
+        """The guarantee in one plain sentence."""
+        epsilon, delta = self.approximate()
+        apart = f", apart from a probability of at most {delta:.3g}" if delta else ""
+        factor = f"{math.exp(epsilon):.4g}" if epsilon < 20 else f"e^{epsilon:.6g}"
+        return (
+            "When one person's record is replaced by any other (the number of records is public), the probability of "
+            f"any outcome of this release changes by a factor of at most {factor}{apart} (differential privacy with "
+            f"epsilon = {epsilon:.6g} and delta = {delta:.3g}, amplified by a secret sample of {self.sampled:,} of "
+            f"{self.population:,} records)."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; `budget_from_dict` reads it."""
+        return {
+            "kind": "subsampled",
+            "inner": self.inner.to_dict(),
+            "sampled": self.sampled,
+            "population": self.population,
+            "delta": self.delta,
+        }
+
+
+def amplified(epsilon: float, share: float) -> float:
+    """``ln(1 + share (e^epsilon - 1))``, rounded up.
+
+    Example:
+        >>> round(amplified(1.0, 0.5), 6), amplified(1.0, 1.0) >= 1.0
+        (0.620115, True)
+    """
+    if epsilon < 30.0:
+        return math.log1p(share * math.expm1(epsilon)) * _ABOVE
+    return (epsilon + math.log(share + (1.0 - share) * math.exp(-epsilon))) * _ABOVE
+
+
+def secret_positions(population: int, sampled: int, random_bytes: RandomBytes) -> NDArray[np.int64]:
+    """A uniform set of m of the numbers below n, in increasing order.
+
+    Uniform numbers are drawn until m of them differ: every set of m is equally likely. The larger half is drawn as
+    what is left out.
+
+    Args:
+        population: n, at most 2^31.
+        sampled: m.
+        random_bytes: Gives so many random bytes.
+
+    Example:
+        >>> import os
+        >>> secret_positions(3, 3, os.urandom).tolist(), len(set(secret_positions(10, 4, os.urandom).tolist()))
+        ([0, 1, 2], 4)
+    """
+    if 2 * sampled > population:
+        rest = secret_positions(population, population - sampled, random_bytes)
+        return np.delete(np.arange(population, dtype=np.int64), rest)
+    found: dict[int, None] = {}
+    while len(found) < sampled:
+        drawn = uniform_below(np.full(sampled, population), random_bytes)
+        for position in drawn.tolist():
+            found.setdefault(position)
+            if len(found) == sampled:
+                break
+    return np.array(sorted(found), dtype=np.int64)

@@ -1,0 +1,176 @@
+"""Exact answers as integers: whole numbers of ``step`` counts, so that noise is drawn on integers.
+
+Marginals, conjunctions and parities have whole answers (step 1). Explicit queries have values that are whole multiples
+of ``2^-20``; unless all of them are whole, so is the step. The sum over the records is then formed in integer
+arithmetic, where a floating-point sum could differ between neighbouring tables by more than the sensitivity.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.data import PreparedSource
+from hedgerow.errors import DataError, QueryError
+from hedgerow.queries import (
+    LATTICE_BITS,
+    AnswersParities,
+    Conjunction,
+    Family,
+    Floats,
+    LinearQuery,
+    Marginal,
+    Measurable,
+    Parity,
+    Tables,
+    Workload,
+)
+
+Integers = NDArray[np.int64]
+
+LARGEST_MASS = 2**31
+"""Records may not pass this, and answers that selections look at are cut to it: they stay exact in 64 bits."""
+
+_SATURATION = 2**62
+
+
+def step_of(target: Measurable) -> float:
+    """Counts per lattice unit of the answers of a query or marginal: 1 or ``2^-20``; public.
+
+    Raises:
+        QueryError: A value of the query is off the lattice or outside its bounds, so that its sensitivity would be
+            wrong.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> step_of(Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",)))
+        1.0
+    """
+    if isinstance(target, Marginal | Conjunction | Parity):
+        return 1.0
+    if not isinstance(target, LinearQuery):
+        raise QueryError(f"{target.text!r} is neither a marginal nor a linear query")
+    values = target.values()
+    low, high = target.bounds
+    within = bool((values >= low).all() and (values <= high).all()) and max(-low, high) <= LARGEST_MASS
+    if not (within and _whole(values * 2.0**LATTICE_BITS)):
+        raise QueryError(
+            f"the values of {target.text!r} are outside their bounds, huge, or not multiples of 2^-{LATTICE_BITS}",
+            remedy="build the query with Explicit.of, which rounds its values and takes their bounds",
+        )
+    return 1.0 if _whole(values) else 2.0**-LATTICE_BITS
+
+
+def _whole(values: Floats) -> bool:
+    return bool((values == np.rint(values)).all())
+
+
+def exact_units(target: Measurable, tables: Tables) -> Integers:
+    """The exact answer in lattice units. Private: for the curator alone.
+
+    Args:
+        target: Query or marginal.
+        tables: The private counts, whole numbers.
+
+    Returns:
+        Integers, shape ``(target.size,)``: counts divided by ``step_of(target)``.
+    """
+    if isinstance(target, Conjunction):
+        return np.rint(tables.conjunctions([target])).astype(np.int64)
+    if isinstance(target, Parity) and isinstance(tables, AnswersParities):
+        return np.rint(tables.parities([target.scope])).astype(np.int64)
+    (table,) = tables.marginals([target.scope])
+    if isinstance(target, Marginal | Parity):
+        return np.rint(target.of_table(table)).astype(np.int64)
+    if not isinstance(target, LinearQuery):
+        raise QueryError(f"{target.text!r} is neither a marginal nor a linear query")
+    units = np.rint(target.values() / step_of(target)).astype(np.int64).reshape(-1)
+    return np.array([_dot(units, np.rint(table).astype(np.int64).reshape(-1))], dtype=np.int64)
+
+
+def _dot(units: Integers, counts: Integers) -> int:
+    """Their product, in two halves that cannot overflow, saturated (which moves no two answers further apart)."""
+    high, low = units >> LATTICE_BITS, units & (2**LATTICE_BITS - 1)
+    total = (int(high @ counts) << LATTICE_BITS) + int(low @ counts)
+    return max(-_SATURATION, min(_SATURATION, total))
+
+
+def exact_answers(workload: Workload, tables: Tables) -> Floats:
+    """The exact answers of a workload in counts. Private: for the curator alone.
+
+    How they are formed without rounding is a method of each family. They are moved into ``[-2^31, 2^31]``, which brings
+    no two answers further apart: so scores stay exact, and nothing depends on whether an answer is that large.
+
+    Args:
+        workload: The workload; `check_exact` passed.
+        tables: The private counts, whole numbers, ``check_mass`` passed.
+
+    Returns:
+        Shape ``(n_queries,)``.
+    """
+    prepare(tables, workload)  # one pass for all families
+    parts = [family.exact(answers, seen) for family, answers, seen in workload.parts(tables)]
+    exact = np.concatenate(parts)
+    return np.clip(exact, -LARGEST_MASS, LARGEST_MASS, out=exact)
+
+
+def check_exact(workload: Workload) -> None:
+    """Refuse a workload with a family that does not say how its answers are formed without rounding.
+
+    Args:
+        workload: The workload; nothing is read.
+
+    Raises:
+        QueryError: It holds one.
+    """
+    for family in workload.families:
+        check_step(family.step)
+        if family.step < 1.0 and type(family).exact is Family.exact:
+            raise QueryError(
+                f"{family.spec!r} takes fractions, and does not say how they are summed without rounding",
+                remedy="override exact() in the family",
+            )
+
+
+def check_step(step: float) -> None:
+    """Refuse answers on a finer lattice than noise and scores are computed on.
+
+    Raises:
+        QueryError: The step is neither a power of two from ``2^-20`` to 1.
+
+    Example:
+        >>> check_step(2.0**-20)
+    """
+    if not (2.0**-LATTICE_BITS <= step <= 1.0 and math.frexp(step)[0] == 0.5):
+        raise QueryError(
+            f"answers in steps of {step!r} counts cannot be exact", remedy=f"give a power of two from 2^-{LATTICE_BITS}"
+        )
+
+
+def prepare(tables: Tables, workload: Workload) -> None:
+    """Tell a source that is counted in passes what will be asked, so that one pass is enough; nothing is read.
+
+    Args:
+        tables: The private counts.
+        workload: What will be asked; one over another domain is left to those who refuse it.
+    """
+    if isinstance(tables, PreparedSource) and tables.domain == workload.domain:
+        tables.prepare(workload)
+
+
+def check_mass(total: int) -> None:
+    """Refuse tables so large that answers would not be exact.
+
+    Whether it refuses depends on the number of records, at a size of two billion.
+
+    Raises:
+        DataError: The total passes 2^31.
+
+    Example:
+        >>> check_mass(48_842)
+    """
+    if total > LARGEST_MASS:
+        raise DataError("so many records pass the largest mass of 2^31", remedy="sample the table first")

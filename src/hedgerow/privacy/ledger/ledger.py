@@ -1,0 +1,316 @@
+"""The ledger: every touch of the private table as a frozen event, and the filter that refuses.
+
+Charges of one regime add up (theory.md section 0), also when each is chosen after looking at earlier outputs, so the
+rule is: record a charge only if the sum with it stays within the limit; record it *before* noise is drawn; never take
+it back.
+
+**No tolerance.** Sums are exact (fractions, rounded once when they are shown) and a charge is refused if the sum with
+it exceeds the limit by however little. Parts of a budget still fit: mechanisms made by ``for_charge(amount)`` charge at
+least 2^-46 of the amount less than it, which outweighs the roundings of the divisions that computed the amounts.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
+from typing import Any, final
+
+from hedgerow.errors import BudgetError, BudgetExceededError
+from hedgerow.privacy.ledger.old_events import upgraded
+from hedgerow.privacy.mechanisms import Mechanism, check_charge, mechanism_of
+from hedgerow.queries import Neighbours
+from hedgerow.system import head_of, start_of
+
+PUBLIC = "public"
+"""Name of the mechanism that gives a number which is public between neighbours."""
+RECORDS = "number of records"
+"""What such a number is, and its target in the ledger."""
+
+
+@final
+@dataclass(frozen=True)
+class Event:
+    """One touch of the private table.
+
+    Attributes:
+        label: What it was for: ``"total"``, ``"select"``, ``"measure"``, ``"error"`` or the caller's word.
+        mechanism: Name of the mechanism; ``"public"`` for a number that is public under the neighbouring relation.
+        target: What was asked, in words.
+        sensitivity: How far one record moves what the noise was added to: L1 for Laplace noise, L2 for Gaussian
+            noise, of one score for a selection. In counts (selections: units of score).
+        scale: Of the noise, in the same units; for selections the score that changes probabilities by a factor of e.
+        charge: What it cost, in ``unit``.
+        unit: ``"epsilon"`` or ``"rho"``.
+        neighbours: The neighbouring relation that the sensitivity refers to.
+        values: How many values were released: cells, draws, or fires of a sparse vector.
+        threshold_scale: Scale of a sparse vector's threshold noise, in counts; 0 for all other mechanisms.
+
+    Example:
+        >>> event = Event("measure", "discrete Laplace", "sex", 1.0, 4.0, 0.5, "epsilon", "add-remove", 2)
+        >>> Event.from_dict(event.to_dict()) == event
+        True
+        >>> Event("measure", "discrete Laplace", "sex", 1.0, 2.0, 0.5e-9, "epsilon", "add-remove", 2)
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.BudgetError: a discrete Laplace of sensitivity 1 and scale 2 costs 0.5 epsilon, not 5e-10
+    """
+
+    label: str
+    mechanism: str
+    target: str
+    sensitivity: float
+    scale: float
+    charge: float
+    unit: str
+    neighbours: str
+    values: int = 1
+    threshold_scale: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers, and that the charge is at least what such a mechanism costs.
+
+        Raises:
+            BudgetError: A number is not finite or below 0, the unit or the relation is unknown, or the charge is less
+                than what follows from mechanism, sensitivity, scale and number of values.
+        """
+        for name in ("sensitivity", "scale", "charge", "threshold_scale"):
+            number = getattr(self, name)
+            if isinstance(number, bool) or not isinstance(number, int | float) or not 0.0 <= number < math.inf:
+                raise BudgetError(f"the {name} of a ledger event must be a finite number from 0 on, not {number!r}")
+        if isinstance(self.values, bool) or not isinstance(self.values, int) or self.values < 1:
+            raise BudgetError(f"a ledger event is about at least one value, not {self.values!r}")
+        if self.unit not in ("epsilon", "rho"):
+            raise BudgetError(f"a ledger counts epsilon or rho, not {self.unit!r}")
+        if self.neighbours not in set(Neighbours):
+            raise BudgetError(f"there is no neighbouring relation {self.neighbours!r}")
+        if self.mechanism == PUBLIC:
+            self._check_public()
+        else:
+            check_charge(self.of_mechanism, self.charge, self.unit)
+
+    def _check_public(self) -> None:
+        if not Neighbours(self.neighbours).public_total:
+            raise BudgetError(f"under {self.neighbours!r} the number of records is not public")
+        if self.charge or self.sensitivity or self.scale or self.threshold_scale:
+            raise BudgetError("a public number has no noise, and costs nothing")
+        if self.target != RECORDS or self.values != 1:
+            raise BudgetError(f"the {RECORDS} is public, and nothing else is")
+
+    @property
+    def of_mechanism(self) -> Mechanism:
+        """The mechanism, made from the numbers of the event.
+
+        Raises:
+            BudgetError: There is none of that name that has these numbers.
+        """
+        return mechanism_of(
+            self.mechanism,
+            sensitivity=float(self.sensitivity),
+            scale=float(self.scale),
+            values=self.values,
+            threshold_scale=float(self.threshold_scale),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, mapping: Mapping[str, Any]) -> Event:
+        """Read what `to_dict` wrote.
+
+        Raises:
+            BudgetError: A field is missing, unknown or out of its range.
+        """
+        if set(mapping) != {field.name for field in fields(cls)}:
+            raise BudgetError(f"a ledger event does not have the fields {sorted(mapping)}")
+        return cls(**mapping)
+
+    def __str__(self) -> str:
+        """One line for people."""
+        return f"{self.label}: {self.target} by {self.mechanism}, scale {self.scale:.6g}, {self.charge:.6g} {self.unit}"
+
+
+@final
+class Ledger:
+    """Events and the limit that their charges may add up to.
+
+    Args:
+        limit: What may be spent.
+        unit: ``"epsilon"`` or ``"rho"``.
+        events: Events so far; they must fit.
+
+    Example:
+        >>> ledger = Ledger(1.0, "epsilon")
+        >>> ledger.charge(Event("measure", "discrete Laplace", "sex", 1.0, 4.0, 0.5, "epsilon", "add-remove", 2))
+        >>> ledger.spent, ledger.remaining
+        (0.5, 0.5)
+    """
+
+    def __init__(self, limit: float, unit: str, events: Sequence[Event] = ()) -> None:
+        """Start with the events given."""
+        if not 0.0 < limit < math.inf:
+            raise BudgetError(f"the limit of a ledger must be positive and finite, not {limit!r}")
+        self._limit = float(limit)
+        self._unit = unit
+        self._events: list[Event] = []
+        self._linked = (0, start_of("ledger", {"limit": self._limit, "unit": unit}))
+        self._sum = Fraction(0)
+        self._lock = threading.Lock()
+        self.charge(*events)
+
+    def charge(self, *events: Event) -> None:
+        """Record events, or refuse them all and change nothing.
+
+        Raises:
+            BudgetExceededError: The charges would pass the limit.
+            BudgetError: An event is in another unit.
+        """
+        for event in events:
+            if event.unit != self._unit:
+                raise BudgetError(f"this ledger counts {self._unit}; the event is in {event.unit}")
+        requested = [event.charge for event in events]
+        with self._lock:
+            if not self.covers(*requested):
+                raise BudgetExceededError(
+                    requested=math.fsum(requested), spent=self.spent, limit=self._limit, unit=self._unit
+                )
+            self._sum += sum(map(Fraction, requested))  # first: an interrupt in between must not make it free
+            self._events.extend(events)
+
+    def covers(self, *charges: float) -> bool:
+        """Whether so much more may be charged.
+
+        Example:
+            >>> Ledger(1.0, "rho").covers(0.5, 0.5), Ledger(1.0, "rho").covers(0.5, 0.5000001)
+            (True, False)
+        """
+        return self._sum + sum(map(Fraction, charges)) <= Fraction(self._limit)
+
+    @property
+    def limit(self) -> float:
+        """What may be spent in all."""
+        return self._limit
+
+    @property
+    def unit(self) -> str:
+        """``"epsilon"`` or ``"rho"``."""
+        return self._unit
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All events, oldest first."""
+        return tuple(self._events)
+
+    @property
+    def head(self) -> str:
+        """The head of the hash chain of all events, in their order (see ``chain.py``)."""
+        events, (known, head) = self.events, self._linked
+        self._linked = (len(events), head_of(head, (event.to_dict() for event in events[known:])))
+        return self._linked[1]
+
+    @property
+    def spent(self) -> float:
+        """Sum of the charges."""
+        return float(self._sum)
+
+    @property
+    def remaining(self) -> float:
+        """What is left: ``limit - spent``, never negative."""
+        return float(Fraction(self._limit) - self._sum)
+
+    def view(self) -> LedgerView:
+        """A live view that cannot charge."""
+        return LedgerView(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        events = [event.to_dict() for event in self._events]
+        return {"limit": self._limit, "unit": self._unit, "events": events, "head": self.head}
+
+    @classmethod
+    def from_dict(cls, mapping: Mapping[str, Any], *, version: int = 2) -> Ledger:
+        """Read what `to_dict` wrote.
+
+        Args:
+            mapping: What it wrote.
+            version: Format version; events of version 1 are brought up to date, and have no head.
+
+        Raises:
+            BudgetError: A field is missing or out of its range, a charge is less than what its mechanism costs, the
+                events do not fit into the limit, or the head is not that of these events.
+        """
+        try:
+            listed = mapping["events"] if version > 1 else map(upgraded, mapping["events"])
+            found = cls(mapping["limit"], mapping["unit"], [Event.from_dict(event) for event in listed])
+            if version > 1 and mapping["head"] != found.head:
+                raise BudgetError("events of this ledger were changed, left out or moved: its head is another one")
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise BudgetError(f"this is not a ledger: {error}") from error
+        return found
+
+    def __str__(self) -> str:
+        """A line for the sum and one for each event."""
+        head = f"{self.spent:.6g} of {self._limit:.6g} {self._unit} spent in {len(self._events)} events"
+        return "\n".join([head, *(f"  {event}" for event in self._events)])
+
+
+@final
+class LedgerView:
+    """What outsiders see of a ledger: everything, and nothing that changes it.
+
+    Example:
+        >>> LedgerView(Ledger(1.0, "rho")).remaining
+        1.0
+    """
+
+    __slots__ = ("__ledger",)
+
+    def __init__(self, ledger: Ledger) -> None:
+        """Look at a ledger."""
+        self.__ledger = ledger
+
+    @property
+    def limit(self) -> float:
+        """What may be spent in all."""
+        return self.__ledger.limit
+
+    @property
+    def unit(self) -> str:
+        """``"epsilon"`` or ``"rho"``."""
+        return self.__ledger.unit
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All events, oldest first."""
+        return self.__ledger.events
+
+    @property
+    def head(self) -> str:
+        """The head of the hash chain of all events."""
+        return self.__ledger.head
+
+    @property
+    def spent(self) -> float:
+        """Sum of the charges."""
+        return self.__ledger.spent
+
+    @property
+    def remaining(self) -> float:
+        """What is left."""
+        return self.__ledger.remaining
+
+    def covers(self, *charges: float) -> bool:
+        """Whether so much more may be charged."""
+        return self.__ledger.covers(*charges)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; `Ledger.from_dict` reads it."""
+        return self.__ledger.to_dict()
+
+    def __str__(self) -> str:
+        """A line for the sum and one for each event."""
+        return str(self.__ledger)

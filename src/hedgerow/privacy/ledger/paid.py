@@ -1,0 +1,186 @@
+"""Noise that was paid for: each draw names the event of the ledger that it was charged as, and is made at its scale.
+
+Between the ledger and the sampler there is nothing but this. The scale that a sampler receives is the event's own, in
+lattice units; so is the shape of the noise, and the number of values. An event pays for one draw (a sparse vector's for
+one threshold and the tests against it), and one that is not in the ledger for none.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Never, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import UnpaidNoiseError
+from hedgerow.privacy.exact import GRID
+from hedgerow.privacy.ledger.ledger import Event, Ledger
+from hedgerow.privacy.mechanisms import DRAWS, EXPONENTIAL, GAUSSIAN, LAPLACE, ONE_DRAW, PERMUTE_AND_FLIP, SPARSE_VECTOR
+from hedgerow.privacy.randomness import NoiseSource, is_secure, name_of_source
+from hedgerow.queries import Floats
+
+Integers = NDArray[np.int64]
+
+
+@final
+class PaidNoise:
+    """A source of noise behind a ledger.
+
+    Args:
+        source: Draws the noise.
+        ledger: Holds what was charged.
+
+    Example:
+        >>> from hedgerow.privacy.randomness.source import SeededNoise
+        >>> ledger = Ledger(1.0, "epsilon")
+        >>> noise = PaidNoise(SeededNoise(0), ledger)
+        >>> event = Event("measure", "discrete Laplace", "sex", 1.0, 4.0, 0.5, "epsilon", "add-remove", 2)
+        >>> noise.pay(event)
+        >>> noise.added_to(np.array([10, 20]), event, step=1.0).shape, ledger.spent
+        ((2,), 0.5)
+        >>> noise.added_to(np.array([10, 20]), event, step=1.0)
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.UnpaidNoiseError: nothing in the ledger pays for this noise...
+    """
+
+    __slots__ = ("__ledger", "__source", "__tested", "__unused")
+
+    def __init__(self, source: NoiseSource, ledger: Ledger) -> None:
+        """Nothing is paid for yet."""
+        self.__source = source
+        self.__ledger = ledger
+        self.__unused: list[Event] = []
+        self.__tested: dict[int, Event] = {}
+
+    @property
+    def secure(self) -> bool:
+        """Whether the noise protects; see `is_secure`."""
+        return is_secure(self.__source)
+
+    @property
+    def name(self) -> str:
+        """Full name of the class that draws."""
+        return name_of_source(self.__source)
+
+    def pay(self, *events: Event) -> None:
+        """Charge the ledger; each event then pays for one draw.
+
+        Raises:
+            BudgetExceededError: The charges would pass the limit; none is recorded.
+        """
+        self.__ledger.charge(*events)
+        self.__unused.extend(events)
+
+    def added_to(self, values: Integers, event: Event, step: float) -> Integers:
+        """Each value plus independent noise.
+
+        Args:
+            values: Exact answers in lattice units, shape ``(event.values,)``. Private.
+            event: What was charged.
+            step: Counts per lattice unit, a power of two.
+
+        Returns:
+            Noisy lattice units, of the same shape.
+
+        Raises:
+            UnpaidNoiseError: The event is not for this noise, or was used.
+        """
+        self._use(event, LAPLACE, GAUSSIAN)
+        if len(values) != event.values or not (step > 0.0 and math.frexp(step)[0] == 0.5):
+            raise UnpaidNoiseError(f"{event.values} values in steps of a power of two were paid for")
+        draw = self.__source.laplace if event.mechanism == LAPLACE else self.__source.gaussian
+        return draw(values, event.scale / step)
+
+    def choice(self, scores: Floats, event: Event) -> int:
+        """One index, by the selection that was charged.
+
+        Args:
+            scores: Scores of the candidates. Private.
+            event: What was charged.
+
+        Raises:
+            UnpaidNoiseError: The event is not for a choice, or was used.
+        """
+        if event.mechanism in (EXPONENTIAL, PERMUTE_AND_FLIP):
+            self._use(event, event.mechanism)
+            flip = event.mechanism == PERMUTE_AND_FLIP
+            choose = self.__source.permute_and_flip if flip else self.__source.choose
+            return choose(scores, event.scale)
+        return int(self.draws(scores, event)[0])
+
+    def draws(self, scores: Floats, event: Event) -> Integers:
+        """Independent indices, as many as were charged.
+
+        Args:
+            scores: Scores of the candidates. Private.
+            event: What was charged.
+
+        Returns:
+            Shape ``(event.values,)``.
+
+        Raises:
+            UnpaidNoiseError: The event is not for draws, or was used.
+        """
+        self._use(event, ONE_DRAW, DRAWS)
+        return self.__source.draw(scores, event.scale, event.values)
+
+    def threshold(self, event: Event) -> int:
+        """The noise of a sparse vector's threshold, in units of 2^-10 counts. SECRET.
+
+        Raises:
+            UnpaidNoiseError: The event is not for a sparse vector, or was used.
+        """
+        self._use(event, SPARSE_VECTOR)
+        self.__tested[id(event)] = event
+        return self.__source.secret(event.threshold_scale / GRID)
+
+    def resume(self, event: Event) -> None:
+        """Go on with the tests of a sparse vector whose threshold was drawn before.
+
+        Raises:
+            UnpaidNoiseError: The ledger does not hold the event, or it is for something else.
+        """
+        if event.mechanism != SPARSE_VECTOR or not any(each is event for each in self.__ledger.events):
+            raise _unpaid()
+        self.__tested[id(event)] = event
+
+    def exceeds(self, margin: int, event: Event) -> bool:
+        """Whether a margin plus fresh noise is at least 0: one test of a sparse vector that was charged.
+
+        Args:
+            margin: The margin in units of 2^-10 counts. Private.
+            event: What was charged; the watch counts how often it fires.
+
+        Raises:
+            UnpaidNoiseError: No threshold was drawn for the event.
+        """
+        if id(event) not in self.__tested:
+            raise _unpaid()
+        return self.__source.exceeds(margin, event.scale / GRID)
+
+    def random_bytes(self, size: int) -> bytes:
+        """Uniform bytes, for choices that are no mechanism: which records a secret sample holds."""
+        return self.__source.random_bytes(size)
+
+    def _use(self, event: Event, *mechanisms: str) -> None:
+        """Take an event that was paid off the list; two equal ones pay for two draws."""
+        held = next((i for i, each in enumerate(self.__unused) if each is event), None)
+        if held is None or event.mechanism not in mechanisms:
+            raise _unpaid()
+        del self.__unused[held]
+
+    def __repr__(self) -> str:
+        """Public facts only."""
+        return f"<PaidNoise by {self.name}>"
+
+    def __reduce_ex__(self, protocol: object) -> Never:
+        """Refuse to be copied or pickled: noise is paid for once."""
+        raise TypeError("noise that was paid for cannot be copied or pickled")
+
+
+def _unpaid() -> UnpaidNoiseError:
+    return UnpaidNoiseError(
+        "nothing in the ledger pays for this noise", remedy="charge one event for each draw, of the same mechanism"
+    )

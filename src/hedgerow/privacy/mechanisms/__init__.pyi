@@ -1,0 +1,18 @@
+from .additive_noise import AdditiveNoise as AdditiveNoise, GaussianNoise as GaussianNoise, LaplaceNoise as LaplaceNoise
+from .events import (
+    GAUSSIAN as GAUSSIAN,
+    LAPLACE as LAPLACE,
+    Mechanism as Mechanism,
+    check_charge as check_charge,
+    mechanism_of as mechanism_of,
+)
+from .selection import (
+    DRAWS as DRAWS,
+    EXPONENTIAL as EXPONENTIAL,
+    ONE_DRAW as ONE_DRAW,
+    PERMUTE_AND_FLIP as PERMUTE_AND_FLIP,
+    IndependentDraws as IndependentDraws,
+    Law as Law,
+    selection_by as selection_by,
+)
+from .sparse_vector import SPARSE_VECTOR as SPARSE_VECTOR, SparseVector as SparseVector

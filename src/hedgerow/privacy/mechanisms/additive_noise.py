@@ -1,0 +1,301 @@
+"""Additive noise: sensitivity, noise scale and charge in one frozen object each, so that none can be forgotten.
+
+| mechanism | pure epsilon | zCDP rho |
+|---|---|---|
+| discrete Laplace, epsilon0 = l1 / scale | epsilon0 | epsilon0 tanh(epsilon0 / 2) |
+| discrete Gaussian | refused | l2^2 / (2 sigma^2) |
+
+(theory.md section 0; ``charging.py`` says how charges are rounded.)
+
+**Lattice.** Noise is drawn on whole numbers of ``step`` counts: 1 for whole-valued answers, ``2^-20`` for explicit
+queries (whose values are whole multiples of it), a power of two in any case, so that changing units is exact. The
+answer that noise is added to, and the noise, are then integers, and no rounding of a float ever shows which answer it
+came from; this serves all answers, and no floating-point Laplace sampler is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Self, final
+
+import numpy as np
+from scipy.special import ndtri
+
+from hedgerow.errors import ConfigError
+from hedgerow.privacy.budgets import ABOVE, BELOW, Regime, check_amount, check_scale, epsilon_of_pure_rho, pure_rho
+from hedgerow.queries import Floats, NoiseKind
+
+
+class AdditiveNoise(ABC):
+    """Independent integer noise, times ``step``, on every value of an answer.
+
+    Attributes:
+        scale: In counts: b of Laplace noise, sigma of Gaussian noise. ``scale / step`` is what the sampler receives.
+        step: Counts per lattice unit, a power of two.
+    """
+
+    scale: float
+    step: float
+
+    @property
+    @abstractmethod
+    def kind(self) -> NoiseKind:
+        """Shape of the noise."""
+
+    @property
+    def name(self) -> str:
+        """For the ledger."""
+        return f"discrete {self.kind.value.capitalize()}"
+
+    @property
+    @abstractmethod
+    def sensitivity(self) -> float:
+        """The L1 (Laplace) or L2 (Gaussian) sensitivity of the answer, in counts."""
+
+    @property
+    def units(self) -> float:
+        """The scale in lattice units, exact: what the sampler receives."""
+        return self.scale / self.step
+
+    @abstractmethod
+    def charge(self, regime: Regime) -> float:
+        """What one measurement costs, in the unit of the regime, rounded up."""
+
+    @property
+    @abstractmethod
+    def expected_abs(self) -> float:
+        """Expected absolute noise of one value, in counts."""
+
+    @property
+    @abstractmethod
+    def std(self) -> float:
+        """Standard deviation of the noise of one value, in counts."""
+
+    @abstractmethod
+    def quantile(self, confidence: float, values: int = 1) -> float:
+        """A bound on the absolute noise, in counts, two-sided.
+
+        Args:
+            confidence: Probability, between 0 and 1, with which it holds at least ...
+            values: ... for so many independent values at the same time.
+        """
+
+
+@final
+@dataclass(frozen=True)
+class LaplaceNoise(AdditiveNoise):
+    """Discrete Laplace noise: Pr(k steps) proportional to ``exp(-|k| step / scale)``.
+
+    Example:
+        >>> noise = LaplaceNoise.for_charge(Regime.PURE, 0.5, l1=1.0)
+        >>> round(noise.scale, 9), round(noise.expected_abs, 4), noise.quantile(0.95)
+        (2.0, 1.919, 6.0)
+    """
+
+    scale: float
+    l1: float = 1.0
+    step: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_scale(self.scale, self.l1, self.step)
+
+    @property
+    def kind(self) -> NoiseKind:
+        """Laplace."""
+        return NoiseKind.LAPLACE
+
+    @property
+    def sensitivity(self) -> float:
+        """L1, in counts."""
+        return self.l1
+
+    @property
+    def epsilon(self) -> float:
+        """Pure epsilon of one measurement: ``l1 / scale``, rounded up."""
+        return self.l1 / self.scale * ABOVE
+
+    def charge(self, regime: Regime) -> float:
+        """epsilon, or epsilon tanh(epsilon / 2)."""
+        return self.epsilon if regime is Regime.PURE else pure_rho(self.epsilon) * ABOVE
+
+    @classmethod
+    def for_charge(cls, regime: Regime, amount: float, l1: float = 1.0, step: float = 1.0) -> Self:
+        """The least noise that costs at most the amount.
+
+        Args:
+            regime: Unit of the amount.
+            amount: epsilon or rho.
+            l1: L1 sensitivity, in counts.
+            step: Counts per lattice unit.
+
+        Raises:
+            ConfigError: The amount is not positive, or so small that the noise cannot be drawn.
+        """
+        target = check_amount(amount) * BELOW
+        return cls(l1 / (target if regime is Regime.PURE else epsilon_of_pure_rho(target)), l1, step)
+
+    @property
+    def expected_abs(self) -> float:
+        """``step / sinh(step / scale)``."""
+        rate = 1.0 / self.units
+        return self.step / math.sinh(rate) if rate < 700.0 else 0.0
+
+    @property
+    def std(self) -> float:
+        """``step / (sqrt(2) sinh(step / (2 scale)))``."""
+        rate = 0.5 / self.units
+        return self.step / (math.sqrt(2.0) * math.sinh(rate)) if rate < 700.0 else 0.0
+
+    def quantile(self, confidence: float, values: int = 1) -> float:
+        """From the exact tail ``Pr(|noise| > k steps) = 2 p^(k+1) / (1 + p)``, ``p = exp(-step / scale)``."""
+        tail = _tail(confidence, values)
+        rate = 1.0 / self.units
+        beyond = (math.log(2.0) - math.log1p(math.exp(-rate)) - math.log(tail)) / rate
+        return self.step * max(0, math.ceil(beyond * (1.0 - 1e-12)) - 1)
+
+
+@final
+@dataclass(frozen=True)
+class GaussianNoise(AdditiveNoise):
+    """Discrete Gaussian noise: Pr(k steps) proportional to ``exp(-(k step)^2 / (2 sigma^2))``.
+
+    See Canonne, Kamath and Steinke (2020): its rho is that of continuous Gaussian noise, for vectors too.
+
+    Example:
+        >>> noise = GaussianNoise.for_charge(Regime.ZCDP, 0.5, l2=1.0)
+        >>> round(noise.sigma, 9), round(noise.std, 4), noise.quantile(0.95)
+        (1.0, 1.0, 2.0)
+    """
+
+    sigma: float
+    l2: float = 1.0
+    step: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_scale(self.sigma, self.l2, self.step)
+
+    @property
+    def kind(self) -> NoiseKind:
+        """Gaussian."""
+        return NoiseKind.GAUSSIAN
+
+    @property
+    def scale(self) -> float:  # type: ignore[override]
+        """Sigma, in counts."""
+        return self.sigma
+
+    @property
+    def sensitivity(self) -> float:
+        """L2, in counts."""
+        return self.l2
+
+    def charge(self, regime: Regime) -> float:
+        """``l2^2 / (2 sigma^2)``.
+
+        Raises:
+            ConfigError: The regime is pure.
+        """
+        _only_zcdp(regime)
+        ratio = self.l2 / self.sigma
+        return ratio * ratio / 2.0 * ABOVE
+
+    @classmethod
+    def for_charge(cls, regime: Regime, amount: float, l2: float = 1.0, step: float = 1.0) -> Self:
+        """The least noise that costs at most the amount.
+
+        Args:
+            regime: Must be zCDP.
+            amount: rho.
+            l2: L2 sensitivity, in counts.
+            step: Counts per lattice unit.
+
+        Raises:
+            ConfigError: The regime is pure, the amount is not positive, or so small that the noise cannot be drawn.
+        """
+        _only_zcdp(regime)
+        return cls(l2 / math.sqrt(2.0 * check_amount(amount) * BELOW), l2, step)
+
+    @property
+    def expected_abs(self) -> float:
+        """Exact for narrow noise, by Euler and Maclaurin to 1e-8 for wide noise."""
+        return self.step * _gaussian_moments(self.units)[0]
+
+    @property
+    def std(self) -> float:
+        """Slightly below sigma for very narrow noise."""
+        return self.step * _gaussian_moments(self.units)[1]
+
+    def quantile(self, confidence: float, values: int = 1) -> float:
+        """Exact for narrow noise; for wide noise from ``Pr(X >= m) <= Pr(N(0, sigma^2) >= m - 1)``."""
+        tail = _tail(confidence, values)
+        if self.units >= _WIDE:
+            return self.step * math.ceil(-self.units * float(ndtri(tail / 2.0)))
+        magnitudes, mass = _gaussian_law(self.units)
+        beyond = np.cumsum(mass[::-1])[::-1] - mass  # Pr(|noise| > magnitude), summed from the small end
+        return self.step * float(magnitudes[int(np.argmax(beyond <= tail))])
+
+
+def additive_noise(
+    regime: Regime, charge: float, *, l1: float, l2: float, step: float, kind: NoiseKind | None
+) -> LaplaceNoise | GaussianNoise:
+    """The least noise for a charge.
+
+    Args:
+        regime: Unit of the charge.
+        charge: epsilon or rho.
+        l1: L1 sensitivity, in counts.
+        l2: L2 sensitivity, in counts.
+        step: Counts per lattice unit.
+        kind: Laplace unless given in pure budgets, Gaussian in zCDP.
+
+    Raises:
+        ConfigError: The charge is not positive, or the kind does not fit the regime.
+
+    Example:
+        >>> additive_noise(Regime.ZCDP, 0.5, l1=2.0, l2=2.0**0.5, step=1.0, kind=None).kind
+        <NoiseKind.GAUSSIAN: 'gaussian'>
+    """
+    default = NoiseKind.LAPLACE if regime is Regime.PURE else NoiseKind.GAUSSIAN
+    if (kind or default) is NoiseKind.LAPLACE:
+        return LaplaceNoise.for_charge(regime, charge, l1, step)
+    return GaussianNoise.for_charge(regime, charge, l2, step)
+
+
+def _only_zcdp(regime: Regime) -> None:
+    if regime is not Regime.ZCDP:
+        raise ConfigError(
+            "Gaussian noise has no pure epsilon", remedy="measure with Laplace noise, or give a ZCDP or ApproxDP budget"
+        )
+
+
+def _tail(confidence: float, values: int) -> float:
+    """Probability left to one value so that all hold with the confidence."""
+    if not 0.0 < confidence < 1.0 or values < 1:
+        raise ConfigError(f"a confidence lies between 0 and 1, for at least one value; not {confidence}, {values}")
+    return -math.expm1(math.log(confidence) / values)
+
+
+_WIDE = 32.0
+"""In lattice units: from here on the discrete Gaussian's moments follow closed forms to 1e-8."""
+
+
+def _gaussian_law(sigma: float) -> tuple[Floats, Floats]:
+    """Magnitudes 0, 1, ... and their probabilities (both signs together)."""
+    magnitudes = np.arange(math.ceil(40.0 * sigma) + 2, dtype=np.float64)
+    mass = np.exp(-0.5 * (magnitudes / sigma) ** 2)
+    mass[1:] *= 2.0
+    return magnitudes, mass / mass.sum()
+
+
+@lru_cache(maxsize=256)
+def _gaussian_moments(sigma: float) -> tuple[float, float]:
+    """E|X| and the standard deviation of the discrete Gaussian, in lattice units."""
+    if sigma >= _WIDE:
+        return (2.0 * sigma * sigma - 1.0 / 6.0) / (sigma * math.sqrt(2.0 * math.pi)), sigma
+    magnitudes, mass = _gaussian_law(sigma)
+    return float(magnitudes @ mass), math.sqrt(float(magnitudes**2 @ mass))

@@ -1,0 +1,271 @@
+"""Private choices: sensitivity, scale and charge in one frozen object each, so that none can be forgotten.
+
+| mechanism | epsilon0 | pure epsilon | zCDP rho |
+|---|---|---|---|
+| exponential, Pr proportional to exp(score / scale) | 2 sensitivity / scale | epsilon0 | epsilon0^2 / 8 |
+| permute-and-flip | the same | epsilon0 | refused |
+| s draws from rounded weights | the same + slack | s epsilon0 | s epsilon0^2 / 8 |
+
+(theory.md section 0; ``charging.py`` says how charges are rounded.)
+
+**One choice among very many candidates** is such a draw, s = 1: OpenDP looks at one candidate after the other, and a
+round would take longer to choose than to do everything else. The slack (``draws.SLACK``, 2^-38) is what the rounding
+of weights may add; it is part of epsilon0, so what is charged covers what is drawn. Which way a choice is made
+depends on the number of eligible candidates alone, which is public.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Literal, Self, final
+
+from hedgerow.errors import ConfigError
+from hedgerow.privacy.budgets import ABOVE, BELOW, Regime, bounded_range_rho, check_amount, check_scale
+from hedgerow.privacy.randomness import SLACK
+
+Law = Literal["exponential", "permute-and-flip"]
+
+EXPONENTIAL = "exponential mechanism"
+PERMUTE_AND_FLIP = "permute-and-flip"
+ONE_DRAW = "exponential mechanism, one draw"
+DRAWS = "exponential mechanism, independent draws"
+"""Names of the mechanisms, as the ledger has them."""
+
+MANY = 1 << 14
+"""Among more candidates than this an exponential mechanism is drawn by integer arithmetic on all weights at once."""
+
+
+class Selection(ABC):
+    """A private choice of a candidate with a high score.
+
+    Attributes:
+        scale: Units of score over which probabilities change by a factor of e; what the sampler receives.
+        sensitivity: How far one record moves any score.
+    """
+
+    scale: float
+    sensitivity: float
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Name of the mechanism, for the ledger."""
+
+    @property
+    def epsilon(self) -> float:
+        """Pure epsilon of one choice: ``2 sensitivity / scale``, rounded up."""
+        return 2.0 * self.sensitivity / self.scale * ABOVE
+
+    @abstractmethod
+    def charge(self, regime: Regime) -> float:
+        """What one choice costs, in the unit of the regime, rounded up."""
+
+
+@final
+@dataclass(frozen=True)
+class ExponentialMechanism(Selection):
+    """Choice with probability proportional to ``exp(score / scale)`` (McSherry and Talwar 2007).
+
+    With ``epsilon = 2 sensitivity / scale`` that is ``exp(epsilon * score / (2 sensitivity))``. The data-dependent
+    log-weights move within an interval of length epsilon ("bounded range"), hence rho = epsilon^2 / 8.
+
+    Example:
+        >>> mechanism = ExponentialMechanism.for_charge(Regime.ZCDP, 0.5)
+        >>> round(mechanism.epsilon, 9), round(mechanism.scale, 9), mechanism.charge(Regime.ZCDP) <= 0.5
+        (2.0, 1.0, True)
+    """
+
+    scale: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_scale(self.scale, self.sensitivity, 1.0)
+
+    @property
+    def name(self) -> str:
+        """For the ledger."""
+        return EXPONENTIAL
+
+    def charge(self, regime: Regime) -> float:
+        """epsilon, or epsilon^2 / 8."""
+        return self.epsilon if regime is Regime.PURE else bounded_range_rho(self.epsilon) * ABOVE
+
+    @classmethod
+    def for_charge(cls, regime: Regime, amount: float, sensitivity: float = 1.0) -> Self:
+        """The most accurate one that costs at most the amount.
+
+        Args:
+            regime: Unit of the amount.
+            amount: epsilon or rho.
+            sensitivity: Of the scores.
+
+        Raises:
+            ConfigError: The amount is not positive, or so small that the choice would be pure noise.
+        """
+        return cls(2.0 * sensitivity / _epsilon_of(regime, amount), sensitivity)
+
+
+@final
+@dataclass(frozen=True)
+class PermuteAndFlip(Selection):
+    """Permute-and-flip (McKenna and Sheldon 2020): never worse than the exponential mechanism at equal pure epsilon.
+
+    Its law is not the exponential mechanism's and has no bounded range: pure budgets only.
+
+    Example:
+        >>> round(PermuteAndFlip.for_charge(Regime.PURE, 0.5).scale, 9)
+        4.0
+    """
+
+    scale: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_scale(self.scale, self.sensitivity, 1.0)
+
+    @property
+    def name(self) -> str:
+        """For the ledger."""
+        return PERMUTE_AND_FLIP
+
+    def charge(self, regime: Regime) -> float:
+        """Epsilon.
+
+        Raises:
+            ConfigError: The regime is not pure.
+        """
+        _only_pure(regime)
+        return self.epsilon
+
+    @classmethod
+    def for_charge(cls, regime: Regime, amount: float, sensitivity: float = 1.0) -> Self:
+        """The most accurate one that costs at most the amount.
+
+        Raises:
+            ConfigError: The regime is not pure, or the amount is not positive.
+        """
+        _only_pure(regime)
+        return cls(2.0 * sensitivity / (check_amount(amount) * BELOW), sensitivity)
+
+
+@final
+@dataclass(frozen=True)
+class IndependentDraws:
+    """One or more independent draws of the exponential mechanism from the same scores, by `draws.softmax_draws`.
+
+    What the rounding of weights may add (``draws.SLACK``) is part of epsilon, and of the range within which
+    log-weights move.
+
+    Attributes:
+        scale: Units of score over which probabilities change by a factor of e; what the sampler receives.
+        sensitivity: How far one record moves any score.
+        draws: How many.
+
+    Example:
+        >>> mechanism = IndependentDraws(scale=100.0, sensitivity=1.0, draws=50)
+        >>> round(mechanism.charge(Regime.PURE), 6), round(mechanism.charge(Regime.ZCDP), 6)
+        (1.0, 0.0025)
+    """
+
+    scale: float
+    sensitivity: float
+    draws: int
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_scale(self.scale, self.sensitivity, 1.0)
+        if isinstance(self.draws, bool) or not isinstance(self.draws, int) or self.draws < 1:
+            raise ConfigError(f"at least one draw is needed, not {self.draws!r}")
+
+    @property
+    def name(self) -> str:
+        """For the ledger."""
+        return DRAWS if self.draws > 1 else ONE_DRAW
+
+    @property
+    def epsilon(self) -> float:
+        """Pure epsilon of one draw: ``2 sensitivity / scale`` and the slack, rounded up."""
+        return (2.0 * self.sensitivity / self.scale + SLACK) * ABOVE
+
+    def charge(self, regime: Regime) -> float:
+        """What all draws cost together, in the unit of the regime, rounded up."""
+        one = self.epsilon if regime is Regime.PURE else bounded_range_rho(self.epsilon) * ABOVE
+        return self.draws * one * ABOVE
+
+    @classmethod
+    def for_charge(cls, regime: Regime, amount: float, sensitivity: float = 1.0) -> Self:
+        """The most accurate single draw that costs at most the amount.
+
+        The slack is taken off epsilon before the scale is computed. That subtraction is rounded by less than 2^-53 of
+        epsilon, and the quotient by as little of a number below epsilon: with the two roundings upwards in `charge`
+        they stay within the 2^-45 that ``charging.BELOW`` leaves.
+
+        Args:
+            regime: Unit of the amount.
+            amount: epsilon or rho.
+            sensitivity: Of the scores.
+
+        Raises:
+            ConfigError: The amount is not positive, or so small that the choice would be pure noise.
+
+        Example:
+            >>> mechanism = IndependentDraws.for_charge(Regime.ZCDP, 0.5)
+            >>> round(mechanism.scale, 9), mechanism.draws, mechanism.charge(Regime.ZCDP) <= 0.5
+            (1.0, 1, True)
+        """
+        epsilon = _epsilon_of(regime, amount) - SLACK
+        if not epsilon > 0.0:
+            raise ConfigError(
+                f"a charge of {amount:.3g} would buy no more than the rounding of weights",
+                remedy="spend more on each step: fewer rounds, or a larger budget",
+            )
+        return cls(2.0 * sensitivity / epsilon, sensitivity, 1)
+
+
+def selection_by(
+    law: Law, regime: Regime, amount: float, sensitivity: float, candidates: int = 1
+) -> ExponentialMechanism | PermuteAndFlip | IndependentDraws:
+    """The most accurate selection by a law that costs at most the amount.
+
+    Args:
+        law: Which.
+        regime: Unit of the amount.
+        amount: epsilon or rho.
+        sensitivity: Of the scores.
+        candidates: Number of eligible candidates; among more than `MANY` the exponential mechanism is one draw by
+            integer arithmetic. It is public, as it must be.
+
+    Raises:
+        ConfigError: There is no such law, it does not fit the regime, or the amount is not positive.
+
+    Example:
+        >>> selection_by("permute-and-flip", Regime.PURE, 0.5, 1.0).name
+        'permute-and-flip'
+        >>> selection_by("exponential", Regime.PURE, 0.5, 1.0, candidates=500_500).name
+        'exponential mechanism, one draw'
+    """
+    if law == "exponential" and candidates > MANY:
+        return IndependentDraws.for_charge(regime, amount, sensitivity)
+    if law == "exponential":
+        return ExponentialMechanism.for_charge(regime, amount, sensitivity)
+    if law == "permute-and-flip":
+        return PermuteAndFlip.for_charge(regime, amount, sensitivity)
+    raise ConfigError(f"there is no law of selection {law!r}", remedy="give 'exponential' or 'permute-and-flip'")
+
+
+def _epsilon_of(regime: Regime, amount: float) -> float:
+    """The epsilon of an exponential mechanism that costs a little less than the amount."""
+    target = check_amount(amount) * BELOW
+    return target if regime is Regime.PURE else math.sqrt(8.0 * target)
+
+
+def _only_pure(regime: Regime) -> None:
+    if regime is not Regime.PURE:
+        raise ConfigError(
+            "permute-and-flip is for pure budgets only; in zCDP it costs nearly four times the exponential mechanism",
+            remedy="select by the exponential mechanism",
+        )

@@ -1,0 +1,7 @@
+from .draws import SLACK as SLACK, RandomBytes as RandomBytes, uniform_below as uniform_below
+from .source import (
+    NoiseSource as NoiseSource,
+    OpenDPNoise as OpenDPNoise,
+    is_secure as is_secure,
+    name_of_source as name_of_source,
+)

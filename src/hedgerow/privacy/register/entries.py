@@ -1,0 +1,296 @@
+"""What a register holds: entries of a hash chain, each with what it costs, and the check that they fit together.
+
+An entry charges a release, a session or a data set of a server before it is begun. A *completion* costs nothing: it
+adds the digest of the file that a charged run has written, as an entry of its own, because what stands in a chain
+cannot be changed any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any, Self, final
+
+from hedgerow.errors import ConfigError
+from hedgerow.privacy.budgets import ApproxDP, Budget, Subsampled, budget_from_dict, check_amount, epsilon_of
+from hedgerow.privacy.register.charge import Limit, charge_of
+from hedgerow.system import link, start_of
+
+FORMAT = 1
+DATA_SET = "data set"
+KINDS = ("release", "session", DATA_SET)
+_COMPLETED = "completed"
+_LONGEST = 200
+_ROUNDING = Fraction(1, 2**40)
+"""Share by which two machines' logarithms may differ: a charge that another machine computed is checked with it."""
+
+
+@final
+@dataclass(frozen=True)
+class Entry:
+    """One release, session or data set, charged before it was begun.
+
+    Attributes:
+        number: Counts what was charged, from 1.
+        at: When, in UTC, as ISO 8601.
+        kind: ``"release"``, ``"session"`` or ``"data set"``.
+        name: What it is called.
+        charge: All of its budget, in the register's unit.
+        unit: ``"epsilon"`` or ``"rho"``.
+        budget: The budget as it was given.
+        attributes: Names of the attributes that are read.
+        digests: SHA-256 of the files that were written, in hexadecimal digits; empty as long as none is.
+
+    Example:
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> str(Entry(1, "2030-01-01T00:00:00+00:00", "release", "people", 0.5, "epsilon", PureDP(0.5)))
+        '1: release people, 0.5 epsilon'
+    """
+
+    number: int
+    at: str
+    kind: str
+    name: str
+    charge: float
+    unit: str
+    budget: Budget
+    attributes: tuple[str, ...] = ()
+    digests: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check charge, kind and texts.
+
+        Raises:
+            ConfigError: The charge is not positive and finite, the kind is unknown, or a text is too long or no plain
+                line.
+        """
+        if not isinstance(self.charge, int | float):
+            raise ConfigError(f"a charge is a number, not {self.charge!r}")
+        check_amount(self.charge)
+        if self.kind not in KINDS:
+            raise ConfigError(f"a register has no entries of kind {self.kind!r}", remedy=f"give {', '.join(KINDS)}")
+        check_line("name", self.name)
+        if not all(isinstance(name, str) for name in self.attributes):
+            raise ConfigError("names of attributes are texts")
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; without the digests, which are entries of their own."""
+        return {
+            "number": self.number,
+            "at": self.at,
+            "kind": self.kind,
+            "name": self.name,
+            "charge": self.charge,
+            "unit": self.unit,
+            "budget": self.budget.to_dict(),
+            "attributes": list(self.attributes),
+        }
+
+    def __str__(self) -> str:
+        """One line for people."""
+        return f"{self.number}: {self.kind} {self.name}, {self.charge:.6g} {self.unit}"
+
+
+def check_line(what: str, text: str) -> None:
+    """Refuse what is no short line of plain characters.
+
+    Raises:
+        ConfigError: It is not.
+
+    Example:
+        >>> check_line("name", "people")
+    """
+    if not isinstance(text, str) or len(text) > _LONGEST or not text.isprintable():
+        raise ConfigError(f"the {what} of a release must be one line of at most {_LONGEST} characters")
+
+
+def completion(of: int, digest: str) -> dict[str, Any]:
+    """The entry that adds the digest of a file.
+
+    Args:
+        of: Number of the entry that was charged for the file.
+        digest: 64 hexadecimal digits.
+    """
+    return {"at": now(), "kind": _COMPLETED, "of": of, "digest": digest}
+
+
+def now() -> str:
+    """The time in UTC, to the second.
+
+    Example:
+        >>> now()[-6:]
+        '+00:00'
+    """
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@final
+@dataclass(frozen=True)
+class Contents:
+    """All that a register holds at one time, checked.
+
+    Attributes:
+        table: What the register is of.
+        mark: Tells it from other registers.
+        limit: What the entries may add up to.
+        amount: The same in the register's unit: what the machine that made the register computed.
+        entries: What was charged, oldest first.
+        length: Number of lines: entries and completions.
+        head: The last link of the chain.
+
+    Example:
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> contents = Contents.of(fixed_of("people", PureDP(3.0)), [])
+        >>> contents.spent, contents.remaining, contents.covers(3.0), contents.covers(3.5)
+        (0.0, 3.0, True, False)
+    """
+
+    table: str
+    mark: str
+    limit: Limit
+    amount: float
+    entries: tuple[Entry, ...]
+    length: int
+    head: str
+
+    @classmethod
+    def of(cls, fixed: Mapping[str, Any], rows: Sequence[tuple[Mapping[str, Any], str]]) -> Self:
+        """Read a register's rows.
+
+        Args:
+            fixed: What `fixed_of` gave.
+            rows: All entries with their links, oldest first.
+
+        Raises:
+            ConfigError, AttributeError, KeyError, TypeError, ValueError: Something does not fit together.
+        """
+        limit = limit_of(fixed["limit"])
+        amount = float(fixed["amount"])
+        if amount <= 0.0 or Fraction(amount) > Fraction(limit.limit) * (1 + _ROUNDING):
+            raise ValueError("the limit is not what was said")
+        head, entries = start_of("register", fixed), dict[int, Entry]()
+        for place, (row, linked) in enumerate(rows, start=1):
+            head = link(head, row)
+            if head != linked:
+                raise ValueError(f"line {place} is not the one that was written")
+            if row["kind"] == _COMPLETED:
+                of = entries[row["of"]]
+                entries[of.number] = replace(of, digests=(*of.digests, _digest(row["digest"])))
+            else:
+                entry = entries[len(entries) + 1] = _entry(row, limit)
+                if entry.number != len(entries):
+                    raise ValueError(f"line {place} has the number of another one")
+        found = cls(str(fixed["table"]), str(fixed["mark"]), limit, amount, tuple(entries.values()), len(rows), head)
+        if not found.covers():
+            raise ValueError("the entries add up to more than the limit")
+        return found
+
+    @property
+    def unit(self) -> str:
+        """``"epsilon"`` or ``"rho"``."""
+        return self.limit.unit
+
+    @property
+    def spent(self) -> float:
+        """What the entries add up to: an exact sum, rounded once."""
+        return float(self._sum())
+
+    @property
+    def remaining(self) -> float:
+        """What is left."""
+        return float(Fraction(self.amount) - self._sum())
+
+    def covers(self, *charges: float) -> bool:
+        """Whether so much more may be charged."""
+        return self._sum() + sum(map(Fraction, charges)) <= Fraction(self.amount)
+
+    def approximate(self, delta: float | None = None) -> tuple[float, float]:
+        """What the entries add up to as (epsilon, delta).
+
+        Args:
+            delta: The delta for turning a sum of rhos into an epsilon; that of the limit unless given.
+
+        Raises:
+            ConfigError: A delta is needed and none is known, or it is not between 0 and 1.
+
+        Example:
+            >>> from hedgerow.privacy.budgets.budget import ApproxDP
+            >>> Contents.of(fixed_of("people", ApproxDP(1.0, 1e-9)), []).approximate()
+            (0.0, 1e-09)
+        """
+        if self.unit == "epsilon":
+            return self.spent, 0.0
+        if delta is None and isinstance(self.limit, ApproxDP):
+            delta = self.limit.delta
+        if delta is None:
+            raise ConfigError("a sum of rhos is an (epsilon, delta) for every delta", remedy="say for which delta")
+        return epsilon_of(self.spent, delta), delta
+
+    def _sum(self) -> Fraction:
+        return sum((Fraction(entry.charge) for entry in self.entries), Fraction(0))
+
+
+def fixed_of(table: str, limit: Limit, mark: str = "") -> dict[str, Any]:
+    """What never changes of a register, and stands at the start of its chain.
+
+    Args:
+        table: What the register is of.
+        limit: What its entries may add up to.
+        mark: Tells it from other registers.
+    """
+    return {
+        "format": FORMAT,
+        "mark": mark,
+        "at": now(),
+        "table": table,
+        "limit": limit.to_dict(),
+        "amount": limit.limit,
+    }
+
+
+def limit_of(mapping: Mapping[str, Any]) -> Limit:
+    """The limit of a register from JSON.
+
+    Raises:
+        ConfigError: It is none.
+    """
+    return checked_limit(budget_from_dict(mapping))
+
+
+def checked_limit(budget: object) -> Limit:
+    """A budget as the limit of a register, between whole tables.
+
+    Raises:
+        ConfigError: It is no budget, or one for a sample.
+
+    Example:
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> checked_limit(PureDP(3.0)).limit
+        3.0
+    """
+    if isinstance(budget, Subsampled) or not isinstance(budget, Limit):
+        raise ConfigError(
+            f"a {type(budget).__name__} is no limit of a register",
+            remedy="give hedgerow.PureDP(epsilon), hedgerow.ApproxDP(epsilon, delta) or hedgerow.ZCDP(rho)",
+        )
+    return replace(budget, neighbours=budget.neighbours.unfiltered)
+
+
+def _entry(row: Mapping[str, Any], limit: Limit) -> Entry:
+    fields = dict(row)
+    budget = budget_from_dict(fields.pop("budget"))
+    entry = Entry(**{**fields, "budget": budget, "attributes": tuple(fields["attributes"])})
+    datetime.fromisoformat(entry.at)
+    if entry.unit != limit.unit:
+        raise ValueError(f"entry {entry.number} is in another unit")
+    if Fraction(entry.charge) < Fraction(charge_of(budget, limit)) * (1 - _ROUNDING):
+        raise ValueError(f"entry {entry.number} is charged less than its budget")
+    return entry
+
+
+def _digest(text: str) -> str:
+    if len(bytes.fromhex(text)) != 32:
+        raise ValueError("a digest has 64 hexadecimal digits")
+    return text

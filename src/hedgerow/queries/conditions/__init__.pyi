@@ -1,0 +1,1 @@
+from .predicate import parse_predicate as parse_predicate

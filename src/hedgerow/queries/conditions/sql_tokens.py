@@ -1,0 +1,149 @@
+"""The words of a SQL text, as the conditions and the counts that are supported know them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
+
+from hedgerow.errors import QueryError
+from hedgerow.queries.core import SQL_WORDS, shown
+
+if TYPE_CHECKING:
+    from sqlglot import Token as SqlToken
+
+SUPPORTED = (
+    "supported are =, !=, <, <=, >, >=, between, in, is null, and, or, not over attributes and values, "
+    "as in \"sex = 'Male' and age between 30 and 40\""
+)
+
+Kind: TypeAlias = Literal[
+    "", "NAME", "WORD", "TEXT", "NUMBER", "OTHER", "SELECT", "FROM", "WHERE", "ALIAS", "STAR", "SEMICOLON",
+    "AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "TRUE", "FALSE", "EQ", "NEQ", "LT", "LTE", "GT", "GTE",
+    "L_PAREN", "R_PAREN", "COMMA", "DOT", "DASH", "PLUS",
+]  # fmt: skip
+"""``NAME`` is an attribute or stands in double quotes, ``WORD`` is any other word; ``""`` is the end."""
+
+_AS_THEY_ARE = frozenset({
+    "SELECT", "FROM", "WHERE", "ALIAS", "STAR", "SEMICOLON", "AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "TRUE",
+    "FALSE", "EQ", "NEQ", "LT", "LTE", "GT", "GTE", "L_PAREN", "R_PAREN", "COMMA", "DOT", "DASH", "PLUS", "NUMBER",
+})  # fmt: skip
+_SPELT_AS_WORDS = frozenset({"AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "TRUE", "FALSE"})
+"""Kinds that sqlglot may also see in signs, such as ``&&``."""
+
+_UNSUPPORTED = frozenset({
+    "GROUP", "GROUP BY", "ORDER", "ORDER BY", "HAVING", "LIMIT", "OFFSET", "FETCH", "UNION", "INTERSECT", "EXCEPT",
+    "MINUS", "JOIN", "LEFT", "RIGHT", "FULL", "INNER", "OUTER", "CROSS", "NATURAL", "LATERAL", "USING", "SELECT",
+    "DISTINCT", "ALL", "ANY", "SOME", "EXISTS", "WITH", "WINDOW", "QUALIFY", "OVER", "PARTITION BY", "FROM", "WHERE",
+    "INTO", "VALUES", "AS", "LIKE", "ILIKE", "RLIKE", "REGEXP", "GLOB", "SIMILAR TO", "SYMMETRIC", "ESCAPE", "COLLATE",
+    "CASE", "WHEN", "CAST", "ARRAY", "INTERVAL", "XOR", "DIV", "ISNULL", "NOTNULL", "TABLESAMPLE", "USING SAMPLE",
+    "PIVOT", "UNPIVOT", "FOR", "INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "DROP", "CREATE", "ALTER", "TRUNCATE",
+    "GRANT", "REVOKE", "SET", "COPY", "ATTACH", "PRAGMA", "CALL", "EXECUTE", "EXPLAIN", "DESCRIBE", "SHOW", "BEGIN",
+    "COMMIT", "ROLLBACK",
+})  # fmt: skip
+"""Words of SQL that neither a condition nor a count may hold; an attribute of that name is a name all the same."""
+
+
+class Token(NamedTuple):
+    """One word, number, text or sign.
+
+    Attributes:
+        kind: What it is.
+        text: Without quotes.
+        start: Place of its first character.
+        end: Place after its last character.
+    """
+
+    kind: Kind
+    text: str
+    start: int
+    end: int
+
+
+def tokens_of(text: str, names: Collection[str] = ()) -> list[Token]:
+    """Cut a text into words.
+
+    Args:
+        text: In SQL.
+        names: Attributes; words and signs that spell one, such as ``marital-status`` or ``order``, become a name.
+
+    Raises:
+        QueryError: A quote is not closed, or there is a comment.
+
+    Example:
+        >>> [(token.kind, token.text) for token in tokens_of("marital-status != 'x'", {"marital-status"})]
+        [('NAME', 'marital-status'), ('NEQ', '!='), ('TEXT', 'x')]
+    """
+    from sqlglot.errors import TokenError
+    from sqlglot.tokens import Tokenizer
+
+    try:
+        found = Tokenizer().tokenize(text)
+    except (TokenError, ValueError):
+        raise QueryError(
+            f"{shown(text)} is not understood: a quote is not closed",
+            remedy="put texts in single quotes, and write a single quote inside twice, as in 'it''s'",
+        ) from None
+    if any(token.comments for token in found) or (text.strip() and not found):
+        raise QueryError("comments are not supported", remedy="leave out what follows -- or stands between /* and */")
+    return list(_with_names([_token(token) for token in found], text, frozenset(names)))
+
+
+def unsupported(token: Token) -> str:
+    """The word of SQL that it is, if that is one which is not supported anywhere; a sign in quotes; else nothing.
+
+    Example:
+        >>> [unsupported(token) for token in tokens_of("age Group  By 3 ;")]
+        ['', 'GROUP BY', '', "a second statement (';')"]
+    """
+    if token.kind == "SEMICOLON":
+        return "a second statement (';')"
+    if token.kind in {"PLUS", "DASH", "STAR"} or (token.kind == "OTHER" and not token.text[:1].isalnum()):
+        return shown(token.text)
+    word = " ".join(token.text.upper().split())
+    return word if token.kind not in {"NAME", "TEXT"} and word in _UNSUPPORTED else ""
+
+
+def _token(token: SqlToken) -> Token:
+    return Token(_kind(token), token.text, token.start, token.end + 1)
+
+
+def _kind(token: SqlToken) -> Kind:
+    name = token.token_type.name
+    if name in _SPELT_AS_WORDS and not token.text.isalpha():
+        return "OTHER"
+    if name in _AS_THEY_ARE:
+        return cast("Kind", name)
+    if name in {"STRING", "IDENTIFIER"}:
+        return "TEXT" if name == "STRING" else "NAME"
+    spelt_out = token.end + 1 - token.start >= len(token.text) and token.text[:1].isidentifier()
+    return "WORD" if spelt_out and not name.endswith("STRING") else "OTHER"
+
+
+def _with_names(tokens: list[Token], text: str, names: frozenset[str]) -> Iterator[Token]:
+    """Make one name of tokens that spell an attribute."""
+    longest = max(map(len, names), default=0)
+    start = 0
+    while start < len(tokens):
+        first = tokens[start]
+        end = _name_end(tokens, start, text, names, longest)
+        word = text[first.start : tokens[end].end]
+        literal = end == start and first.kind in {"TEXT", "NUMBER", "NAME"}
+        if word in names and not literal and word.lower() not in SQL_WORDS:
+            yield Token("NAME", word, first.start, tokens[end].end)
+        else:
+            end = start
+            yield first
+        start = end + 1
+
+
+def _name_end(tokens: list[Token], start: int, text: str, names: frozenset[str], longest: int) -> int:
+    """Last token of the longest run without blanks that spells an attribute; ``start`` if there is none."""
+    best = end = start
+    while end + 1 < len(tokens) and tokens[end + 1].start == tokens[end].end:
+        end += 1
+        word = text[tokens[start].start : tokens[end].end]
+        if len(word) > longest:
+            break
+        if word in names:
+            best = end
+    return best

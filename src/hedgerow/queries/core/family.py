@@ -1,0 +1,195 @@
+"""What the families of a workload share: many linear queries that are answered together.
+
+A family yields its answers from a few tables, asked for in one go, and turns single queries into objects only
+when one is asked for by its number.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import QueryError
+from hedgerow.queries.core.query import Floats, Measurable, Tables, filled_axes
+from hedgerow.queries.core.sensitivity import Neighbours, of_query
+
+Ints = NDArray[np.int64]
+
+
+class Family(ABC):
+    """An ordered set of linear queries, cut into candidates that are selected and measured in one go.
+
+    Attributes:
+        domain: The domain of the queries.
+    """
+
+    domain: Domain
+
+    @property
+    @abstractmethod
+    def n_queries(self) -> int:
+        """Number of answers."""
+
+    @property
+    @abstractmethod
+    def n_candidates(self) -> int:
+        """Number of groups of answers that can be selected."""
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Smallest and largest contribution of one record to one answer."""
+        return 0.0, 1.0
+
+    @property
+    def limits(self) -> tuple[Floats, Floats]:
+        """Smallest and largest contribution of one record to each answer, each of shape ``(n_queries,)``."""
+        low, high = self.bounds
+        return np.full(self.n_queries, low), np.full(self.n_queries, high)
+
+    @property
+    def step(self) -> float:
+        """Counts of which every answer about whole records is a whole multiple: 1, or a power of two from 2^-20.
+
+        A family that does not say so is refused wherever exact answers meet noise: a sum of fractions that rounds can
+        differ between neighbouring tables by more than the sensitivity. Say 1 if every query takes whole values; for
+        fractions override `exact` too.
+
+        Raises:
+            QueryError: The family does not say.
+        """
+        raise QueryError(
+            f"{self.spec!r} does not say how its answers are formed without rounding",
+            remedy="give the family a step, or take families and queries of hedgerow, as Workload.explicit",
+        )
+
+    def exact(self, answers: Floats, tables: Sequence[Floats]) -> Floats:
+        """The answers without any rounding, from exact whole counts; here of queries that take whole values.
+
+        Args:
+            answers: What `evaluate` or `answers` gave, in counts, shape ``(n_queries,)``.
+            tables: The marginal tables that `evaluate` was given, whole numbers; none if it was `answers`.
+
+        Returns:
+            Whole multiples of `step`, shape ``(n_queries,)``.
+        """
+        return np.rint(answers)
+
+    @property
+    def whole(self) -> bool:
+        """Whether a candidate is a whole marginal."""
+        return False
+
+    @property
+    def lengths(self) -> Ints:
+        """Number of consecutive answers of each candidate, shape ``(n_candidates,)``."""
+        return np.ones(self.n_candidates, dtype=np.int64)
+
+    @property
+    @abstractmethod
+    def scopes(self) -> tuple[Clique, ...]:
+        """Sets of attributes that the queries depend on, each once."""
+
+    @property
+    def scope_of(self) -> Ints:
+        """For each candidate the position of its set of attributes in ``scopes``, shape ``(n_candidates,)``.
+
+        Here: all have the same, or each has its own.
+        """
+        each = self.n_candidates == len(self.scopes)
+        return np.arange(self.n_candidates) if each else np.zeros(self.n_candidates, dtype=np.int64)
+
+    @property
+    def scope_axes(self) -> Ints:
+        """``scopes`` as positions in the domain, shape ``(scopes, longest)``, filled up with -1."""
+        return filled_axes(map(self.domain.axes, self.scopes))
+
+    @property
+    @abstractmethod
+    def spec(self) -> str:
+        """The short text of the family (see ``Workload.parse``)."""
+
+    @abstractmethod
+    def candidate(self, index: int) -> Measurable:
+        """The candidate of a number.
+
+        Args:
+            index: ``0 <= index < n_candidates``.
+
+        Raises:
+            QueryError: There is no candidate of that number.
+        """
+
+    def sensitivities(self, neighbours: Neighbours) -> Floats:
+        """L1 sensitivity of each candidate in counts, shape ``(n_candidates,)`` (theory.md section 0)."""
+        return np.full(self.n_candidates, of_query(*self.bounds, neighbours).l1)
+
+    @abstractmethod
+    def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
+        """The tables that ``evaluate`` wants to see.
+
+        Args:
+            cheap_cells: Largest table, in cells, that is to be had at little cost.
+        """
+
+    @abstractmethod
+    def evaluate(self, cliques: Sequence[Clique], tables: Sequence[Floats]) -> Floats:
+        """The answers from tables.
+
+        Args:
+            cliques: What ``cliques`` asked for.
+            tables: Their marginal tables in counts.
+
+        Returns:
+            Counts, shape ``(n_queries,)``.
+        """
+
+    def wanted(self, tables: Tables) -> tuple[Clique, ...]:
+        """The marginal tables to ask for; none where ``answers`` asks for something else."""
+        return self.cliques(tables.cheap_cells)
+
+    def answers(self, tables: Tables) -> Floats:
+        """All answers, in the order of the family.
+
+        Args:
+            tables: Where marginal tables come from.
+
+        Returns:
+            Counts, shape ``(n_queries,)``.
+        """
+        cliques = self.wanted(tables)
+        return self.evaluate(cliques, tables.marginals(cliques))
+
+    def _check_index(self, index: int) -> None:
+        if not 0 <= index < self.n_candidates:
+            raise QueryError(
+                f"there is no candidate {index} in {self.spec!r}", remedy=f"give 0 to {self.n_candidates - 1}"
+            )
+
+
+def distinct_cliques(domain: Domain, cliques: Iterable[Iterable[str]]) -> tuple[Clique, ...]:
+    """Cliques in domain order, checked to be non-empty and different.
+
+    Raises:
+        QueryError: A clique is empty or there twice, or there is none.
+        DomainError: A name is not an attribute.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> distinct_cliques(Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2))), [("b", "a"), ("a",)])
+        (('a', 'b'), ('a',))
+    """
+    found: dict[Clique, None] = {}
+    for names in cliques:
+        clique = domain.clique(names)
+        if not clique:
+            raise QueryError("a clique needs at least one attribute", remedy="name the attributes, as in 'sex*age'")
+        if clique in found:
+            raise QueryError(f"the clique {'*'.join(clique)} is there twice", remedy="name each clique once")
+        found[clique] = None
+    if not found:
+        raise QueryError("a family needs at least one clique", remedy="name some, as in 'marginals:sex*age'")
+    return tuple(found)

@@ -1,0 +1,154 @@
+"""A family of queries given by their values on the cells of a small scope."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import QueryError
+from hedgerow.queries.core import LATTICE_BITS, Explicit, Family, Floats, Measurable, Neighbours, of_query
+
+MAX_CELLS = 2**20
+"""Largest scope, in cells, of a query that is given value by value."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ExplicitMatrix(Family):
+    """Linear queries given as the rows of a matrix, each of them one candidate.
+
+    Attributes:
+        scope: The attributes, in domain order.
+        matrix: Values, rounded to multiples of ``2**-LATTICE_BITS``, shape ``(n_queries, cells of the scope)``.
+        names: What to call the queries in tables.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> family = ExplicitMatrix(Domain((IntegerRange("a", 0, 2),)), ["a"], [[0, 0.5, 1], [1, -1, 0]])
+        >>> family.bounds, family.candidate(1).text
+        ((-1.0, 1.0), 'explicit 1')
+    """
+
+    domain: Domain = field(repr=False)
+    scope: Clique
+    matrix: Floats = field(repr=False)
+    names: tuple[str, ...] = field(repr=False)
+
+    def __init__(
+        self, domain: Domain, scope: Iterable[str], matrix: ArrayLike, names: Iterable[str] | None = None
+    ) -> None:
+        """Round the values to the lattice.
+
+        Args:
+            domain: The domain.
+            scope: Attributes, any order; the values are in domain order.
+            matrix: One row per query, one value per cell of the scope in row-major order.
+            names: What to call the queries; ``explicit 0`` and so on by default.
+
+        Raises:
+            QueryError: The scope is too large, the shape does not fit, or a value is not finite or beyond a million.
+        """
+        clique = domain.clique(scope)
+        cells = math.prod(domain.shape_of(clique))
+        if not clique or cells > MAX_CELLS:
+            raise QueryError(
+                f"explicit values over {'*'.join(clique) or 'no attribute'} would be {cells:,} for each query",
+                remedy=f"name attributes with at most {MAX_CELLS:,} cells together",
+            )
+        given = np.array(matrix, dtype=np.float64)
+        if given.ndim != 2 or not len(given) or given.shape[1] != cells:
+            raise QueryError(
+                f"the matrix needs one row per query and {cells} columns, one per cell of {'*'.join(clique)}; "
+                f"its shape is {given.shape}"
+            )
+        if not np.isfinite(given).all() or np.abs(given).max() > 1e6:
+            raise QueryError("a value is not finite or is beyond a million", remedy="scale the query down")
+        rounded = np.round(given * 2.0**LATTICE_BITS) / 2.0**LATTICE_BITS
+        rounded.flags.writeable = False
+        called = tuple(names) if names is not None else tuple(f"explicit {i}" for i in range(len(rounded)))
+        if len(called) != len(rounded):
+            raise QueryError(f"there are {len(rounded)} queries and {len(called)} names")
+        object.__setattr__(self, "domain", domain)
+        object.__setattr__(self, "scope", clique)
+        object.__setattr__(self, "matrix", rounded)
+        object.__setattr__(self, "names", called)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether scope, values and names are the same."""
+        if not isinstance(other, ExplicitMatrix):
+            return NotImplemented
+        same = self.domain == other.domain and self.scope == other.scope and self.names == other.names
+        return same and np.array_equal(self.matrix, other.matrix)
+
+    def __hash__(self) -> int:
+        """Of the scope and the names."""
+        return hash((self.scope, self.names))
+
+    @property
+    def n_queries(self) -> int:
+        """Number of rows."""
+        return len(self.matrix)
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of rows."""
+        return len(self.matrix)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Smallest and largest value of all rows."""
+        return float(self.matrix.min()), float(self.matrix.max())
+
+    @property
+    def limits(self) -> tuple[Floats, Floats]:
+        """Smallest and largest value of each row."""
+        return self.matrix.min(axis=1), self.matrix.max(axis=1)
+
+    @property
+    def scopes(self) -> tuple[Clique, ...]:
+        """The one scope."""
+        return (self.scope,)
+
+    @property
+    def spec(self) -> str:
+        """A description; values have no short text, so it does not parse."""
+        return f"explicit values over {'*'.join(self.scope)}"
+
+    def candidate(self, index: int) -> Measurable:
+        """One row."""
+        self._check_index(index)
+        return Explicit.of(self.domain, self.scope, self.matrix[index], self.names[index])
+
+    def sensitivities(self, neighbours: Neighbours) -> Floats:
+        """Of each row, from its own bounds."""
+        lows, highs = self.limits
+        pairs = zip(lows.tolist(), highs.tolist(), strict=True)
+        return np.array([of_query(low, high, neighbours).l1 for low, high in pairs])
+
+    @cached_property
+    def step(self) -> float:
+        """1 if all values are whole, else ``2^-20``: the values are multiples of it."""
+        return 1.0 if bool((self.matrix == np.rint(self.matrix)).all()) else 2.0**-LATTICE_BITS
+
+    def exact(self, answers: Floats, tables: Sequence[Floats]) -> Floats:
+        """Summed in two parts, whole numbers up to a million and fractions on the lattice.
+
+        Both are exact in floating point for up to 2^31 records; adding the parts rounds beyond 2^32 only.
+        """
+        whole, counts = np.floor(self.matrix), tables[0].reshape(-1)
+        return np.asarray(whole @ counts + (self.matrix - whole) @ counts, dtype=np.float64)
+
+    def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
+        """The one scope."""
+        return (self.scope,)
+
+    def evaluate(self, cliques: Sequence[Clique], tables: Sequence[Floats]) -> Floats:
+        """Matrix times the flat marginal."""
+        return np.asarray(self.matrix @ tables[0].reshape(-1), dtype=np.float64)

@@ -1,0 +1,233 @@
+"""Families of marginals: as whole tables, or cell by cell."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import final
+
+import numpy as np
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import QueryError
+from hedgerow.queries.core.code_set import CodeSet
+from hedgerow.queries.core.family import Family, Ints, distinct_cliques
+from hedgerow.queries.core.names import clique_list
+from hedgerow.queries.core.query import Conjunction, Floats, Marginal, Measurable
+from hedgerow.queries.core.sensitivity import Neighbours, of_marginal
+
+MAX_QUERIES = 2**28
+"""A family with more answers than this is refused: the answers alone would need 2 GiB."""
+
+
+def cliques_of_order(domain: Domain, order: int, largest: int | None = None) -> tuple[Clique, ...]:
+    """All sets of exactly ``order`` attributes.
+
+    Args:
+        domain: The domain.
+        order: Number of attributes.
+        largest: Leave out sets whose marginals have more cells than this.
+
+    Raises:
+        QueryError: The order is not between 1 and the number of attributes, or every marginal has more cells.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> domain = Domain(IntegerRange(name, 1, size) for name, size in zip("abcd", (2, 2, 5, 9)))
+        >>> len(cliques_of_order(domain, 2)), cliques_of_order(domain, 2, largest=10)
+        (6, (('a', 'b'), ('a', 'c'), ('b', 'c')))
+    """
+    if not 1 <= order <= len(domain):
+        raise QueryError(
+            f"there are no marginals of {order} attributes: the domain has {len(domain)}",
+            remedy=f"give a number from 1 to {len(domain)}" if len(domain) > 1 else "give 1",
+        )
+    if math.comb(len(domain), order) > MAX_QUERIES:
+        raise QueryError(f"there are {math.comb(len(domain), order):,} cliques of {order} attributes", remedy=_FEWER)
+    if largest is None:
+        return tuple(combinations(domain.names, order))
+    found = tuple(_small_cliques(domain, order, largest))
+    if not found:
+        least = math.prod(sorted(domain.shape)[:order])
+        text = f"every marginal of {order} attribute{'s' if order > 1 else ''} has more than {largest:,} cells"
+        raise QueryError(text, remedy=f"the smallest has {least:,}; allow more, or ask for fewer attributes")
+    return found
+
+
+def _small_cliques(domain: Domain, order: int, largest: int) -> Iterator[Clique]:
+    cliques = combinations(domain.names, order)
+    shapes = combinations(domain.shape, order)
+    return (clique for clique, shape in zip(cliques, shapes, strict=True) if math.prod(shape) <= largest)
+
+
+def _next_size(domain: Domain, order: int, largest: int) -> int:
+    """Cells of the smallest marginal that has more than ``largest``; there is one."""
+    return min(size for size in map(math.prod, combinations(domain.shape, order)) if size > largest)
+
+
+def _roundest(low: int, high: int) -> int:
+    """The number from ``low`` on and below ``high`` that ends in the most zeros; the smallest of these."""
+    units: list[int] = [10**zeros for zeros in range(len(str(high)))]
+    return next(bound for unit in reversed(units) if (bound := -(-low // unit) * unit) < high)
+
+
+_RECOGNISED = 100_000
+"""Sets of attributes that are gone through, at most, to write many marginals as all small ones of an order."""
+_LISTED = 8
+"""So many marginals are written by name."""
+_FEWER = "ask for marginals of fewer attributes, or name the ones that matter, as in 'marginals:sex*age'"
+
+
+@dataclass(frozen=True)
+class _CliqueFamily(Family):
+    """Tables of cliques, one after the other, each in row-major order.
+
+    Attributes:
+        cells_of: The cliques, in domain order, each once.
+    """
+
+    domain: Domain = field(repr=False)
+    cells_of: tuple[Clique, ...]
+
+    def __init__(self, domain: Domain, cliques: Iterable[Iterable[str]]) -> None:
+        """Check the cliques.
+
+        Args:
+            domain: The domain.
+            cliques: Sets of attributes, each once.
+
+        Raises:
+            QueryError: A clique is empty or there twice, there is none, or there are too many cells.
+            DomainError: A name is not an attribute.
+        """
+        object.__setattr__(self, "domain", domain)
+        object.__setattr__(self, "cells_of", distinct_cliques(domain, cliques))
+        if self.n_queries > MAX_QUERIES:
+            wide = sorted(domain, key=lambda attribute: -attribute.size)[:3]
+            sizes = ", ".join(f"{attribute.name!r} ({attribute.size:,})" for attribute in wide)
+            remedy = f"{_FEWER}; or put the values of wide attributes into bins (widest: {sizes})"
+            if wide[0].size > MAX_QUERIES:
+                remedy += f"; or ask for ranges and conditions, as in 'ranges:{wide[0].name}:2000:0'"
+            raise QueryError(f"the marginals have {self.n_queries:,} cells together", remedy=remedy)
+
+    @cached_property
+    def n_queries(self) -> int:
+        """Number of cells of all marginals together."""
+        return sum(math.prod(self.domain.shape_of(clique)) for clique in self.cells_of)
+
+    @property
+    def step(self) -> float:
+        """1: cells hold whole numbers of records."""
+        return 1.0
+
+    @property
+    def scopes(self) -> tuple[Clique, ...]:
+        """The cliques."""
+        return self.cells_of
+
+    @cached_property
+    def _arguments(self) -> str:
+        order = len(self.cells_of[0])
+        of_order = math.comb(len(self.domain), order)
+        if len(self.cells_of) == of_order and self.cells_of == cliques_of_order(self.domain, order):
+            return str(order)
+        if _LISTED < len(self.cells_of) <= of_order <= _RECOGNISED:
+            largest = max(math.prod(self.domain.shape_of(clique)) for clique in self.cells_of)
+            if self.cells_of == tuple(_small_cliques(self.domain, order, largest)):
+                return f"{order}<={_roundest(largest, _next_size(self.domain, order, largest))}"
+        return clique_list(self.cells_of)
+
+    def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
+        """The cliques themselves."""
+        return self.cells_of
+
+    def evaluate(self, cliques: Sequence[Clique], tables: Sequence[Floats]) -> Floats:
+        """The tables, flat, one after the other."""
+        return np.concatenate([np.asarray(table, dtype=np.float64).reshape(-1) for table in tables])
+
+
+@final
+@dataclass(frozen=True, init=False)
+class Marginals(_CliqueFamily):
+    """Marginals, each of them one candidate.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> family = Marginals(Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2))), [("a",), ("b", "a")])
+        >>> family.n_candidates, family.n_queries, family.candidate(1).text
+        (2, 8, 'a * b')
+    """
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of marginals."""
+        return len(self.cells_of)
+
+    @property
+    def whole(self) -> bool:
+        """A candidate is a whole marginal."""
+        return True
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """Number of cells of each marginal."""
+        return np.array([math.prod(self.domain.shape_of(clique)) for clique in self.cells_of], dtype=np.int64)
+
+    @property
+    def spec(self) -> str:
+        """``marginals:2``, ``marginals:3<=10000`` (of at most so many cells), or the cliques by name."""
+        return f"marginals:{self._arguments}"
+
+    def candidate(self, index: int) -> Measurable:
+        """One marginal."""
+        self._check_index(index)
+        return Marginal(self.domain, self.cells_of[index])
+
+    def sensitivities(self, neighbours: Neighbours) -> Floats:
+        """L1 sensitivity of all cells of a marginal together, and of its score (theory.md section 0)."""
+        return np.full(self.n_candidates, of_marginal(neighbours).l1)
+
+
+@final
+@dataclass(frozen=True, init=False)
+class Cells(_CliqueFamily):
+    """Cells of marginals, each of them one candidate.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> family = Cells(Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2))), [("a", "b")])
+        >>> family.n_candidates, family.candidate(4).text
+        (6, 'a = 1 and b = 1')
+    """
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of cells of all marginals together."""
+        return self.n_queries
+
+    @property
+    def spec(self) -> str:
+        """As of marginals: ``cells:2``, ``cells:3<=10000``, or the cliques by name."""
+        return f"cells:{self._arguments}"
+
+    @cached_property
+    def scope_of(self) -> Ints:
+        """The clique of each cell."""
+        return np.repeat(np.arange(len(self.cells_of)), np.diff(self._starts))
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        sizes = [math.prod(self.domain.shape_of(clique)) for clique in self.cells_of]
+        return [0, *np.cumsum(sizes, dtype=np.int64).tolist()]
+
+    def candidate(self, index: int) -> Measurable:
+        """One cell, as a conjunction."""
+        self._check_index(index)
+        which = bisect_right(self._starts, index) - 1
+        clique = self.cells_of[which]
+        codes = np.unravel_index(index - self._starts[which], self.domain.shape_of(clique))
+        return Conjunction(self.domain, clique, tuple(CodeSet((code, code + 1)) for code in map(int, codes)))

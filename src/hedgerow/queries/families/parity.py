@@ -1,0 +1,276 @@
+"""A family of parities: sets of attributes as one array of positions, so that millions of them are no burden.
+
+Whatever answers parities in one go (`AnswersParities`) is handed the array. Of anything else tables are asked for, and
+transformed by fast Walsh-Hadamard transforms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, combinations
+from typing import final
+
+import numpy as np
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import QueryError
+from hedgerow.queries.core.family import Family, Ints, distinct_cliques
+from hedgerow.queries.core.names import clique_list
+from hedgerow.queries.core.query import AnswersParities, Floats, Measurable, Parity, Tables, filled_axes
+from hedgerow.queries.families.walsh import hadamard, walsh_hadamard
+
+MAX_PARITIES = 1 << 25
+"""A family of more parities is refused: a selection among them would need gigabytes, and seconds."""
+
+_MATRIX_BITS = 6
+"""Tables of at most so many attributes are transformed by one call for all tables of the size."""
+
+_SUBSET_BITS = 10
+"""A set of at most so many attributes also answers the parities of its subsets."""
+
+
+def parity_scopes(domain: Domain, order: int) -> Ints:
+    """All sets of 1 to ``order`` attributes, the small ones first.
+
+    Returns:
+        Shape ``(sets, order)``: positions in the domain, increasing, then -1 to fill up.
+
+    Raises:
+        QueryError: The order is not between 1 and the number of attributes, or there are too many sets.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> parity_scopes(Domain(IntegerRange(name, 0, 1) for name in "ab"), 2).tolist()
+        [[0, -1], [1, -1], [0, 1]]
+    """
+    if not 1 <= order <= len(domain):
+        raise QueryError(
+            f"there are no parities of {order} attributes: the domain has {len(domain)}",
+            remedy=f"give a number from 1 to {len(domain)}",
+        )
+    counts = [math.comb(len(domain), k) for k in range(1, order + 1)]
+    if sum(counts) > MAX_PARITIES:
+        raise QueryError(
+            f"there are {sum(counts):,} parities of up to {order} attributes; {MAX_PARITIES:,} are the most",
+            remedy="ask for parities of fewer attributes, or name the sets that matter, as in 'parities:a*b,c'",
+        )
+    found = np.full((sum(counts), order), -1, dtype=np.int64)
+    for k, start in zip(range(1, order + 1), np.cumsum([0, *counts]).tolist(), strict=False):
+        sets = np.fromiter(chain.from_iterable(combinations(range(len(domain)), k)), np.int64, k * counts[k - 1])
+        found[start : start + counts[k - 1], :k] = sets.reshape(-1, k)
+    return found
+
+
+@final
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class Parities(Family):
+    """Parities of sets of binary attributes, each of them one candidate.
+
+    Where tables are asked for: if all attributes together have few cells, one transform of that wide table answers
+    them all; else every parity is read off the transform of the marginal of a largest set that holds its own.
+
+    Attributes:
+        axes: The sets, shape ``(n_queries, longest)``: positions in the domain, increasing, then -1 to fill up.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> family = Parities(Domain(IntegerRange(name, 0, 1) for name in "abc"), [("a",), ("a", "c")])
+        >>> family.n_queries, family.bounds, family.candidate(1).text
+        (2, (-1.0, 1.0), 'parity(a, c)')
+    """
+
+    domain: Domain = field(repr=False)
+    axes: Ints
+
+    def __init__(self, domain: Domain, cliques: Iterable[Iterable[str]] | Ints) -> None:
+        """Check the sets.
+
+        Args:
+            domain: The domain.
+            cliques: Sets of attributes with two codes, each set once: by name, or an array as ``axes``.
+
+        Raises:
+            QueryError: An attribute is not binary, a set is empty or there twice, there is none, or there are too many.
+            DomainError: A name is not an attribute.
+        """
+        object.__setattr__(self, "domain", domain)
+        if not isinstance(cliques, np.ndarray):
+            cliques = filled_axes(domain.axes(clique) for clique in distinct_cliques(domain, cliques))
+        object.__setattr__(self, "axes", _checked(domain, cliques))
+        for name in self._union:
+            Parity(domain, (name,))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the sets are the same, in the same order."""
+        if not isinstance(other, Parities):
+            return NotImplemented
+        return self.domain == other.domain and np.array_equal(self.axes, other.axes)
+
+    def __hash__(self) -> int:
+        """By the domain and the number of sets."""
+        return hash((self.domain, self.axes.shape))
+
+    def __repr__(self) -> str:
+        """The short text."""
+        return f"Parities({self.spec!r})"
+
+    @property
+    def n_queries(self) -> int:
+        """Number of parities."""
+        return len(self.axes)
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of parities."""
+        return len(self.axes)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """A record adds -1 or 1."""
+        return -1.0, 1.0
+
+    @cached_property
+    def scopes(self) -> tuple[Clique, ...]:
+        """The sets of attributes by name: an object each."""
+        names, lengths = np.array(self.domain.names, dtype=object), np.count_nonzero(self.axes >= 0, axis=1)
+        found: list[Clique] = [()] * len(self.axes)
+        for length in np.unique(lengths).tolist():
+            rows = np.flatnonzero(lengths == length)
+            columns = names[self.axes[rows, :length]].T.tolist()
+            for row, scope in zip(rows.tolist(), zip(*columns, strict=True), strict=True):
+                found[row] = scope
+        return tuple(found)
+
+    @property
+    def scope_of(self) -> Ints:
+        """Each has its own."""
+        return np.arange(len(self.axes))
+
+    @property
+    def scope_axes(self) -> Ints:
+        """The sets of attributes."""
+        return self.axes
+
+    @property
+    def step(self) -> float:
+        """1: a record counts as 1 or -1."""
+        return 1.0
+
+    @cached_property
+    def spec(self) -> str:
+        """``parities:2``, or the sets by name."""
+        order = self.axes.shape[1]
+        everything = sum(math.comb(len(self.domain), k) for k in range(1, order + 1)) == len(self.axes)
+        if everything and np.array_equal(self.axes, parity_scopes(self.domain, order)):
+            return f"parities:{order}"
+        return f"parities:{clique_list(self.scopes)}"
+
+    def candidate(self, index: int) -> Measurable:
+        """One parity."""
+        self._check_index(index)
+        return Parity(self.domain, tuple(self.domain.names[axis] for axis in self.axes[index].tolist() if axis >= 0))
+
+    @cached_property
+    def _union(self) -> Clique:
+        return tuple(self.domain.names[axis] for axis in np.unique(self.axes[self.axes >= 0]).tolist())
+
+    @cached_property
+    def _largest(self) -> tuple[Clique, ...]:
+        """Sets that are in no other one of at most ``_SUBSET_BITS`` attributes, in order of size."""
+        covered: set[Clique] = set()
+        largest = []
+        for clique in sorted(self.scopes, key=len, reverse=True):
+            if clique not in covered:
+                largest.append(clique)
+                if len(clique) <= _SUBSET_BITS:
+                    covered.update(chain.from_iterable(combinations(clique, k) for k in range(1, len(clique))))
+        return tuple(largest)
+
+    def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
+        """One wide table if it is cheap and saves many small ones; else the largest sets."""
+        wide = len(self._largest) > len(self._union) and 2 ** len(self._union) <= cheap_cells
+        return (self._union,) if wide else self._largest
+
+    def wanted(self, tables: Tables) -> tuple[Clique, ...]:
+        """None where parities are answered in one go."""
+        return () if isinstance(tables, AnswersParities) else self.cliques(tables.cheap_cells)
+
+    def answers(self, tables: Tables) -> Floats:
+        """All answers, in one go where that can be had."""
+        return tables.parities(self.axes) if isinstance(tables, AnswersParities) else super().answers(tables)
+
+    def evaluate(self, cliques: Sequence[Clique], tables: Sequence[Floats]) -> Floats:
+        """Transform the tables, and read every parity off the one that holds it."""
+        flat = np.concatenate(_transforms(cliques, tables))
+        return flat[self._wide_positions if cliques == (self._union,) else self._positions]
+
+    @cached_property
+    def _wide_positions(self) -> Ints:
+        bit = {name: 1 << i for i, name in enumerate(reversed(self._union))}
+        return np.array([sum(bit[name] for name in clique) for clique in self.scopes], dtype=np.int64)
+
+    @cached_property
+    def _positions(self) -> Ints:
+        """Where each parity stands in the transforms of the largest sets, one after the other."""
+        place: dict[Clique, int] = {}
+        wanted = set(self.scopes)
+        start = 0
+        for clique in self._largest:
+            place[clique] = start + 2 ** len(clique) - 1
+            if len(clique) <= _SUBSET_BITS:
+                for mask in range(1, 2 ** len(clique) - 1):
+                    part = tuple(name for i, name in enumerate(clique) if mask >> (len(clique) - 1 - i) & 1)
+                    if part in wanted:
+                        place.setdefault(part, start + mask)
+            start += 2 ** len(clique)
+        return np.array([place[clique] for clique in self.scopes], dtype=np.int64)
+
+
+def _checked(domain: Domain, axes: Ints) -> Ints:
+    """A copy that cannot be changed.
+
+    Raises:
+        QueryError: A row is not a set of attributes of the domain as it should stand there, or is there twice.
+    """
+    sets = np.array(axes, dtype=np.int64)
+    if sets.ndim != 2 or not sets.size:
+        raise QueryError("a family of parities needs at least one set of attributes", remedy="give one per row")
+    before, after = sets[:, :-1], sets[:, 1:]
+    ordered = ((after > before) & (before >= 0) | (after == -1)).all()
+    if not (ordered and (sets[:, 0] >= 0).all() and sets.max() < len(domain)):
+        remedy = f"give increasing positions from 0 to {len(domain) - 1} in each row, then -1 to fill up"
+        raise QueryError("a row is no set of attributes", remedy=remedy)
+    if len(sets) > MAX_PARITIES or len(np.unique(_ranks(sets, len(domain)), axis=0)) < len(sets):
+        raise QueryError(f"there are more than {MAX_PARITIES:,} sets of attributes, or one is there twice")
+    sets = sets[:, : int(np.count_nonzero(sets >= 0, axis=1).max())]
+    sets.setflags(write=False)
+    return sets
+
+
+def _ranks(sets: Ints, n: int) -> Ints:
+    """One number for each set, where numbers are large enough; else the sets."""
+    if (n + 1) ** sets.shape[1] >= 2**63:
+        return sets
+    return np.asarray((sets + 1) @ (n + 1) ** np.arange(sets.shape[1]))
+
+
+def _transforms(cliques: Sequence[Clique], tables: Sequence[Floats]) -> list[Floats]:
+    """Walsh-Hadamard transforms, flat; neighbours of equal small size by one matrix product."""
+    done: list[Floats] = []
+    position = 0
+    while position < len(cliques):
+        bits = len(cliques[position])
+        if bits > _MATRIX_BITS:
+            done.append(walsh_hadamard(tables[position]))
+            position += 1
+            continue
+        end = position
+        while end < len(cliques) and len(cliques[end]) == bits:
+            end += 1
+        stacked = np.stack([table.reshape(-1) for table in tables[position:end]])
+        done.append(np.matmul(stacked[:, None, :], hadamard(bits)).reshape(-1))
+        position = end
+    return done

@@ -1,0 +1,23 @@
+from .evidence.answer import (
+    FIRST_SHARE as FIRST_SHARE,
+    TOTAL_SHARE as TOTAL_SHARE,
+    Answer as Answer,
+    Total as Total,
+    check_confidence as check_confidence,
+    intersect as intersect,
+)
+from .evidence.measured import Evidence as Evidence
+from .format.container import Container as Container
+from .format.measurement_format import (
+    BITS as BITS,
+    VALUES as VALUES,
+    VECTORS as VECTORS,
+    measurements_from_list as measurements_from_list,
+    measurements_to_list as measurements_to_list,
+)
+from .format.model_format import StoredModel as StoredModel
+from .provenance import Provenance as Provenance
+from .records import Records as Records, write_batches as write_batches
+from .release import Release as Release
+from .spark_records import check_folder as check_folder, is_local as is_local
+from .words import distinct_records as distinct_records, error_sentence as error_sentence, summary_of as summary_of

@@ -1,0 +1,1 @@
+from .model_format import StoredModel as StoredModel

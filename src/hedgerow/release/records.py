@@ -1,0 +1,303 @@
+"""Synthetic records: codes of a domain, the values they stand for (``record_values.py``), files and tables of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+from numpy.typing import ArrayLike
+
+from hedgerow.domain.attribute import Attribute, Binned, Categorical
+from hedgerow.domain.domain import Domain
+from hedgerow.domain.values import Ints, arrow_schema, encoded_values, texts_of, values_of
+from hedgerow.engines import DUCKDB_REMEDY, DuckDBTable, duckdb_table, is_duckdb, write_table
+from hedgerow.errors import ConfigError, MissingExtraError
+from hedgerow.system import Seed, generator, replacing
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+CHUNK_ROWS = 1 << 17
+"""Records that are turned into values at a time, unless they have many attributes; part of what a seed means."""
+_CHUNK_CODES = 1 << 21
+_GROUP_CHUNKS = 4
+"""Chunks in one row group of a Parquet file: larger ones make smaller files, and take more memory."""
+
+Form = Callable[[Iterable["Records"], Domain, Path], Generator[int, None, None]]
+Writer = Callable[[Iterable["Records"], Domain, Callable[[int], None]], None]
+Decode = Callable[[Attribute, Ints, np.random.Generator], "pa.Array[Any]"]
+
+
+@final
+class Records:
+    """Synthetic records, public like the model that they were drawn from.
+
+    Attributes:
+        domain: The domain of the records.
+        codes: Shape ``(n, len(domain))``.
+
+    Example:
+        >>> from hedgerow.domain.attribute import Categorical, IntegerRange
+        >>> domain = Domain([Categorical("sex", ("F", "M"), missing="?"), IntegerRange("age", 17, 90)])
+        >>> Records([[1, 3], [2, 0]], domain).to_arrow().to_pylist()
+        [{'sex': 'M', 'age': 20}, {'sex': None, 'age': 17}]
+    """
+
+    def __init__(self, codes: ArrayLike, domain: Domain, *, seed: Seed = None, first: int = 0) -> None:
+        """Check the codes.
+
+        Args:
+            codes: Whole numbers, shape ``(n, len(domain))``.
+            domain: What they stand for.
+            seed: For the numbers drawn inside bins, which stay the same however often they are asked for.
+            first: How many records with the same seed went before, where these are one batch of many.
+
+        Raises:
+            ConfigError: The shape is wrong, or a code is not one of its attribute.
+        """
+        given = np.asarray(codes)
+        if given.ndim != 2 or given.shape[1] != len(domain) or given.dtype.kind not in "iu":
+            raise ConfigError(f"codes must be whole numbers of shape (n, {len(domain)}), not {given.shape}")
+        for attribute, column in zip(domain, given.T, strict=True):
+            if column.size and not (column.min() >= 0 and column.max() < attribute.size):
+                raise ConfigError(f"a code of {attribute.name!r} is not one of 0 to {attribute.size - 1}")
+        self.domain = domain
+        self.codes: Ints = given
+        self._seed = int(generator(seed).integers(2**62))
+        self._first = first
+
+    def __len__(self) -> int:
+        """Number of records."""
+        return len(self.codes)
+
+    def __repr__(self) -> str:
+        """Size and columns."""
+        return f"Records({len(self):,} records of {', '.join(self.domain.names)})"
+
+    def to_arrow(self) -> pa.Table:
+        """All records as an Arrow table of the original types."""
+        return pa.Table.from_batches(self.batches(), schema=arrow_schema(self.domain))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """All records as a pandas data frame; whole numbers that may be missing have the type Int64.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtraError("pandas is not installed", remedy="pip install 'hedgerow[pandas]'") from error
+        frame: pd.DataFrame = self.to_arrow().to_pandas(integer_object_nulls=True)
+        for field, attribute in zip(arrow_schema(self.domain), self.domain, strict=True):
+            if field.type == pa.int64() and attribute.size > attribute.ordinary:
+                frame[field.name] = frame[field.name].astype(pd.Int64Dtype())
+        return frame
+
+    def to_polars(self) -> pl.DataFrame:
+        """All records as a polars data frame.
+
+        Raises:
+            MissingExtraError: polars is not installed.
+        """
+        try:
+            import polars as pl
+        except ImportError as error:
+            raise MissingExtraError("polars is not installed", remedy="pip install 'hedgerow[polars]'") from error
+        return pl.DataFrame(self.to_arrow())
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a file or a table of a DuckDB file, a chunk at a time; one that is there is replaced in one step.
+
+        Args:
+            path: Its ending, ``.csv``, ``.parquet`` or ``.pq``, says the form; or ``duckdb:file.db#table``.
+
+        Raises:
+            ConfigError: The ending is another one, or the address names no table.
+            RecordsError: The database cannot be written to.
+        """
+        write_batches(path, self.domain, [self])
+
+    def batches(self, *, as_text: bool = False) -> Iterator[pa.RecordBatch]:
+        """The records as Arrow batches, decoded as they are asked for.
+
+        Args:
+            as_text: Write missing and other values as their texts, as CSV does.
+        """
+        # A line without any text would be no record to most readers, so an only column has no empty cells.
+        return self._decoded(partial(texts_of, empties=len(self.domain) > 1) if as_text else values_of)
+
+    def encoded(self) -> Iterator[pa.RecordBatch]:
+        """The records as Arrow batches with texts as dictionaries, which Parquet writes as they are."""
+        return self._decoded(encoded_values)
+
+    def _decoded(self, decode: Decode) -> Iterator[pa.RecordBatch]:
+        rows = chunk_rows(self.domain)
+        for start in range(0, len(self), rows):
+            rng = generator(self._seed + (self._first + start) // rows)
+            codes = self.codes[start : start + rows]
+            columns = [decode(attribute, codes[:, i], rng) for i, attribute in enumerate(self.domain)]
+            yield pa.RecordBatch.from_arrays(columns, names=list(self.domain.names))
+
+
+def chunk_rows(domain: Domain) -> int:
+    """How many records are turned into values at a time.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> chunk_rows(Domain(IntegerRange(f"x{i}", 0, 1) for i in range(1024)))
+        2048
+    """
+    return max(1, min(CHUNK_ROWS, _CHUNK_CODES // len(domain)))
+
+
+def batch_rows(domain: Domain) -> int:
+    """How many records make a good batch: one row group of a Parquet file.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> batch_rows(Domain([IntegerRange("age", 17, 90)]))
+        524288
+    """
+    return _GROUP_CHUNKS * chunk_rows(domain)
+
+
+def write_batches(
+    path: str | os.PathLike[str],
+    domain: Domain,
+    batches: Iterable[Records],
+    progress: Callable[[int], None] | None = None,
+) -> None:
+    """Write records to a file or a table as they come; one that is there is replaced in one step at the end.
+
+    Args:
+        path: A CSV or Parquet file, whose ending, ``.csv``, ``.parquet`` or ``.pq``, says the form; or a table of a
+            DuckDB file, ``duckdb:///folder/file.db#table`` or ``duckdb:file.db#table``, whose other tables stay.
+        domain: Of all batches.
+        batches: Any number; only one is held at a time. In Parquet each begins a row group.
+        progress: Called with the number of records written so far.
+
+    Raises:
+        ConfigError: The ending is another one, or the address names no table.
+        RecordsError: The database cannot be written to.
+
+    Example:
+        >>> import tempfile
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> domain = Domain([IntegerRange("age", 17, 90)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_batches(f"{folder}/a.csv", domain, (Records([[i]], domain) for i in range(2)))
+        ...     Path(folder, "a.csv").read_text().split()
+        ['age', '17', '18']
+    """
+    done = 0
+
+    def tell(rows: int) -> None:
+        nonlocal done
+        done += rows
+        if progress is not None:
+            progress(done)
+
+    writer_for(path)(batches, domain, tell)
+
+
+def writer_for(path: str | os.PathLike[str]) -> Writer:
+    """What writes records to a place, and tells of each piece how many it has.
+
+    Ask before long work, so that a wrong name shows at once.
+
+    Raises:
+        ConfigError: The ending is not ``.csv``, ``.parquet`` or ``.pq``, or the address names no table.
+
+    Example:
+        >>> writer_for("out.xlsx")
+        Traceback (most recent call last):
+        hedgerow.errors.ConfigError: cannot write out.xlsx: the ending '.xlsx' says no kind of table
+          Remedy: name it .csv or .parquet
+    """
+    name = os.fspath(path)
+    if is_duckdb(name):
+        table = duckdb_table(name)
+        if table is None:
+            raise ConfigError(f"cannot write {name}: the address names no file and table", remedy=DUCKDB_REMEDY)
+        return partial(_to_table, table)
+    ending = Path(path).suffix.lower()
+    forms = {".csv": _write_csv, ".parquet": _write_parquet, ".pq": _write_parquet}
+    if ending not in forms:
+        raise ConfigError(
+            f"cannot write {name}: the ending {ending!r} says no kind of table", remedy="name it .csv or .parquet"
+        )
+    return partial(_to_file, Path(path), forms[ending])
+
+
+def _to_table(table: DuckDBTable, batches: Iterable[Records], domain: Domain, tell: Callable[[int], None]) -> None:
+    def stream() -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for chunk in batch.batches():
+                yield chunk
+                tell(chunk.num_rows)
+
+    write_table(table, arrow_schema(domain), stream())
+
+
+def _to_file(path: Path, form: Form, batches: Iterable[Records], domain: Domain, tell: Callable[[int], None]) -> None:
+    with replacing(path) as beside, closing(form(batches, domain, beside)) as pieces:
+        for rows in pieces:
+            tell(rows)
+
+
+def _write_csv(batches: Iterable[Records], domain: Domain, path: Path) -> Generator[int, None, None]:
+    # Arrow quotes every text or none; texts are public labels, so it is known whether any needs quotes.
+    header = io.StringIO(newline="")
+    csv.writer(header, lineterminator="\n").writerow(domain.names)
+    options = pa.csv.WriteOptions(include_header=False, quoting_style=_quoting(domain))
+    with path.open("wb") as file:
+        file.write(header.getvalue().encode())
+        for batch in batches:
+            for chunk in batch.batches(as_text=True):
+                pa.csv.write_csv(chunk, file, options)
+                yield chunk.num_rows
+
+
+def _write_parquet(batches: Iterable[Records], domain: Domain, path: Path) -> Generator[int, None, None]:
+    text = pa.dictionary(pa.int32(), pa.string())
+    schema = pa.schema(
+        [field.with_type(text) if field.type == pa.string() else field for field in arrow_schema(domain)]
+    )
+    # Without Arrow's own schema in the file whoever reads it gets texts and no dictionaries; numbers drawn inside bins
+    # hardly repeat; and in random order every row group has nearly every value, so statistics would skip none.
+    repeated: Any = [attribute.name for attribute in domain if not isinstance(attribute, Binned) or attribute.whole]
+    with pa.parquet.ParquetWriter(
+        path, schema, store_schema=False, use_dictionary=repeated, write_statistics=False
+    ) as writer:
+        for batch in batches:
+            chunks = batch.encoded()
+            while rows := _write_group(writer, list(islice(chunks, _GROUP_CHUNKS))):
+                yield rows
+
+
+def _write_group(writer: pyarrow.parquet.ParquetWriter, chunks: list[pa.RecordBatch]) -> int:
+    if not chunks:
+        return 0
+    table = pa.Table.from_batches(chunks)
+    writer.write_table(table, row_group_size=table.num_rows)
+    return table.num_rows
+
+
+def _quoting(domain: Domain) -> Literal["needed", "none"]:
+    special = set(',"\r\n')
+    texts = [label for attribute in domain if isinstance(attribute, Categorical) for label in attribute.labels]
+    texts += [text for attribute in domain for text in (attribute.missing, attribute.other) if text is not None]
+    return "needed" if any(not text or special & set(text) or text != text.strip() for text in texts) else "none"

@@ -1,0 +1,1 @@
+from .demo import COLUMNS as COLUMNS, FILE as FILE, registration as registration

@@ -1,0 +1,172 @@
+"""One data set at work: the questions of many people, one group after the other."""
+
+from __future__ import annotations
+
+import math
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TypeVar, cast, final
+
+from hedgerow.algorithms.online_pmw import OnlineSession
+from hedgerow.errors import OutdatedError, StoreBusyError
+from hedgerow.queries import LinearQuery, canonical
+from hedgerow.service.desks.group import Request, answer_group
+from hedgerow.service.desks.keeper import Keeper
+from hedgerow.service.desks.quota import most_bytes
+from hedgerow.service.store import GivenAnswer
+
+T = TypeVar("T")
+
+_TRIES = 4
+"""How often a group is begun anew because another process went on meanwhile."""
+
+
+@final
+@dataclass(frozen=True)
+class _Call:
+    """Something that looks at the session without asking."""
+
+    run: Callable[[OnlineSession], object]
+    done: Future[object] = field(default_factory=Future)
+
+
+@final
+class Desk:
+    """The only place where a data set is asked in this process; a thread of its own does the work.
+
+    Args:
+        keeper: Of the data set.
+        tick: Answers of groups that looked at the data leave after a multiple of so many seconds.
+    """
+
+    def __init__(self, keeper: Keeper, *, tick: float = 0.01) -> None:
+        """Start the thread."""
+        self._keeper = keeper
+        self._tick = tick
+        self._inbox: queue.SimpleQueue[Request | _Call | None] = queue.SimpleQueue()
+        self._waiting: list[Request] = []
+        self._is_open = True
+        self._is_closing = False
+        self._door = threading.Lock()
+        self._thread = threading.Thread(target=self._work, name="desk", daemon=True)
+        self._thread.start()
+
+    def ask(
+        self, questions: Sequence[LinearQuery], *, person: int, request: int | None = None, confidence: float = 0.95
+    ) -> list[GivenAnswer]:
+        """Answer questions in their order; blocks until all answers are committed.
+
+        Args:
+            questions: Over the domain.
+            person: Number of who asks.
+            request: Number of the request with an idempotency key; what was answered of it before is not asked again.
+            confidence: Of each interval.
+
+        Raises:
+            NotAllowedError: The person's number of questions is used up; what was answered before stays.
+            QuotaError: What the person asks may take no more of the store; what was answered before stays.
+            QuestionTooLargeError: The hypothesis could not learn an answer; what was answered before stays.
+            DataError, TableError: The private table cannot be read, or does not fit its domain.
+            StoreError: The store cannot be read or written; no answer was given.
+        """
+        asked = [canonical(each) for each in questions]
+        waiting = Request(asked, person, request, confidence, sizes=[most_bytes(each) for each in asked])
+        self._put(waiting)
+        return waiting.done.result()
+
+    def look_at(self, run: Callable[[OnlineSession], T]) -> T:
+        """Have something done with the session as it is, between two groups: nothing that asks.
+
+        Raises:
+            DataError, TableError, StoreError: As `ask`.
+        """
+        call = _Call(run)
+        self._put(call)
+        return cast("T", call.done.result())
+
+    def close(self) -> None:
+        """Finish what was begun, and end the thread."""
+        with self._door:
+            self._is_closing = True
+            self._inbox.put(None)
+        self._thread.join()
+
+    def _put(self, item: Request | _Call) -> None:
+        with self._door:  # what came in after the end would wait for ever
+            if self._is_closing:
+                raise StoreBusyError("this server is being stopped", remedy="try again in a moment")
+            self._inbox.put(item)
+
+    # The thread
+
+    def _work(self) -> None:
+        while self._is_open or self._waiting:
+            self._take_in()
+            if self._waiting:
+                self._group()
+
+    def _take_in(self) -> None:
+        """All that has come; waits for it if nothing is to be done."""
+        blocking = not self._waiting
+        while True:
+            try:
+                item = self._inbox.get(block=blocking)
+            except queue.Empty:
+                return
+            blocking = False
+            if item is None:
+                self._is_open = False
+            elif isinstance(item, _Call):
+                self._call(item)
+            else:
+                self._waiting.append(item)
+
+    def _call(self, call: _Call) -> None:
+        try:
+            with self._keeper.alone():
+                found = call.run(self._keeper.current())
+        except BaseException as error:  # noqa: BLE001 - handed on to who waits; the thread must go on
+            self._keeper.forget()
+            call.done.set_exception(error)
+        else:
+            call.done.set_result(found)
+
+    def _group(self) -> None:
+        """Answer some of what is waiting; whoever has all answers, or an error, leaves."""
+        begun = time.monotonic()
+        try:
+            looked = self._answered()
+        except BaseException as error:  # noqa: BLE001 - handed on to all who wait; the thread must go on
+            self._keeper.forget()
+            for each in self._waiting:
+                each.failure = error
+            self._rest(begun)  # it may have failed after a look
+        else:
+            self._keeper.reached("committed")
+            if looked:
+                self._rest(begun)
+        for each in self._waiting:
+            if not each.open:
+                each.leave()
+        self._waiting = [each for each in self._waiting if each.open]
+
+    def _answered(self) -> bool:
+        """One group; whether the data were looked at."""
+        for _ in range(_TRIES - 1):
+            try:
+                with self._keeper.alone():
+                    return answer_group(self._keeper, self._waiting)
+            except OutdatedError:
+                self._keeper.forget()
+        with self._keeper.alone():
+            return answer_group(self._keeper, self._waiting)
+
+    def _rest(self, begun: float) -> None:
+        """Wait for the next tick: how long the data were looked at should not be read off a clock outside."""
+        if self._tick > 0.0:
+            passed = time.monotonic() - begun
+            time.sleep(math.ceil(passed / self._tick) * self._tick - passed)

@@ -1,0 +1,303 @@
+"""All data sets that this process answers for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from hedgerow.domain import Domain
+from hedgerow.errors import ConfigError, ConflictError, DataError, HedgerowError, QueryError, ServiceError, TableError
+from hedgerow.queries import Floats, LinearQuery
+from hedgerow.release import Release, check_confidence
+from hedgerow.service.desks.desk import Desk
+from hedgerow.service.desks.keeper import Keeper
+from hedgerow.service.desks.registering import Charge, check_registration, within_filter
+from hedgerow.service.desks.summaries import ledger_file_of, ledger_of, summary_of
+from hedgerow.service.desks.tables import PrivateTable, domain_of, earlier_release, read_private
+from hedgerow.service.store import DataSet, GivenAnswer, Person, Reached, Registration, nowhere
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.online_pmw import OnlineSession
+    from hedgerow.privacy import NoiseSource, Register
+    from hedgerow.release import Records
+    from hedgerow.service.store import Store
+
+MOST_CELLS = 100_000
+"""Of a table of the hypothesis that is handed out."""
+MOST_CONFIDENCE = 0.999999999
+"""Of intervals: the risk that is left is divided over up to a million epochs, and must not vanish in rounding."""
+
+
+@final
+@dataclass
+class _Open:
+    """A data set at work, and the release of its hypothesis as it was when somebody last asked for it."""
+
+    desk: Desk
+    domain: Domain
+    release: Release | None = None
+    updates: int = -1
+    drawing: threading.Lock = field(default_factory=threading.Lock)
+
+
+@final
+class Desks:
+    r"""The data sets of a store, each at a desk of its own, which is opened when it is first needed.
+
+    Args:
+        store: Where everything is kept.
+        folder: The only one that tables are read from.
+        noise: Makes the source of noise of a data set; the secure one by default. Seeded noise is not private.
+        register: Charged with the whole budget of every data set that is registered; None where none is kept.
+        tick: See `Desk`.
+        wait: How many seconds one waits for other processes.
+        reached: Called at named steps; for harnesses that kill the process there.
+
+    Example:
+        >>> import tempfile
+        >>> from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow.queries.conditions.predicate import parse_predicate
+        >>> from hedgerow.service.store.store import Store
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> file = Path(folder.name, "people.csv")
+        >>> _ = file.write_text("a\n" + "0\n" * 1_000 + "1\n" * 4_000)
+        >>> described = {"domain": {"a": {"min": 0, "max": 1}}, "budget": PureDP(1.0).to_dict()}
+        >>> new = Registration("people", "", {"place": file.name}, **described, config=OnlinePMW().parameters())
+        >>> store = Store.open(Path(folder.name, "store.db"))
+        >>> desks, ada = Desks(store, Path(folder.name)), store.add_person("ada", "custodian", by=None)
+        >>> people = desks.register(new, by=ada)
+        >>> (answer,) = desks.ask(people, [parse_predicate("a = 1", desks.domain(people))], person=ada)
+        >>> answer.where, answer.low <= answer.value <= answer.high
+        ('a = 1', True)
+        >>> desks.summary(people, ada)["spent"] <= 1.0
+        True
+        >>> desks.close(), store.close(), folder.cleanup()
+        (None, None, None)
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        folder: Path,
+        *,
+        noise: Callable[[str], NoiseSource | None] = lambda _: None,
+        register: Register | None = None,
+        tick: float = 0.01,
+        wait: float = 5.0,
+        reached: Reached = nowhere,
+    ) -> None:
+        """Open nothing yet."""
+        self._store = store
+        self._folder = folder
+        self._noise = noise
+        self._register = register
+        self._tick = tick
+        self._wait = wait
+        self._reached = reached
+        self._open: dict[int, _Open] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def folder(self) -> Path:
+        """The only one that tables are read from."""
+        return self._folder
+
+    def register(self, new: Registration, *, by: Person) -> DataSet:
+        """Open a data set: its table is read and checked before anything is kept, and its session begun.
+
+        Where there is a register, it is charged before any row of the table is read.
+
+        Args:
+            new: What its custodian says.
+            by: The custodian.
+
+        Raises:
+            DomainError, BudgetError, ConfigError: What was said does not fit together.
+            DataError: The table cannot be read, or does not fit the domain; nothing was kept.
+            ReleaseError: The release to start from cannot be read; nothing was kept.
+            ModelTooLargeError: The hypothesis would not fit into memory; nothing was kept.
+            ConflictError: The name is taken.
+            RegisterExceededError: The register does not cover the budget; nothing was kept.
+            RegisterError: The register cannot be read or written; nothing was kept.
+            StoreError: It could not be kept.
+        """
+        new = within_filter(new)
+        domain, budget = check_registration(new, self._folder)
+        if new.name in {known.name for known in self._store.data_sets()}:
+            raise ConflictError(f"there is a data set named {new.name!r} already", remedy="take another name")
+        charge = Charge(self._register, new.name, domain, budget)
+        with charge.staying():
+            read = [read_private(new.source, domain, self._folder, before_rows=charge.make)]
+            made = self._store.register(new, by=by.id)
+            try:
+                self._desk(made, read).desk.look_at(lambda _: None)
+            except (ServiceError, DataError):  # whoever asks first tries again
+                raise
+            except HedgerowError:  # it would fail again, and each time spend on the number of records
+                self._store.close_data_set(made.id, by=by.id)
+                raise
+        return self._store.data_set(new.name)
+
+    def warm(self) -> None:
+        """Read the tables of all open data sets ahead of the first question, in the background."""
+        for each in self._store.data_sets():
+            opened = self._desk(each).desk
+            threading.Thread(target=_try, args=(opened,), daemon=True).start()
+
+    def ask(
+        self,
+        data_set: DataSet,
+        questions: Sequence[LinearQuery],
+        *,
+        person: Person,
+        request: int | None = None,
+        confidence: float = 0.95,
+    ) -> list[GivenAnswer]:
+        """Answer questions in their order; see `Desk.ask`.
+
+        Raises:
+            ConfigError: The confidence is not between 0 and 1, or closer to 1 than `MOST_CONFIDENCE`.
+            TableError: The private table cannot be read now; analysts learn no more than that.
+        """
+        check_confidence(confidence)
+        if confidence > MOST_CONFIDENCE:  # to be refused before anything is held: a hold whose answer fails is lost
+            raise ConfigError(f"a confidence of at most {MOST_CONFIDENCE:.9f} is supported", remedy="for example 0.99")
+        stored = {} if request is None else self._store.answered(request)
+        if questions and len(stored) == len(questions):  # whatever has become of the table
+            return [stored[at] for at in range(len(questions))]
+        opened = self._desk(data_set)
+        try:
+            return opened.desk.ask(questions, person=person.id, request=request, confidence=confidence)
+        except DataError as error:
+            raise self._told(error, person) from None
+
+    def domain(self, data_set: DataSet) -> Domain:
+        """The attributes of a data set."""
+        return self._desk(data_set).domain
+
+    def summary(self, data_set: DataSet, person: Person) -> dict[str, Any]:
+        """What may be known of a data set, from the store alone: plain public values.
+
+        Args:
+            data_set: The data set.
+            person: Whose limits are told.
+        """
+        return summary_of(self._store, data_set, person)
+
+    def ledger(self, data_set: DataSet) -> dict[str, Any]:
+        """What was spent of a data set's budget, exactly: plain public values."""
+        return ledger_of(self._store, data_set)
+
+    def ledger_file(self, data_set: DataSet) -> dict[str, Any]:
+        """The whole ledger, as an auditor reads it: plain public values."""
+        return ledger_file_of(self._store, data_set)
+
+    def marginal(self, data_set: DataSet, attributes: Sequence[str], *, person: Person) -> Floats:
+        """A table of the hypothesis, in counts, shape ``domain.shape_of(attributes)``; free.
+
+        Raises:
+            QueryError: An attribute is unknown or there twice, or the table has too many cells.
+            TableError, StoreError: As `ask`.
+        """
+        domain = self.domain(data_set)
+        if len(set(attributes)) != len(attributes) or not set(attributes) <= set(domain.names):
+            raise QueryError(
+                f"a table of {', '.join(map(repr, attributes))} does not exist",
+                remedy=f"name one to three of {', '.join(domain.names)}, each once",
+            )
+        clique = domain.clique(attributes)
+        if domain.project(clique).size > MOST_CELLS:
+            raise QueryError(
+                f"the table of {' * '.join(attributes)} has {domain.project(clique).size:,} cells",
+                remedy=f"ask for at most {MOST_CELLS:,}: fewer attributes, or ones with fewer values",
+            )
+        opened, release = self._release(data_set, person)
+        with opened.drawing:
+            (counts,) = release.model.marginals([clique])
+        return counts.transpose([clique.index(name) for name in attributes])
+
+    def records(self, data_set: DataSet, n: int | None, *, person: Person) -> Records:
+        """Synthetic records of the hypothesis; free.
+
+        Args:
+            data_set: The data set.
+            n: How many; by default the (noisy) number of records.
+            person: Who asks.
+
+        Raises:
+            TableError, StoreError: As `ask`.
+        """
+        opened, release = self._release(data_set, person)
+        with opened.drawing:
+            return release.sample(n)
+
+    def close_data_set(self, data_set: DataSet, *, by: Person) -> DataSet:
+        """Never look at its data again; the hypothesis goes on answering."""
+        self._store.close_data_set(data_set.id, by=by.id)
+        return self._store.data_set(data_set.name)
+
+    def close(self) -> None:
+        """Finish what was begun at all desks."""
+        with self._lock:
+            opened = list(self._open.values())
+        for each in opened:
+            each.desk.close()
+
+    # Inside
+
+    def _desk(self, data_set: DataSet, at_hand: Sequence[PrivateTable] = ()) -> _Open:
+        with self._lock:
+            if data_set.id not in self._open:
+                self._open[data_set.id] = self._opened(data_set, iter(at_hand))
+            return self._open[data_set.id]
+
+    def _opened(self, data_set: DataSet, at_hand: Iterator[PrivateTable]) -> _Open:
+        described = data_set.registration.source
+        domain = domain_of(data_set.registration.domain, described)
+
+        def read() -> PrivateTable:
+            found = next(at_hand, None)
+            return read_private(described, domain, self._folder) if found is None else found
+
+        keeper = Keeper(
+            data_set,
+            domain,
+            self._store,
+            read,
+            warm=lambda: earlier_release(described, self._folder),
+            noise=self._noise(data_set.name),
+            wait=self._wait,
+            reached=self._reached,
+        )
+        return _Open(Desk(keeper, tick=self._tick), domain)
+
+    def _release(self, data_set: DataSet, person: Person) -> tuple[_Open, Release]:
+        """The hypothesis as it is now; made anew only if it was corrected meanwhile."""
+        opened = self._desk(data_set)
+
+        def renewed(session: OnlineSession) -> Release:
+            if opened.release is None or opened.updates != session.updates_made:
+                opened.release, opened.updates = session.release(), session.updates_made
+            return opened.release
+
+        try:
+            return opened, opened.desk.look_at(renewed)
+        except DataError as error:
+            raise self._told(error, person) from None
+
+    def _told(self, error: DataError, person: Person) -> HedgerowError:
+        """What may be said about a table that cannot be read: the custodian sees why."""
+        if person.role == "custodian":
+            return error
+        return TableError("the private table of this data set cannot be read now", remedy="tell its custodian")
+
+
+def _try(desk: Desk) -> None:
+    """Whoever asks first is told what is wrong."""
+    with suppress(Exception):  # a thread that ends by one would print what it says
+        desk.look_at(lambda _: None)

@@ -1,0 +1,271 @@
+"""Questions that are committed together: charged, looked at, committed, and only then answered.
+
+A group takes questions in the order in which they came. Those that are known already, or public, cost nothing. At the
+first one that needs a look at the data the most that a look can cost is committed, whether or not its test will fire:
+what a crash leaves behind does not depend on the data. The first test that fires ends the group, so that one hold
+covers it and a crash costs one answer at most.
+
+What a person's share of the budget pays is the same for every correction: the answer, and a part of the sparse vector
+that found the need for it. The ledger has the charges as they were made.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from typing import final
+
+from hedgerow.algorithms.online_pmw import OnlineAnswer, OnlineSession
+from hedgerow.errors import HedgerowError, MarginalTooLargeError, NotAllowedError, QuestionTooLargeError, QuotaError
+from hedgerow.queries import Explicit, LinearQuery
+from hedgerow.service.desks.keeper import Keeper
+from hedgerow.service.store import GivenAnswer, Grant
+
+MOST_TOGETHER = 256
+"""Questions of one group."""
+MOST_OF_ONE = 32
+"""Questions of one request in a group while others wait."""
+
+MOST_REMEMBERED = 1 << 27
+"""Cells of the conditions of a data set that are no simple "and": a gigabyte, for as long as the data set lives."""
+
+_CLOSED = "the custodian closed the data set"
+_USED_UP = "your share of the budget is used up"
+_FULL = "too many conditions that join attributes with 'or' or 'not' were asked of this data set already"
+
+
+@final
+@dataclass(eq=False)
+class Request:
+    """Questions that somebody waits for.
+
+    Attributes:
+        questions: Over the domain of the data set, in canonical form.
+        person: Number of who asks.
+        number: Of the request with an idempotency key, or None.
+        confidence: Of each interval.
+        sizes: Bytes that each question may add to the store at most.
+        given: The answers so far, by position; all of them are committed.
+        failure: Why there will be no more.
+        known_at: When it was looked up what was answered of it before; see ``Keeper.changes``.
+        done: What the person's thread waits for.
+    """
+
+    questions: Sequence[LinearQuery]
+    person: int
+    number: int | None
+    confidence: float
+    sizes: Sequence[int]
+    given: dict[int, GivenAnswer] = field(default_factory=dict)
+    failure: BaseException | None = None
+    known_at: int = 0
+    done: Future[list[GivenAnswer]] = field(default_factory=Future)
+
+    @property
+    def open(self) -> list[int]:
+        """Positions that are to be answered."""
+        return [] if self.failure else [at for at in range(len(self.questions)) if at not in self.given]
+
+    def leave(self) -> None:
+        """Let the answers go, or the failure."""
+        if self.failure is None:
+            self.done.set_result([self.given[at] for at in range(len(self.questions))])
+        else:
+            self.done.set_exception(self.failure)
+
+
+def answer_group(keeper: Keeper, waiting: Sequence[Request]) -> bool:
+    """Answer some of what is waiting, all the way to the commit. To be called alone with the data set.
+
+    Args:
+        keeper: Of the data set.
+        waiting: Who waits, in the order of arrival; answers and failures are put there once they are committed.
+
+    Returns:
+        Whether the data were looked at.
+
+    Raises:
+        HedgerowError: Nothing of the group was committed but, perhaps, the hold. The keeper is to forget what it has.
+    """
+    session = keeper.current()
+    _look_up(keeper, waiting)
+    return _Group(keeper, session, _lines(waiting)).run()
+
+
+def _look_up(keeper: Keeper, waiting: Sequence[Request]) -> None:
+    """Find out what was answered before, here or by other processes, of requests that were sent more than once."""
+    twins: dict[int, dict[int, GivenAnswer]] = {}
+    for each in waiting:
+        if each.number is None:
+            continue
+        if each.known_at != keeper.changes:
+            each.given |= keeper.store.answered(each.number)
+            each.known_at = keeper.changes
+        shared = twins.setdefault(each.number, each.given)
+        shared |= each.given
+        each.given = shared
+
+
+def _lines(waiting: Sequence[Request]) -> list[tuple[Request, int]]:
+    """The questions of a group: some of each request, so that a long one does not keep the others waiting."""
+    most = MOST_TOGETHER if len(waiting) == 1 else MOST_OF_ONE
+    twins: set[int] = set()
+    listed: list[tuple[Request, int]] = []
+    for each in waiting:
+        if each.number not in twins:  # else it is the same request, sent once more
+            listed += [(each, at) for at in each.open[:most]]
+        if each.number is not None:
+            twins.add(each.number)
+    return listed[:MOST_TOGETHER]
+
+
+@final
+class _Group:
+    """One group on its way."""
+
+    def __init__(self, keeper: Keeper, session: OnlineSession, lines: Sequence[tuple[Request, int]]) -> None:
+        self._keeper = keeper
+        self._session = session
+        self._lines = lines
+        self._grants: dict[int, Grant] = {}
+        self._held = False
+        self._answers: list[tuple[Request, GivenAnswer]] = []
+        self._failures: dict[Request, HedgerowError] = {}
+
+    def run(self) -> bool:
+        self._hold()
+        for request, at in self._lines:
+            if not self._answer(request, at):
+                break
+        if self._held:
+            self._keeper.reached("looked")
+        if self._held or self._answers:
+            kept = self._keeper.keep(self._session, [answer for _, answer in self._answers])
+            for (request, _), answer in zip(self._answers, kept, strict=True):
+                request.given[answer.position] = answer
+        for request, failure in self._failures.items():
+            request.failure = request.failure or failure
+        return self._held
+
+    def _hold(self) -> None:
+        """Find the first question that looks at the data, and commit what that can cost."""
+        before: Counter[int] = Counter()
+        stored: Counter[int] = Counter()
+        full: set[Request] = set()
+        for request, at in self._lines:
+            person, size = request.person, request.sizes[at]
+            if request in full or not self._has_room(person, stored[person] + size):
+                full.add(request)
+                continue
+            if self._may_ask(person, before[person]) and self._would_look(request, at):
+                self._take_hold(person)
+                return
+            before[person] += 1
+            stored[person] += size
+
+    def _would_look(self, request: Request, at: int) -> bool:
+        try:
+            looks = not self._keeper.is_closed and self._session.looks(request.questions[at])
+        except QuestionTooLargeError:
+            return False
+        return looks and self._may_remember(request.questions[at]) and self._pays(request.person)
+
+    def _take_hold(self, person: int) -> None:
+        session, marked = self._session, self._keeper.mark
+        opens = session.epoch_charge > 0.0
+        if session.prepare():  # if not, nothing is left for a look, for good, and the group commits that
+            step = session.step_since(marked) if opens else None
+            self._keeper.hold(session.rules.answer_charge, person, step)
+            self._held = True
+
+    def _answer(self, request: Request, at: int) -> bool:
+        """One question; whether the next one may follow."""
+        if request in self._failures:
+            return True
+        tested = self._session.tested
+        try:
+            self._check_number(request.person)
+            self._check_room(request.person, request.sizes[at])
+            found = self._asked(request.questions[at], request)
+        except (NotAllowedError, QuestionTooLargeError, MarginalTooLargeError) as failure:
+            if self._session.tested != tested:
+                raise  # in the middle of a test or of a correction
+            self._failures[request] = failure
+            return True
+        if found is None:
+            return False
+        charged = self._session.price if found.source == "data" else 0.0
+        self._answers.append((request, _given(request, at, found, charged)))
+        grant = self._grant(request.person)
+        asked, spent, stored = grant.asked + 1, grant.spent + charged, grant.stored + request.sizes[at]
+        self._grants[request.person] = replace(grant, asked=asked, spent=spent, stored=stored)
+        return found.source != "data"
+
+    def _asked(self, question: LinearQuery, request: Request) -> OnlineAnswer | None:
+        """The answer; None for a question that may look at the data, where nothing is held: the next group's first."""
+        session, confidence = self._session, request.confidence
+        if self._keeper.is_closed:
+            return session.peek(question, confidence, because=_CLOSED)
+        if not session.looks(question):
+            return session.ask(question, confidence)
+        if not self._may_remember(question):
+            return session.peek(question, confidence, because=_FULL)
+        if not self._pays(request.person):
+            return session.peek(question, confidence, because=_USED_UP)
+        return session.ask(question, confidence) if self._held else None
+
+    def _may_remember(self, question: LinearQuery) -> bool:
+        """Whether there is room for one more; decided by what was asked alone."""
+        cells = question.values().size if isinstance(question, Explicit) else 0
+        return cells == 0 or self._session.remembered + cells <= MOST_REMEMBERED
+
+    # Limits of people
+
+    def _grant(self, person: int) -> Grant:
+        if person not in self._grants:
+            self._grants[person] = self._keeper.store.grant(self._keeper.data_set, person)
+        return self._grants[person]
+
+    def _pays(self, person: int) -> bool:
+        """Whether a person's share of the budget covers one more correction."""
+        grant = self._grant(person)
+        return grant.budget is None or grant.spent + self._session.price <= grant.budget
+
+    def _may_ask(self, person: int, before: int = 0) -> bool:
+        grant = self._grant(person)
+        return grant.queries is None or grant.asked + before < grant.queries
+
+    def _check_number(self, person: int) -> None:
+        if not self._may_ask(person):
+            raise NotAllowedError(
+                f"all {self._grant(person).queries:,} questions that you may ask of this data set are asked",
+                remedy="ask its custodian for more; the hypothesis (pictures, synthetic records) stays free",
+            )
+
+    def _has_room(self, person: int, size: int) -> bool:
+        return size <= self._keeper.store.room(self._grant(person))
+
+    def _check_room(self, person: int, size: int) -> None:
+        if not self._has_room(person, size):
+            grant = self._grant(person)
+            raise QuotaError(stored=grant.stored, room=self._keeper.store.room(grant), needed=size)
+
+
+def _given(request: Request, at: int, found: OnlineAnswer, charged: float) -> GivenAnswer:
+    return GivenAnswer(
+        person=request.person,
+        request=request.number,
+        position=at,
+        where=request.questions[at].text,
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        confidence=request.confidence,
+        covers=found.covers,
+        source=found.source,
+        charged=charged,
+        spent=found.spent,
+        updates_left=found.updates_left,
+    )

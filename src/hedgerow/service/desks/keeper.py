@@ -1,0 +1,245 @@
+"""A session that lives in the store: in memory it is a copy, which is thrown away whenever the two could differ.
+
+The order of commits is what the guarantee rests on when processes die (``algorithms/online_hold.py``): the most that a
+look at the data can cost is committed as a *hold* before it, and its outcome after it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING, final
+
+from hedgerow.algorithms.online_pmw import hold as online_hold
+from hedgerow.algorithms.online_pmw.journal import Mark, Step, Transcript
+from hedgerow.algorithms.online_pmw.session import OnlineSession
+from hedgerow.algorithms.online_pmw.start import earlier_events
+from hedgerow.algorithms.online_pmw.state import config_from_dict
+from hedgerow.errors import ConflictError, OutdatedError, StoreError, TableError
+from hedgerow.privacy import Curator, budget_from_dict
+from hedgerow.service.desks.tables import PrivateTable, no_records
+from hedgerow.service.store import DataSet, GivenAnswer, Hold, Reached, nowhere
+
+if TYPE_CHECKING:
+    from hedgerow.domain import Domain
+    from hedgerow.privacy import NoiseSource
+    from hedgerow.release import Release
+    from hedgerow.service.store import Store
+
+_TRIES = 4
+"""How often a commit is tried while the store is busy."""
+
+
+@final
+class Keeper:
+    """The session of one data set, as the store has it. For one thread.
+
+    Args:
+        data_set: What was registered.
+        domain: Its attributes.
+        store: Where everything is kept.
+        read: Reads the private table.
+        warm: Reads the earlier release that the session starts from, if it does.
+        noise: Source of noise; None for the secure one.
+        wait: How many seconds one waits for other processes.
+        reached: Called at named steps.
+    """
+
+    def __init__(
+        self,
+        data_set: DataSet,
+        domain: Domain,
+        store: Store,
+        read: Callable[[], PrivateTable],
+        *,
+        warm: Callable[[], Release | None] = lambda: None,
+        noise: NoiseSource | None = None,
+        wait: float = 5.0,
+        reached: Reached = nowhere,
+    ) -> None:
+        """Nothing is read before it is needed."""
+        self._id = data_set.id
+        self._promised_too_much = data_set.registration.promised_too_much
+        self._domain = domain
+        self._budget = budget_from_dict(data_set.registration.budget)
+        self._config = config_from_dict(data_set.registration.config)
+        self._store = store
+        self._read = read
+        self._warm = warm
+        self._noise = noise
+        self._wait = wait
+        self.reached = reached
+        self._source: PrivateTable | None = None
+        self._changes = 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Throw away what is in memory but the private table: the store alone says what was."""
+        self._transcript = Transcript(self._domain)
+        self._session: OnlineSession | None = None
+        self._version = -1
+        self._status = ""
+
+    @property
+    def store(self) -> Store:
+        """Where everything is kept."""
+        return self._store
+
+    @property
+    def data_set(self) -> int:
+        """Number of the data set."""
+        return self._id
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the custodian closed the data set: the data are not looked at any more."""
+        return self._status == "closed"
+
+    @property
+    def mark(self) -> Mark:
+        """How far the store is."""
+        return self._transcript.mark
+
+    @property
+    def changes(self) -> int:
+        """How often it was seen that the store knows more than this keeper wrote; 1 from the start."""
+        return self._changes
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Keep all other processes and threads from going on with the data set.
+
+        Raises:
+            StoreBusyError: Another one is at it for longer than one waits.
+        """
+        return self._store.alone(self._id, wait=self._wait)
+
+    def current(self) -> OnlineSession:
+        """The session as it is now. To be called alone.
+
+        Raises:
+            OutdatedError: Somebody went on nevertheless.
+            StoreError: The store cannot be read or written.
+            DataError, TableError: The private table cannot be read, or is another one than before.
+            ConflictError: The data set was closed before its session had begun, or it is one of the first version that
+                told how many rows pass its filter.
+        """
+        if self._promised_too_much:
+            raise ConflictError(
+                "how many rows pass the filter of this data set was taken for public, and is not",
+                remedy="its custodian may close it, and register it anew",
+            )
+        if not self._transcript.begun:
+            self.forget()  # attempts to begin have no mark of their own
+        progress = self._store.progress(self._id, self._transcript.mark)
+        if progress.version != self._version:
+            self._session = None
+            self._changes += 1
+            self._transcript.add(progress.step or Step())
+            self._version, self._status = progress.version, progress.status
+        if progress.hold is not None:
+            self._forfeit(progress.hold)
+        if not self._transcript.begun:
+            self._begin()
+        if self._session is None:
+            self._session = self._transcript.session(self._table(), noise=self._noise)
+        return self._session
+
+    def hold(self, charge: float, person: int, step: Step | None) -> None:
+        """Commit the most that a question can cost, and the epoch that was opened for it.
+
+        Args:
+            charge: The most, without the epoch.
+            person: Who asks it.
+            step: The epoch, or None if one was running.
+
+        Raises:
+            OutdatedError: Somebody else went on; the session in memory is to be forgotten.
+            StoreError: Nothing was committed; the session in memory is to be forgotten.
+        """
+        told = step if step is None or self._session is None else _summarised(step, self._session)
+        self._version = self._store.hold(self._id, self._version, Hold(charge, "question", person), told)
+        self.reached("held")
+        if step is not None:
+            self._transcript.follow(step)
+
+    def keep(self, session: OnlineSession, answers: Sequence[GivenAnswer]) -> Sequence[GivenAnswer]:
+        """Commit what was found out, what it cost, and the answers; tried again while the store is busy.
+
+        Returns:
+            The answers as they are in the store.
+
+        Raises:
+            OutdatedError: Somebody else went on; the session in memory is to be forgotten.
+            StoreError: It cannot be known whether it was committed; the session in memory is to be forgotten.
+        """
+        step = session.step_since(self._transcript.mark)
+        kept = self._settle(step, session, answers)
+        self._transcript.follow(step)
+        return kept
+
+    # Inside
+
+    def _settle(self, step: Step, session: OnlineSession, answers: Sequence[GivenAnswer]) -> Sequence[GivenAnswer]:
+        told = _summarised(step, session)
+        for left in reversed(range(_TRIES)):
+            try:
+                settled = self._store.settle(self._id, self._version, told, answers)
+            except OutdatedError:
+                raise
+            except StoreError:
+                if not left:
+                    raise
+                time.sleep(0.1)
+            else:
+                break
+        self._version = settled.version
+        return settled.answers
+
+    def _table(self) -> PrivateTable:
+        if self.is_closed:
+            self._source = None
+            return no_records(self._domain)
+        if self._source is None:
+            try:
+                self._source = self._read()
+            except OSError as error:
+                raise TableError("the private table cannot be read now", remedy="tell its custodian") from error
+        return self._source
+
+    def _forfeit(self, hold: Hold) -> None:
+        rules = self._transcript.rules
+        fired = self._transcript.state_after_a_fire() if hold.purpose == "question" else None
+        step = Step(events=(hold.lost(self._budget, rules),), state=fired)
+        self._transcript.follow(step)  # if the commit fails, all of this is forgotten
+        if self._transcript.begun:
+            self._session = self._transcript.session(self._table(), noise=self._noise)
+            step = replace(step, state={**(fired or {}), "summary": self._session.summary()})
+        price = hold.charge if rules is None else rules.price(self._budget.regime)
+        self._version = self._store.forfeit(self._id, self._version, step, price)
+
+    def _begin(self) -> None:
+        """Begin the session: what the number of records costs is held first."""
+        if self.is_closed:
+            raise ConflictError("the data set was closed before it was opened", remedy="register it anew")
+        warm = self._warm()
+        earlier = () if warm is None else earlier_events(warm, self._budget, self._domain)
+        events = (*self._transcript.events, *earlier)
+        curator = Curator(self._table(), self._budget, noise=self._noise, events=events)
+        session = self._config.start_with(curator, warm=warm, hold=self._hold_opening)
+        self.reached("looked")
+        step = session.step_since(self._transcript.mark, first=True)
+        self._settle(step, session, [])
+        self._transcript.follow(step)
+        self._status = "open"
+
+    def _hold_opening(self, opening: online_hold.Hold) -> None:
+        hold = Hold(opening.charge, opening.purpose, None)
+        self._version = self._store.hold(self._id, self._version, hold, None)
+        self.reached("held")
+
+
+def _summarised(step: Step, session: OnlineSession) -> Step:
+    """The step with what may be told of the session after it."""
+    return replace(step, state={**(step.state or {}), "summary": session.summary()})

@@ -1,0 +1,98 @@
+"""What may be told of a data set, from the store alone: plain public values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hedgerow.algorithms.online_pmw import Mark
+from hedgerow.privacy import Ledger, budget_from_dict
+from hedgerow.service.store import DataSet, Person, Progress
+
+if TYPE_CHECKING:
+    from hedgerow.service.store import Store
+
+_TOLD_HOW_MANY = "NOT PRIVATE: how many rows pass the filter was told exactly"
+_EVERYTHING = Mark(events=2**62, findings=2**62)
+"""A mark after which there is nothing but the state."""
+_EVENTS = Mark(findings=2**62)
+"""A mark after which there are all events and the state."""
+
+
+def summary_of(store: Store, data_set: DataSet, person: Person) -> dict[str, Any]:
+    """A data set in short, and the limits of a person.
+
+    Args:
+        store: Where it is kept.
+        data_set: The data set.
+        person: Whose limits are told.
+    """
+    progress, grant = store.progress(data_set.id, _EVERYTHING), store.grant(data_set.id, person.id)
+    state = {} if progress.step is None or progress.step.state is None else progress.step.state
+    told, budget = dict(state.get("summary", {})), budget_from_dict(data_set.registration.budget)
+    too_much = data_set.registration.promised_too_much
+    closed = "the custodian closed the data set" if progress.status == "closed" else told.get("closed", "")
+    return {
+        "name": data_set.name,
+        "title": data_set.registration.title,
+        "status": progress.status,
+        "spent": told["spent"] if "spent" in told else ledger_of(store, data_set)["spent"],
+        "limit": budget.limit,
+        "unit": budget.unit,
+        "updates": told.get("updates", 0),
+        "updates_left": told.get("updates_left", 0),
+        "price": told.get("price"),
+        "threshold": None if too_much else told.get("threshold"),  # a share of the total
+        "total": None if too_much else told.get("total"),
+        "asked": told.get("tested", 0),
+        "closed": closed,
+        "private": told.get("private", True) and not too_much,
+        "statement": _statement(data_set),
+        "mine": {**vars(grant), "storage": store.quota if grant.storage is None else grant.storage},
+    }
+
+
+def ledger_of(store: Store, data_set: DataSet) -> dict[str, Any]:
+    """What was spent of a data set's budget, exactly, and the head of the hash chain of what it was spent on.
+
+    Raises:
+        DamagedStoreError: Events were changed after they were written.
+    """
+    progress = store.progress(data_set.id, _EVENTS)
+    ledger = _ledger(data_set, progress)
+    return {
+        "limit": ledger.limit,
+        "spent": ledger.spent,
+        "remaining": ledger.remaining,
+        "unit": ledger.unit,
+        "statement": _statement(data_set),
+        "held": 0.0 if progress.hold is None else progress.hold.charge,
+        "head": progress.head,
+    }
+
+
+def ledger_file_of(store: Store, data_set: DataSet) -> dict[str, Any]:
+    """The whole ledger of a data set, as it can be checked from this alone.
+
+    Raises:
+        DamagedStoreError: Events were changed after they were written.
+    """
+    progress, registration = store.progress(data_set.id, _EVENTS), data_set.registration
+    return {
+        "name": data_set.name,
+        "budget": dict(registration.budget),
+        "statement": _statement(data_set),
+        **progress.fixed,
+        "events": [event.to_dict() for event in _ledger(data_set, progress).events],
+        "head": progress.head,
+    }
+
+
+def _statement(data_set: DataSet) -> str:
+    if data_set.registration.promised_too_much:
+        return f"{_TOLD_HOW_MANY}. Otherwise: {budget_from_dict(data_set.registration.budget).statement()}"
+    return budget_from_dict(data_set.registration.budget).statement()
+
+
+def _ledger(data_set: DataSet, progress: Progress) -> Ledger:
+    budget = budget_from_dict(data_set.registration.budget)
+    return Ledger(budget.limit, budget.unit, () if progress.step is None else progress.step.events)

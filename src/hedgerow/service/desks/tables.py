@@ -1,0 +1,185 @@
+"""Private tables of registered data sets: where they may be, and reading them.
+
+The only module of the server that touches ``data/``; what it gives is handed to the curator and to nobody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlsplit
+
+import numpy as np
+
+from hedgerow.data import Coding, CountSource, Table, check_apart, gathered, open_place, select_columns
+from hedgerow.domain import Domain, domain_from_mapping
+from hedgerow.engines import DUCKDB_REMEDY, duckdb_table, is_duckdb
+from hedgerow.errors import ConfigError, NotAllowedError
+from hedgerow.release import Release
+
+PrivateTable = CountSource
+"""What is read here, by the only name that the rest of the server has for it."""
+
+_SERVERS = ("postgresql", "postgres")
+_SECRET = frozenset({"password", "sslpassword", "passfile", "service", "servicefile", "dbname"})
+"""Options of an address that hold a password, or say where another one is than the server's own."""
+
+
+def domain_of(domain: Mapping[str, Any], described: Mapping[str, Any]) -> Domain:
+    """The attributes of a data set: those of its domain that are read.
+
+    Args:
+        domain: As in a domain file.
+        described: How the table is read.
+
+    Raises:
+        DomainError: The mapping is no domain, or does not declare a column.
+
+    Example:
+        >>> domain_of({"a": ["x", "y"], "b": [1, 2]}, {"columns": ["b"]}).names
+        ('b',)
+    """
+    declared = domain_from_mapping(domain)
+    columns = described.get("columns")
+    return declared if columns is None else declared.project(columns)
+
+
+def checked_place(place: str, folder: Path) -> str:
+    """Where a table is, as `read_private` takes it: files lie in the server's folder, and addresses hold no password.
+
+    Args:
+        place: A file or a pattern inside the folder, ``duckdb:///file.db#table`` of such a file, or
+            ``postgresql://host/database#table``.
+        folder: The only one that tables are read from.
+
+    Raises:
+        NotAllowedError: The file lies elsewhere.
+        ConfigError: The address holds a password, or is of a kind that a server does not read.
+
+    Example:
+        >>> checked_place("people.csv", Path("/srv/tables"))
+        '/srv/tables/people.csv'
+        >>> checked_place("duckdb:people.db#people", Path("/srv/tables"))
+        'duckdb:///srv/tables/people.db#people'
+    """
+    if place.partition(":")[0].lower() in _SERVERS:  # as `open_place` has it: urlsplit would skip blanks
+        return _without_password(place)
+    if is_duckdb(place):
+        table = duckdb_table(place)
+        if table is None:
+            raise ConfigError("the address names no file and table", remedy=DUCKDB_REMEDY)
+        inside = _inside(_relative(table.file, folder), folder)
+        return f"duckdb://{quote(inside)}#{quote(table.name)}"  # it is unquoted again where it is opened
+    if "://" in place or place.lower().startswith("spark:"):
+        raise ConfigError(
+            "the server does not read tables of that kind",
+            remedy="give a file of its data folder, duckdb:///file.db#table or postgresql://host/database#table",
+        )
+    return _inside(place, folder)
+
+
+def _relative(file: Path, folder: Path) -> str:
+    """``duckdb:///people.db`` is the file of that name in the folder; a path that lies there stays as it is."""
+    within = file.is_relative_to(folder.resolve()) or not file.is_absolute()
+    return str(file) if within else str(file).lstrip("/")
+
+
+def _inside(name: str, folder: Path) -> str:
+    root = folder.resolve()
+    found = (root / name).resolve()
+    if not found.is_relative_to(root) or ".." in Path(name).parts:
+        raise NotAllowedError(
+            "tables are read from the server's data folder alone",
+            remedy="put the file there, or upload it, and give its name; or start the server with another --data",
+        )
+    return str(found)
+
+
+def _without_password(address: str) -> str:
+    parts = urlsplit(address)
+    options = {name.lower() for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
+    if parts.password is not None or ":" in parts.netloc.rpartition("@")[0] or options & _SECRET:
+        raise ConfigError(
+            "an address with a password would be kept in the store",
+            remedy="leave it out, and give it to the server's process by a file (PGPASSFILE)",
+        )
+    return address
+
+
+def read_private(
+    described: Mapping[str, Any], domain: Domain, folder: Path, *, before_rows: Callable[[], object] = lambda: None
+) -> PrivateTable:
+    """Read a private table into memory, to hand it to the curator.
+
+    Args:
+        described: Where it is (``place``) and how it is read (``columns``, ``count_column``, ``coded``, ``where``).
+        domain: What `domain_of` gave.
+        folder: See `checked_place`.
+        before_rows: Called when the columns are in order, before the first row is read.
+
+    Raises:
+        DataError: The table cannot be read, or does not fit the domain. Its message may name rows and their number: it
+            is for the custodian's eyes.
+        QueryError: The condition on rows may look at more than one row.
+        NotAllowedError, ConfigError: See `checked_place`.
+        MissingExtraError: What reads it is not installed.
+    """
+    reader = open_place(checked_place(str(described["place"]), folder), described.get("where"))
+    check_apart(described.get("where"), described.get("count_column"), reader.file)
+    wanted = select_columns(
+        reader.file,
+        reader.names,
+        domain,
+        count_column=described.get("count_column"),
+        columns=described.get("columns"),
+        extra_columns="error" if described.get("columns") is None else "ignore",
+    )
+    before_rows()
+    return gathered(reader, Coding(wanted, described.get("count_column"), bool(described.get("coded"))))
+
+
+def earlier_release(described: Mapping[str, Any], folder: Path) -> Release | None:
+    """The release of the same table that a session starts from, if one was named.
+
+    Args:
+        described: Its ``warm`` is the name of a file in the folder.
+        folder: See `checked_place`.
+
+    Raises:
+        ReleaseError: There is no such file, or it is no release.
+        NotAllowedError: It lies elsewhere.
+
+    Example:
+        >>> earlier_release({"place": "people.csv"}, Path("/srv/tables")) is None
+        True
+    """
+    name = described.get("warm")
+    return None if name is None else Release.load(_inside(str(name), folder))
+
+
+def no_records(domain: Domain) -> PrivateTable:
+    """A table without records, for a data set that is closed: nothing of it is looked at any more.
+
+    Args:
+        domain: Of the data set.
+
+    Example:
+        >>> no_records(domain_of({"a": ["x", "y"]}, {})).total()
+        0
+    """
+    return made_up(domain, 0)
+
+
+def made_up(domain: Domain, n: int) -> PrivateTable:
+    """A table of records that are all alike, to try something out with.
+
+    Args:
+        domain: Of the records.
+        n: How many.
+
+    Example:
+        >>> made_up(domain_of({"a": ["x", "y"]}, {}), 3).total()
+        3
+    """
+    return Table(domain, [np.zeros(n, dtype=np.uint8) for _ in domain])

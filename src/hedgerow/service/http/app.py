@@ -1,0 +1,114 @@
+"""The HTTP API as an ASGI application."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from hedgerow.service.http import (
+    docs_page,
+    routes_custodians,
+    routes_data_sets,
+    routes_files,
+    routes_hypothesis,
+    routes_questions,
+    routes_server,
+    web,
+)
+from hedgerow.service.http.gate import Service
+from hedgerow.service.http.guards import BodyLimit, SecurityHeaders
+from hedgerow.service.http.metrics import Counted
+from hedgerow.service.http.operations import SECURITY
+from hedgerow.service.http.problems import Shield, add_handlers
+from hedgerow.service.http.told import Problem
+from hedgerow.service.proxies import Forwarded
+from hedgerow.service.settings import Settings
+from hedgerow.version import __version__
+
+if TYPE_CHECKING:
+    from hedgerow.service.desks import Desks
+    from hedgerow.service.store import Store
+
+OPERATIONS = (
+    *routes_server.OPERATIONS,
+    *routes_data_sets.OPERATIONS,
+    *routes_questions.OPERATIONS,
+    *routes_hypothesis.OPERATIONS,
+    *routes_custodians.OPERATIONS,
+    *routes_files.OPERATIONS,
+    *docs_page.OPERATIONS,
+)
+_IMPORTED_LATE = ("opendp.prelude", "scipy.optimize", "sqlglot.errors", "sqlglot.tokens")
+"""What is imported when it is first used: not well by several threads at once, where modules import each other."""
+_REFERENCE = "#/components/schemas/{model}"
+_DESCRIPTION = """\
+Counting questions about private tables, answered with differential privacy.
+
+Send 'Authorization: Bearer hgr_...' with a token that a custodian made. Every error is a problem (RFC 9457) with a
+code, what is wrong, and what to try.
+
+Questions are answered by a public hypothesis; the data are looked at only to test it, and the privacy budget is charged
+before they are. All counts are noisy or modelled.
+"""
+
+
+class Application(FastAPI):
+    """FastAPI with the problems in its OpenAPI description."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The description; made once."""
+        if self.openapi_schema is None:
+            schema = get_openapi(title=self.title, version=self.version, description=_DESCRIPTION, routes=self.routes)
+            problem = Problem.model_json_schema(ref_template=_REFERENCE)
+            parts = schema.setdefault("components", {})
+            parts.setdefault("schemas", {}).update(problem.pop("$defs"), Problem=problem)
+            parts["securitySchemes"] = {SECURITY: {"type": "http", "scheme": "bearer", "bearerFormat": "hgr_..."}}
+            self.openapi_schema = schema
+        return self.openapi_schema
+
+
+def create_app(desks: Desks, store: Store, settings: Settings) -> FastAPI:
+    """The server as an ASGI application.
+
+    Args:
+        desks: The data sets. Neither they nor the store are closed by the application.
+        store: What is kept.
+        settings: Limits.
+    """
+    for name in _IMPORTED_LATE:
+        import_module(name)
+    app = Application(
+        title="Hedgerow",
+        version=__version__,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=_with_threads(settings.threads),
+    )
+    app.state.service = service = Service.of(desks, store, settings)
+    for operation in OPERATIONS:
+        operation.add_to(app)
+    add_handlers(app)
+    for guard, options in ((BodyLimit, {"settings": settings}), (Shield, {}), (SecurityHeaders, {})):
+        app.add_middleware(guard, **options)  # each stands before those above
+    app.add_middleware(Counted, metrics=service.metrics)
+    app.add_middleware(Forwarded, proxies=settings.proxies)
+    web.mount(app)
+    return app
+
+
+def _with_threads(threads: int) -> Any:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        """Endpoints wait for answers in threads: more of them than there are cores."""
+        anyio.to_thread.current_default_thread_limiter().total_tokens = threads
+        yield
+
+    return lifespan

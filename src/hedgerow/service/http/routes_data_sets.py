@@ -1,0 +1,151 @@
+"""Routes about data sets: listing, registering, closing."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import Path
+
+from hedgerow.algorithms.online_pmw import OnlinePMW
+from hedgerow.algorithms.shared import MEMORY
+from hedgerow.domain import Attribute, Binned, IntegerRange
+from hedgerow.errors import DataError, ReleaseError
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.queries import Neighbours
+from hedgerow.service.desks import domain_of
+from hedgerow.service.http import problems
+from hedgerow.service.http.gate import By, Here, Service
+from hedgerow.service.http.operations import ForCustodians, ForTokens, Operation
+from hedgerow.service.http.sent import DATA_SET_NAME, BudgetAsked, Options, PlanAsked, RegistrationAsked
+from hedgerow.service.http.tokens import Caller
+from hedgerow.service.http.told import AttributeTold, Detail, Plan, PlanLine, Summary, SummaryList
+from hedgerow.service.store import DataSet, Registration
+
+Name = Annotated[
+    str, Path(pattern=DATA_SET_NAME, description="Of the data set.", openapi_examples={"adult": {"value": "adult"}})
+]
+_LISTED = 1000
+"""Of so many values at most are all labels listed."""
+
+
+def list_data_sets(here: Here, by: By) -> SummaryList:
+    """The data sets that the token is good for."""
+    found = [data_set for data_set in here.store.data_sets() if by.token.reaches(data_set.name)]
+    return SummaryList(datasets=[Summary(**here.desks.summary(data_set, by.person)) for data_set in found])
+
+
+def plan_data_set(asked: PlanAsked) -> Plan:
+    """What asking a data set would be like.
+
+    How exact its answers would be, from public numbers alone: no table is read, and nothing is spent.
+    """
+    domain, budget = domain_of(asked.domain, {"columns": asked.columns}), _budget(asked.budget)
+    plan = _config(asked.options).plan(domain, budget, float(asked.records))
+    lines = [line for line in plan.lines(asked.records) if line[0] != MEMORY]  # how much is free is nobody's business
+    return Plan(lines=[PlanLine(word=word, sentence=sentence) for word, sentence in lines])
+
+
+def register_data_set(asked: RegistrationAsked, here: Here, by: By) -> Detail:
+    """Register a data set.
+
+    The table is read, and a noisy number of its records is bought, unless "replace" makes it public. The budget can
+    never be changed.
+    """
+    by.check_reaches_all()
+    try:
+        with here.waiting():
+            data_set = here.desks.register(registration(asked), by=by.person)
+    except (DataError, ReleaseError) as error:  # it names the file; where the server keeps it is nobody's business
+        error.message = error.message.replace(f"{here.desks.folder.resolve()}/", "")
+        raise
+    return detail(here, data_set, by)
+
+
+def get_data_set(name: Name, here: Here, by: By) -> Detail:
+    """A data set: its attributes, its budget and what was spent of it."""
+    return detail(here, here.data_set(name, by), by)
+
+
+def close_data_set(name: Name, here: Here, by: By) -> Detail:
+    """Close a data set for good.
+
+    The data are not looked at any more; the hypothesis still answers.
+    """
+    here.desks.close_data_set(here.data_set(name, by), by=by.person)
+    return detail(here, here.data_set(name, by), by)
+
+
+def registration(asked: RegistrationAsked) -> Registration:
+    """What was sent, as the store keeps it.
+
+    Raises:
+        ConfigError: The budget or the options do not fit together.
+    """
+    return Registration(
+        name=asked.name,
+        title=asked.title,
+        source=asked.source.model_dump(exclude_none=True),
+        domain=asked.domain,
+        budget=_budget(asked.budget).to_dict(),
+        config=_config(asked.options).parameters(),
+    )
+
+
+def _config(asked: Options) -> OnlinePMW:
+    return OnlinePMW(**asked.model_dump(exclude_none=True))
+
+
+def _budget(asked: BudgetAsked) -> Budget:
+    neighbours = Neighbours(asked.neighbours)
+    if asked.rho is not None:
+        return ZCDP(asked.rho, neighbours)
+    epsilon = asked.epsilon or 0.0
+    return PureDP(epsilon, neighbours) if asked.delta is None else ApproxDP(epsilon, asked.delta, neighbours)
+
+
+def detail(here: Service, data_set: DataSet, by: Caller) -> Detail:
+    """All that a caller may know of a data set."""
+    told: dict[str, Any] = dict(here.desks.summary(data_set, by.person))
+    return Detail(
+        **told,
+        attributes=[_attribute(attribute) for attribute in here.desks.domain(data_set)],
+        neighbours=data_set.registration.budget["neighbours"],
+        created=data_set.created,
+        source=dict(data_set.registration.source) if by.is_custodian else None,
+    )
+
+
+def _attribute(attribute: Attribute) -> AttributeTold:
+    return AttributeTold(
+        name=attribute.name,
+        kind=_kind(attribute),
+        values=list(attribute.labels) if attribute.size <= _LISTED else None,
+        size=attribute.size,
+        low=attribute.minimum if isinstance(attribute, IntegerRange) else None,
+        high=attribute.maximum if isinstance(attribute, IntegerRange) else None,
+        missing=attribute.missing,
+        other=attribute.other,
+    )
+
+
+def _kind(attribute: Attribute) -> Literal["categorical", "integer", "binned"]:
+    if isinstance(attribute, IntegerRange):
+        return "integer"
+    return "binned" if isinstance(attribute, Binned) else "categorical"
+
+
+OPERATIONS = (
+    Operation("GET", "/v1/datasets", list_data_sets, ForTokens, SummaryList),
+    Operation(
+        "POST",
+        "/v1/datasets",
+        register_data_set,
+        ForCustodians,
+        Detail,
+        201,
+        problems=(problems.CONFLICT, problems.TABLE),
+    ),
+    Operation("POST", "/v1/plan", plan_data_set, ForCustodians, Plan),
+    Operation("GET", "/v1/datasets/{name}", get_data_set, ForTokens, Detail),
+    Operation("POST", "/v1/datasets/{name}/close", close_data_set, ForCustodians, Detail),
+)

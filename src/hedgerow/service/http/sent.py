@@ -1,0 +1,210 @@
+"""What is sent to the server, as OpenAPI describes it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from hedgerow.service.desks import MOST_CONFIDENCE
+from hedgerow.service.http.tokens import DEFAULT_DAYS
+from hedgerow.service.store import Role
+
+DATA_SET_NAME = r"^[a-z0-9_-]{1,40}$"
+PERSON_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}$"
+TOKEN_ID = r"^[0-9a-f]{16}$"
+FILE_NAME = r"^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,91}\.(csv|parquet|release)$"
+LARGEST_BATCH = 1000
+LARGEST_PAGE = 1000
+LONGEST_QUESTION = 10_000
+DataSetName = Annotated[str, Field(pattern=DATA_SET_NAME, examples=["adult"])]
+PersonName = Annotated[str, Field(pattern=PERSON_NAME, examples=["ada"])]
+Line = Annotated[str, Field(max_length=200)]
+Count = Annotated[int, Field(ge=0, le=2**53)]
+Amount = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+
+
+class Asked(BaseModel):
+    """Something that is sent: nothing that is not documented, and no conversions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Source(Asked):
+    """Where the table is, and how it is read."""
+
+    place: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=1000,
+            description="A file of the server's data folder; 'duckdb:///file.db#table'; or "
+            "'postgresql://host/database#table' (no password in it).",
+            examples=["adult.csv"],
+        ),
+    ]
+    columns: Annotated[list[Line], Field(min_length=1, max_length=5000)] | None = None
+    count_column: Line | None = Field(None, description="The column that says how many records a row stands for.")
+    coded: bool = Field(False, description="Whether cells hold codes in place of values.")
+    where: Annotated[str, Field(max_length=LONGEST_QUESTION)] | None = Field(None, description="Which rows to take.")
+    warm: Annotated[str, Field(max_length=1000)] | None = Field(
+        None,
+        description="A .release file of the data folder to start from: an earlier release of the same table, whose "
+        "spending counts.",
+    )
+
+
+class BudgetAsked(Asked):
+    """A privacy budget: an epsilon, an epsilon and a delta, or a rho."""
+
+    epsilon: Annotated[float, Field(gt=0.0, le=1000.0)] | None = None
+    delta: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
+    rho: Annotated[float, Field(gt=0.0, le=1000.0)] | None = None
+    neighbours: Literal["add-remove", "replace", "replace-then-filter"] = "add-remove"
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> BudgetAsked:
+        if (self.epsilon is None) == (self.rho is None) or (self.rho is not None and self.delta is not None):
+            raise ValueError("give epsilon, or epsilon and delta, or rho")
+        return self
+
+
+class Options(Asked):
+    """How the session goes; see OnlinePMW."""
+
+    variant: Literal["4a", "4b", "4c", "pay-as-you-go"] | None = None
+    queries: Annotated[int, Field(ge=1, le=10**9)] | None = None
+    alpha: Annotated[float, Field(gt=0.0, le=1.0)] | None = None
+    beta: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
+    updates: Annotated[int, Field(ge=1, le=10**6)] | None = None
+    threshold: Annotated[float, Field(gt=0.0, le=1.0)] | None = None
+    step: Literal["theorem", "residual", "refit"] | None = None
+
+
+class RegistrationAsked(Asked):
+    """A data set to register."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "adult",
+                    "title": "Census income",
+                    "source": {"place": "adult.csv", "columns": ["age", "sex"]},
+                    "domain": {"age": {"min": 17, "max": 90}, "sex": ["Female", "Male"]},
+                    "budget": {"epsilon": 1.0, "neighbours": "add-remove"},
+                    "options": {"queries": 10000},
+                }
+            ]
+        }
+    )
+
+    name: DataSetName
+    title: Line = ""
+    source: Source
+    domain: dict[str, Any] = Field(description="As in domain files.", min_length=1)
+    budget: BudgetAsked
+    options: Options = Options()
+
+
+class PlanAsked(Asked):
+    """A data set that may be registered, without its table."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "domain": {"age": {"min": 17, "max": 90}, "sex": ["Female", "Male"]},
+                    "budget": {"epsilon": 1.0, "neighbours": "add-remove"},
+                    "records": 50000,
+                }
+            ]
+        }
+    )
+
+    domain: dict[str, Any] = Field(description="As in domain files.", min_length=1)
+    columns: Annotated[list[Line], Field(min_length=1, max_length=5000)] | None = None
+    budget: BudgetAsked
+    options: Options = Options()
+    records: int = Field(ge=1, lt=2**31, description="A public guess of the number of records.")
+
+
+Text = Annotated[str, Field(max_length=LONGEST_QUESTION)]
+
+
+class Question(Asked):
+    """A counting question, in one of three languages."""
+
+    sql: Text | None = Field(None, examples=["SELECT COUNT(*) FROM adult WHERE sex = 'Male' AND age BETWEEN 30 AND 40"])
+    where: Text | None = Field(None, description="A condition alone.", examples=["sex = 'Male'"])
+    predicate: dict[str, Any] | None = Field(
+        None,
+        description="A condition as JSON: 'attribute' with 'op' and 'value', 'between', 'in' or 'missing'; joined by "
+        "'and', 'or', 'not'.",
+        examples=[{"and": [{"attribute": "age", "between": [30, 40]}, {"attribute": "sex", "in": ["Male"]}]}],
+    )
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Question:
+        if sum(part is not None for part in (self.sql, self.where, self.predicate)) != 1:
+            raise ValueError("give one of sql, where and predicate")
+        return self
+
+
+class QuestionsAsked(Asked):
+    """Questions to answer in order."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"queries": [{"sql": "SELECT COUNT(*) FROM adult WHERE sex = 'Male'"}], "confidence": 0.95},
+                {"queries": [{"where": "age >= 30"}, {"where": "age < 30"}]},
+            ]
+        }
+    )
+
+    queries: Annotated[list[Question], Field(min_length=1, max_length=LARGEST_BATCH)]
+    confidence: Annotated[float, Field(gt=0.0, le=MOST_CONFIDENCE, description="Of the intervals.")] = 0.95
+
+
+class GrantAsked(Asked):
+    """Limits of an analyst at one data set; null for none."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"queries": 100, "budget": 0.25}]})
+
+    queries: Count | None
+    budget: Amount | None
+    storage: Count | None = Field(
+        None, description="Bytes that the questions may add to the server's store; null for what it grants everybody."
+    )
+
+
+class PersonAsked(Asked):
+    """Somebody new."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "ada", "role": "analyst"}]})
+
+    name: PersonName
+    role: Role
+
+
+class TokenAsked(Asked):
+    """A token to make."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"person": "ada", "datasets": ["adult"], "days": 90, "note": "laptop"},
+                {"person": "carol", "datasets": "all", "days": "ever"},
+            ]
+        }
+    )
+
+    person: PersonName
+    datasets: Annotated[list[DataSetName], Field(min_length=1, max_length=1000)] | Literal["all"] = Field(
+        description="Names of the data sets that it is good for; 'all' for all of them, also later ones."
+    )
+    days: Annotated[int, Field(ge=1, le=36_500)] | Literal["ever"] = Field(
+        DEFAULT_DAYS, description="How long it is good; 'ever' for without end."
+    )
+    note: Line = ""

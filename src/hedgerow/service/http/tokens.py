@@ -1,0 +1,254 @@
+"""Tokens: making them, and telling whose one is.
+
+A token is ``hgr_<id>_<secret>``: the id is public and names it in lists, the secret is 256 random bits. Only a scrypt
+digest of the secret is kept. A token that was once found right is known again by its SHA-256 while the process lives,
+so that scrypt runs once; whether it has expired, was revoked, and what it is good for is read from the store at every
+request.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Protocol, final
+
+from hedgerow.errors import NotAllowedError, NotSignedInError, RateError
+from hedgerow.service.store import Person, Token
+
+PREFIX = "hgr"
+DEFAULT_DAYS = 30
+"""So long is a token good, unless another time is given; "for ever" is said in so many words."""
+SALT_BYTES = 16
+_WIDTH = 2**14
+_BLOCKS = 8
+_FORM = re.compile(rf"{PREFIX}_([0-9a-f]{{16}})_([A-Za-z0-9_-]{{43}})", re.ASCII)
+_KNOWN = 4096
+_PATIENCE = 5.0
+_REMEDY = "send the header 'Authorization: Bearer hgr_...' with a token that a custodian made"
+
+
+class TokenStore(Protocol):
+    """What tokens need of a store."""
+
+    def token(self, id: str) -> tuple[Token, bytes, bytes, Person] | None:
+        """The token with its salt and digest, and whose it is; None if there is none of that id."""
+        ...
+
+
+@final
+@dataclass(frozen=True)
+class NewToken:
+    """A token that was just made; the only object that ever holds its secret.
+
+    Attributes:
+        text: What its owner signs in with. SECRET: shown once, kept nowhere.
+        token: What may be known of it.
+        salt: Of the digest.
+        digest: By which the secret is known again.
+    """
+
+    text: str = field(repr=False)
+    token: Token
+    salt: bytes = field(repr=False)
+    digest: bytes = field(repr=False)
+
+
+@final
+@dataclass(frozen=True)
+class Caller:
+    """Who makes a request.
+
+    Attributes:
+        person: Who.
+        token: What it was signed in with.
+    """
+
+    person: Person
+    token: Token
+
+    @property
+    def is_custodian(self) -> bool:
+        """Whether everything is allowed."""
+        return self.person.role == "custodian"
+
+    def check_reaches_all(self) -> None:
+        """Refuse what concerns the whole server.
+
+        Raises:
+            NotAllowedError: The token is good for some data sets alone.
+        """
+        if self.token.data_sets is not None:
+            raise NotAllowedError(
+                "your own token is good for some data sets alone", remedy="name those, or use a token for all of them"
+            )
+
+
+def new_token(
+    person: int,
+    *,
+    data_sets: tuple[str, ...] | None = None,
+    expires: datetime | None = None,
+    note: str = "",
+    now: datetime | None = None,
+) -> NewToken:
+    """Draw a token.
+
+    Args:
+        person: Number of its owner.
+        data_sets: Names of the data sets that it is good for; None for all.
+        expires: Until when, in UTC; None for ever.
+        note: What it is for.
+        now: The time, in UTC.
+
+    Example:
+        >>> made = new_token(1)
+        >>> made.text.split("_")[:2] == ["hgr", made.token.id], made.text in repr(made)
+        (True, False)
+    """
+    id, secret, salt = secrets.token_hex(8), secrets.token_urlsafe(32), secrets.token_bytes(SALT_BYTES)
+    token = Token(id, person, data_sets, now or datetime.now(UTC), expires=expires, note=note)
+    return NewToken(f"{PREFIX}_{id}_{secret}", token, salt, digest_of(secret, salt))
+
+
+def parse(text: str) -> tuple[str, str] | None:
+    """The id and the secret of a token; None if the text is no token.
+
+    Example:
+        >>> parse("hgr_0123456789abcdef_" + "x" * 43)[0], parse("Robert'); DROP TABLE")
+        ('0123456789abcdef', None)
+    """
+    found = _FORM.fullmatch(text)
+    return None if found is None else (found[1], found[2])
+
+
+def digest_of(secret: str, salt: bytes) -> bytes:
+    """The scrypt digest of a secret, 64 bytes.
+
+    Example:
+        >>> len(digest_of("secret", b"0123456789abcdef"))
+        64
+    """
+    return hashlib.scrypt(secret.encode(), salt=salt, n=_WIDTH, r=_BLOCKS, p=1)
+
+
+@final
+class Verifier:
+    """Tells whose a token is.
+
+    Args:
+        store: Where tokens are.
+        known: How many tokens are known again without scrypt.
+
+    Example:
+        >>> class OneToken:
+        ...     def token(self, id):
+        ...         return (made.token, made.salt, made.digest, ada) if id == made.token.id else None
+        >>> ada, made = Person(1, "ada", "analyst", datetime.now(UTC)), new_token(1)
+        >>> Verifier(OneToken()).caller(made.text).person.name
+        'ada'
+    """
+
+    def __init__(self, store: TokenStore, *, known: int = _KNOWN) -> None:
+        """Start knowing nobody."""
+        self._store = store
+        self._largest = known
+        self._known: OrderedDict[bytes, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+        self._one_at_a_time = threading.Lock()
+
+    def caller(
+        self, text: str, *, before_work: Callable[[], None] = lambda: None, now: datetime | None = None
+    ) -> Caller:
+        """Whose a token is.
+
+        Args:
+            text: The token as it was sent.
+            before_work: Called before scrypt runs; may refuse by raising.
+            now: The time, in UTC.
+
+        Raises:
+            WrongTokenError: It is none, is not known, or its secret is wrong: the three are not told apart.
+            NotSignedInError: It has expired or was revoked.
+            RateError: Too many unknown tokens are being looked at.
+        """
+        parts = parse(text)
+        if parts is None:
+            raise WrongTokenError
+        found = self._store.token(parts[0])
+        salt, digest = (b"\0" * SALT_BYTES, b"") if found is None else found[1:3]
+        right = self._is_right(text, parts[1], salt, digest, before_work)
+        if found is None or not right:
+            raise WrongTokenError
+        token, _, _, person = found
+        _check_still_good(token, now or datetime.now(UTC))
+        return Caller(person, token)
+
+    def _is_right(self, text: str, secret: str, salt: bytes, digest: bytes, before_work: Callable[[], None]) -> bool:
+        key = hashlib.sha256(text.encode()).digest()
+        if self._knows(key, digest):
+            return True
+        before_work()
+        if not self._one_at_a_time.acquire(timeout=_PATIENCE):  # each takes 16 MiB
+            raise RateError("too many unknown tokens are being looked at", seconds=_PATIENCE, remedy="try again later")
+        try:
+            if self._knows(key, digest):
+                return True
+            right = hmac.compare_digest(digest_of(secret, salt), digest)
+        finally:
+            self._one_at_a_time.release()
+        if right:
+            self._learn(key, digest)
+        return right
+
+    def _knows(self, key: bytes, digest: bytes) -> bool:
+        with self._lock:
+            known = self._known.get(key)
+            if known is None:
+                return False
+            self._known.move_to_end(key)
+        return hmac.compare_digest(known, digest)
+
+    def _learn(self, key: bytes, digest: bytes) -> None:
+        with self._lock:
+            self._known[key] = digest
+            while len(self._known) > self._largest:
+                self._known.popitem(last=False)
+
+
+@final
+class WrongTokenError(NotSignedInError):
+    """A token that may be a guess."""
+
+    def __init__(self) -> None:
+        """Say nothing about what is wrong with it."""
+        super().__init__("this is no token of this server", remedy=_REMEDY)
+
+
+def bearer(header: str | None) -> str:
+    """The token in an Authorization header.
+
+    Raises:
+        NotSignedInError: There is none.
+
+    Example:
+        >>> bearer("Bearer hgr_1_2")
+        'hgr_1_2'
+    """
+    scheme, _, text = (header or "").partition(" ")
+    if scheme.lower() != "bearer" or not text.strip():
+        raise NotSignedInError("this needs a token", remedy=_REMEDY)
+    return text.strip()
+
+
+def _check_still_good(token: Token, now: datetime) -> None:
+    if token.revoked is not None:
+        raise NotSignedInError("this token was revoked", remedy="ask a custodian for a new one")
+    if token.expires is not None and token.expires <= now:
+        raise NotSignedInError("this token has expired", remedy="ask a custodian for a new one")

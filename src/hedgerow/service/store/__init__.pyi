@@ -1,0 +1,17 @@
+from .anchor import Anchor as Anchor
+from .anchored import hold_to as hold_to
+from .entries import (
+    DataSet as DataSet,
+    GivenAnswer as GivenAnswer,
+    Grant as Grant,
+    Hold as Hold,
+    Person as Person,
+    Progress as Progress,
+    Registration as Registration,
+    Role as Role,
+    Status as Status,
+    Token as Token,
+)
+from .part import Reached as Reached, nowhere as nowhere
+from .schema import to_json as to_json
+from .store import Store as Store

@@ -1,0 +1,144 @@
+"""What all parts of the store share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, final
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from hedgerow.service.store.database import Database
+from hedgerow.service.store.entries import Point
+from hedgerow.service.store.schema import AUDIT, CHAINS, DATA_SETS, PEOPLE
+from hedgerow.system import link
+
+if TYPE_CHECKING:
+    from hedgerow.service.store.anchor import Anchor
+
+Reached = Callable[[str], None]
+"""Told at named steps of the order in which a session goes on, also inside transactions, before they are committed."""
+
+AUDIT_LOG = "audit"
+"""Name of the chain of the audit log."""
+
+_HEAD = select(CHAINS.c.head).where(CHAINS.c.name == AUDIT_LOG).with_for_update()
+_ENTRY = insert(AUDIT).returning(AUDIT.c.id)
+_MOVED = update(CHAINS).where(CHAINS.c.name == AUDIT_LOG).values(last=bindparam("now_last"), head=bindparam("now_head"))
+_NAME_OF_PERSON = select(PEOPLE.c.name).where(PEOPLE.c.id == bindparam("person"))
+
+
+def nowhere(_step: str) -> None:
+    """What is called at these steps; a harness that kills the process at one of them gives its own."""
+
+
+@final
+@dataclass
+class Writing:
+    """A transaction that writes, and how far it takes hash chains.
+
+    Attributes:
+        connection: The transaction's connection.
+        ledgers: Ledgers of data sets, by the numbers of these.
+        audit: The audit log; None if it does not move.
+    """
+
+    connection: Connection
+    ledgers: dict[int, Point] = field(default_factory=dict)
+    audit: Point | None = None
+
+
+class Part:
+    """Some of the store's methods.
+
+    Args:
+        database: Where the tables are.
+        reached: See `Reached`.
+        anchor: What follows the hash chains outside the store, if anything does.
+        quota: Bytes that the questions of a person may add about a data set where nothing else was said.
+    """
+
+    def __init__(self, database: Database, reached: Reached, *, anchor: Anchor | None, quota: int) -> None:
+        """Open no connection yet."""
+        self._database = database
+        self._reached = reached
+        self._anchor = anchor
+        self.quota = quota
+        self._known: dict[int, str] = {}
+
+    @contextmanager
+    def _writing(self) -> Iterator[Writing]:
+        """A transaction that takes hash chains further; when this ends, the anchor covers it.
+
+        Raises:
+            StoreError: See `Database.writing`; or the anchor cannot be written, and what was committed must not leave.
+        """
+        with self._database.writing() as connection:
+            writing = Writing(connection)
+            yield writing
+        if self._anchor is not None and (writing.ledgers or writing.audit is not None):
+            self._reached("uncovered")
+            ledgers = {self._name(number): point for number, point in writing.ledgers.items()}
+            self._anchor.cover(ledgers, writing.audit)
+
+    def _name(self, data_set: int) -> str:
+        """Of a data set that is there; names never change."""
+        if data_set not in self._known:
+            with self._database.reading() as connection:
+                wanted = select(DATA_SETS.c.name).where(DATA_SETS.c.id == data_set)
+                self._known[data_set] = connection.execute(wanted).scalar_one()
+        return self._known[data_set]
+
+
+def now() -> datetime:
+    """The time in UTC.
+
+    Example:
+        >>> str(now().tzinfo)
+        'UTC'
+    """
+    return datetime.now(UTC)
+
+
+def audited(
+    writing: Writing, person: int | None, action: str, subject: str, details: Mapping[str, Any] | None = None
+) -> None:
+    """Note in the transaction that does something who did it; what comes last in it, as others wait for it to end.
+
+    Args:
+        writing: The transaction.
+        person: Who; None for the server itself.
+        action: What.
+        subject: To what.
+        details: More of it; public values.
+    """
+    connection = writing.connection
+    at, told = now(), dict(details or {})
+    name = None if person is None else connection.scalar(_NAME_OF_PERSON, {"person": person})
+    head = link(connection.execute(_HEAD).scalar_one(), public_entry(at, name, action, subject, told))
+    row = {"at": at, "person": person, "action": action, "subject": subject, "details": told, "link": head}
+    number = connection.scalar(_ENTRY, row)
+    connection.execute(_MOVED, {"now_last": number, "now_head": head})
+    writing.audit = Point(int(number or 0), head)
+
+
+def public_entry(
+    at: datetime, person: str | None, action: str, subject: str, details: Mapping[str, Any]
+) -> dict[str, Any]:
+    """An entry of the audit log as its hash chain has it, and as the API tells it.
+
+    Args:
+        at: When.
+        person: Name of who did it; None for the server itself.
+        action: What.
+        subject: To what.
+        details: More of it.
+
+    Example:
+        >>> public_entry(datetime(2030, 1, 1, tzinfo=UTC), "ada", "close", "adult", {})["at"]
+        '2030-01-01T00:00:00Z'
+    """
+    moment = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return {"at": moment, "person": person, "action": action, "subject": subject, "details": dict(details)}

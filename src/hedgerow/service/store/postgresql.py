@@ -1,0 +1,144 @@
+"""A store in PostgreSQL: for servers of several processes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, final
+
+from sqlalchemy import Connection, create_engine, event, func, make_url, select
+from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
+
+from hedgerow.errors import StoreBusyError, StoreError, raise_alone
+from hedgerow.service.store.database import Database
+from hedgerow.service.store.failures import told
+from hedgerow.service.store.schema import to_json
+
+_LOCKS = 0x68676572
+"""Our first key of advisory locks; the second is the number of the data set, and 0 for the tables themselves."""
+
+_LOCKED = "55P03"
+
+_KEEPALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+"""A machine that has vanished is noticed within about a minute, by us, and by the server that keeps locks for it."""
+
+
+@final
+class PostgreSQLDatabase(Database):
+    """A database of a PostgreSQL server, for any number of processes.
+
+    Connections must be the server's own: advisory locks do not survive a pooler that hands out single transactions.
+
+    Args:
+        address: ``postgresql://user:password@host:port/database``, with libpq's options after a question mark.
+        wait: Seconds to wait for others' transactions, and for a connection.
+
+    Raises:
+        StoreError: It is no such address.
+
+    Example:
+        >>> print(PostgreSQLDatabase("postgresql://me:secret@host/answers?sslpassword=secret", 5.0).place)
+        postgresql://host/answers
+    """
+
+    def __init__(self, address: str, wait: float) -> None:
+        """Open no connection yet."""
+        try:
+            url = make_url(address).set(drivername="postgresql+psycopg")
+        except (ArgumentError, ValueError):
+            remedy = "write it as postgresql://user@host:port/database; a password may stand in ~/.pgpass"
+            raise_alone(StoreError("the address of the store cannot be understood", remedy=remedy))
+        host = url.host or url.query.get("host", "")
+        place = f"postgresql://{host if isinstance(host, str) else ','.join(host)}/{url.database or ''}"
+        options: dict[str, Any] = {
+            "connect_args": {
+                name: value
+                for name, value in {"connect_timeout": max(2, math.ceil(wait)), **_KEEPALIVE}.items()
+                if name not in url.query
+            },
+            "pool_pre_ping": True,
+            "pool_timeout": wait,
+            "json_serializer": to_json,
+            "hide_parameters": True,
+        }
+        writes = create_engine(url, pool_size=5, max_overflow=10, isolation_level="READ COMMITTED", **options)
+        self._locks = create_engine(url, pool_size=2, max_overflow=30, isolation_level="AUTOCOMMIT", **options)
+        for engine in (writes, self._locks):
+            event.listen(engine, "connect", _prepared(wait))
+        super().__init__(place, writes.execution_options(isolation_level="REPEATABLE READ"), writes, wait)
+
+    @contextmanager
+    def alone(self, number: int, *, wait: float) -> Iterator[None]:
+        """By an advisory lock of a connection that does nothing else.
+
+        If that connection breaks, another process may come in; what this one writes then is refused by its version.
+        """
+        with told(self.place):
+            connection = self._locks.connect()
+        released = False
+        try:
+            with told(self.place):
+                self._lock(connection, number, wait)
+            try:
+                yield
+            finally:
+                released = _unlock(connection, number)
+        finally:
+            if not released:  # nobody else may get a connection that still has the lock
+                connection.invalidate()
+            connection.close()
+
+    @contextmanager
+    def preparing(self) -> Iterator[Connection]:
+        """The lock ends with the transaction."""
+        with self.writing() as connection:
+            connection.execute(select(func.pg_advisory_xact_lock(_LOCKS, 0)))
+            yield connection
+
+    def close(self) -> None:
+        """Close the connections that nobody uses."""
+        super().close()
+        self._locks.dispose()
+
+    def _lock(self, connection: Connection, number: int, wait: float) -> None:
+        if connection.scalar(select(func.pg_try_advisory_lock(_LOCKS, number))):
+            return
+        connection.execute(_set("lock_timeout", f"{max(1, round(1000 * wait))}ms"))
+        try:
+            connection.execute(select(func.pg_advisory_lock(_LOCKS, number)))
+        except OperationalError as error:
+            if getattr(error.orig, "sqlstate", None) != _LOCKED:
+                raise
+            raise_alone(
+                StoreBusyError(
+                    "another process is at this for too long", remedy="try again in a moment", place=self.place
+                )
+            )
+
+
+def _unlock(connection: Connection, number: int) -> bool:
+    try:
+        return bool(connection.scalar(select(func.pg_advisory_unlock(_LOCKS, number))))
+    except SQLAlchemyError:
+        return False
+
+
+def _set(name: str, value: str) -> Any:
+    return select(func.set_config(name, value, False))
+
+
+def _prepared(wait: float) -> Any:
+    """What every new connection is told: how long to wait, and that a commit is one only on the disk."""
+    settings = {"lock_timeout": f"{max(1, round(1000 * wait))}ms"}
+    settings |= {f"tcp_{name}": str(value) for name, value in _KEEPALIVE.items()}
+    told_all = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in settings.items())
+
+    def prepare(connection: Any, _record: object) -> None:
+        connection.execute(f"SELECT {told_all}")
+        connection.execute(
+            "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+        )
+        connection.commit()
+
+    return prepare

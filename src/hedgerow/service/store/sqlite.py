@@ -1,0 +1,160 @@
+"""A store in a file of SQLite: write-ahead log, every commit on the disk, for nobody but its owner to read."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, final
+
+from sqlalchemy import URL, Connection, create_engine, event, inspect
+
+from hedgerow.errors import StoreBusyError, StoreError
+from hedgerow.service.store.database import Database
+from hedgerow.service.store.failures import told
+from hedgerow.service.store.schema import VERSION_TABLE, to_json
+from hedgerow.system import alone_with
+
+_CONNECTIONS = 40  # as many as a server has threads that work for requests
+_BEGIN = "hedgerow_begin"
+_OLDEST = (3, 35)  # knows RETURNING
+
+
+@final
+class SQLiteDatabase(Database):
+    """One file, for the processes of one machine.
+
+    Args:
+        path: The file; it is made if it is not there, and only its owner may read it (mode 0600).
+        wait: Seconds to wait for others' transactions.
+
+    Raises:
+        StoreError: It is a folder, or in none, or may not be written; or SQLite is too old.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     database = SQLiteDatabase(Path(folder, "store.db"), 5.0)
+        ...     database.ping()
+        ...     database.close()
+    """
+
+    def __init__(self, path: Path, wait: float) -> None:
+        """Make the file."""
+        if sqlite3.sqlite_version_info < _OLDEST:
+            raise StoreError(
+                f"this Python has SQLite {sqlite3.sqlite_version}, and the store needs 3.35",
+                remedy="use a newer SQLite, or PostgreSQL",
+            )
+        self._path = _made(path)
+        self._writer = threading.Lock()
+        engine = create_engine(
+            URL.create("sqlite", database=str(self._path)),
+            connect_args={"timeout": wait, "check_same_thread": False},
+            pool_size=_CONNECTIONS,
+            pool_timeout=wait,
+            json_serializer=to_json,
+            hide_parameters=True,
+        )
+        event.listen(engine, "connect", _on_connect)
+        event.listen(engine, "begin", _on_begin)
+        self._bare = engine.execution_options(**{_BEGIN: ""})
+        super().__init__(str(path), engine, engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"}), wait)
+
+    @contextmanager
+    def alone(self, number: int, *, wait: float) -> Iterator[None]:
+        """By a lock on a file beside the database."""
+        with self._locked(str(number), wait):
+            yield
+
+    @contextmanager
+    def preparing(self) -> Iterator[Connection]:
+        """Switches to the write-ahead log, which others must not do meanwhile."""
+        with self._locked("opening", self.wait):
+            self._switch()
+            with self.writing() as connection:
+                yield connection
+
+    @contextmanager
+    def _locked(self, name: str, wait: float) -> Iterator[None]:
+        end, pause = time.monotonic() + wait, 0.001
+        while True:
+            with alone_with(f"{self._path}.{name}") as alone:
+                if alone:
+                    yield
+                    return
+            if time.monotonic() >= end:
+                raise StoreBusyError(
+                    "another process is at this for too long", remedy="try again in a moment", place=self.place
+                )
+            time.sleep(pause)
+            pause = min(2 * pause, 0.02)
+
+    def _switch(self) -> None:
+        with told(self.place), self._bare.connect() as connection:
+            names = inspect(connection).get_table_names()
+            if names and VERSION_TABLE not in names:
+                raise StoreError(
+                    f"{self.place}: this database is of something else", remedy="give the path of a new file"
+                )
+            _close_to_others(self._path)
+            mode = connection.exec_driver_sql("PRAGMA journal_mode=WAL").scalar()
+        if mode != "wal":
+            raise StoreError(
+                f"{self.place}: SQLite cannot keep a write-ahead log here",
+                remedy="put the store on a disk of this machine, or use PostgreSQL",
+            )
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Threads queue here: SQLite itself would let them sleep and try again."""
+        if not self._writer.acquire(timeout=self.wait):
+            raise StoreBusyError("too many writes are waiting", remedy="try again in a moment", place=self.place)
+        try:
+            yield
+        finally:
+            self._writer.release()
+
+
+def _on_connect(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # transactions begin where we say, not where the driver thinks they should
+    for pragma in ("synchronous=FULL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _on_begin(connection: Connection) -> None:
+    """Take the lock for writing at once: who reads first and then writes can be refused in the middle."""
+    begin = connection.get_execution_options().get(_BEGIN, "BEGIN")
+    if begin:
+        connection.exec_driver_sql(begin)
+
+
+def _made(path: Path) -> Path:
+    """Make the file for its owner alone; what gives it back has its links followed: these share its locks."""
+    try:
+        path = path.resolve()
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except (OSError, ValueError, RuntimeError) as error:  # a zero character; links that go round
+        raise StoreError(
+            f"{path}: the store cannot be opened: {getattr(error, 'strerror', None) or 'no file has such a path'}",
+            remedy="give the path of a file in a folder that is there and that the server's user may write to",
+        ) from error
+    return path
+
+
+def _close_to_others(path: Path) -> None:
+    """Take their rights to a store that was copied here, or made by hand; SQLite gives files beside it the same."""
+    for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        try:
+            if stat.S_IMODE(each.stat().st_mode) & 0o077:
+                each.chmod(0o600)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            remedy = "let the server's user own it, or take away the rights of others (chmod 600)"
+            raise StoreError(f"{each}: others than the server's user may read the store", remedy=remedy) from error

@@ -1,0 +1,248 @@
+"""Steps of sessions as rows: what is new is written, and put together again from wherever a reader stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Connection, Row, Table, bindparam, case, insert, literal, select, update
+
+from hedgerow.algorithms.online_pmw import START, Finding, Mark, Step
+from hedgerow.errors import BudgetError, DamagedStoreError, OutdatedError
+from hedgerow.privacy import Event, budget_from_dict
+from hedgerow.service.store.entries import Point
+from hedgerow.service.store.part import Writing
+from hedgerow.service.store.schema import DATA_SETS, EVENTS, FINDINGS, HOLDS, MODELS, OPENINGS, SESSIONS, to_json
+from hedgerow.system import link, start_of
+
+_HELD = (HOLDS.c.charge, HOLDS.c.purpose, HOLDS.c.person)
+LEDGER = "ledger"
+"""The kind of chain that a data set's events are."""
+
+CHANGED_REMEDY = (
+    "find out who writes to the store; then restore a whole copy of it, and start with hedgerow serve --accept-store"
+)
+"""What to do where the rows of a chain are not those that were written."""
+
+SESSION = (
+    select(SESSIONS, *_HELD)
+    .outerjoin(HOLDS, HOLDS.c.data_set == SESSIONS.c.data_set)
+    .where(SESSIONS.c.data_set == bindparam("of"))
+)
+"""The row of a session, with what is held for it."""
+
+
+def _from(table: Table, *names: str) -> Any:
+    columns = [table.c[name] for name in names]
+    wanted = select(*columns).where(table.c.data_set == bindparam("of"), table.c.number >= bindparam("first"))
+    return wanted.order_by(table.c.number)
+
+
+_EVENTS = _from(EVENTS, "body", "link")
+_FINDINGS = _from(FINDINGS, "measured", "body", "vector")
+_HEAD = update(SESSIONS).where(SESSIONS.c.data_set == bindparam("of")).values(head=bindparam("now_head"))
+_OPENING = select(OPENINGS.c.body).where(OPENINGS.c.data_set == bindparam("of"))
+_MODEL = select(MODELS.c.body).where(MODELS.c.data_set == bindparam("of"))
+
+
+@cache
+def _advancing(*, state: bool, opening: bool) -> Any:
+    """The statement for steps with a state, and with an opening, or without."""
+    kept = ("data_set", "version", "status", "events", "findings", "head")
+    values: dict[str, Any] = {
+        "version": SESSIONS.c.version + 1,
+        "events": SESSIONS.c.events + bindparam("n_events"),
+        "findings": SESSIONS.c.findings + bindparam("n_findings"),
+    }
+    if state:
+        values["state"] = bindparam("new_state", type_=SESSIONS.c.state.type)
+    if opening:
+        values["status"] = case((SESSIONS.c.status == "opening", literal("open")), else_=SESSIONS.c.status)
+    return (
+        update(SESSIONS)
+        .where(SESSIONS.c.data_set == bindparam("of"), SESSIONS.c.version == bindparam("after"))
+        .values(values)
+        .returning(*(SESSIONS.c[name] for name in kept))
+    )
+
+
+def advance(writing: Writing, data_set: int, version: int, step: Step) -> Row[Any]:
+    """Take the session's row, if it is of a version, and write what of a step stands in it.
+
+    Args:
+        writing: The transaction.
+        data_set: Number of the data set.
+        version: That must be the session's; it is one more then.
+        step: What will be written.
+
+    Returns:
+        Number, version, status and counts, as they are after the step, and the head of the ledger as it was before.
+
+    Raises:
+        OutdatedError: The session is of another version.
+    """
+    values: dict[str, Any] = {"of": data_set, "after": version}
+    values |= {"n_events": len(step.events), "n_findings": len(step.findings)}
+    if step.state is not None:
+        values["new_state"] = dict(step.state)
+    statement = _advancing(state=step.state is not None, opening=step.opening is not None)
+    row: Row[Any] | None = writing.connection.execute(statement, values).first()
+    if row is None:
+        raise OutdatedError("another process has gone on with the data set", remedy="read its progress and try again")
+    writing.ledgers[data_set] = Point(row.events - len(step.events), row.head, row.version)
+    return row
+
+
+def write_rows(writing: Writing, session: Row[Any], step: Step, person: int | None, at: datetime) -> list[int]:
+    """Write the parts of a step that are rows of their own and never change, and take the ledger's chain further.
+
+    Args:
+        writing: The transaction in which `advance` was called.
+        session: What that gave back.
+        step: What is written.
+        person: Who caused its events.
+        at: When, in UTC.
+
+    Returns:
+        How many bytes the events take together, and then each of the findings.
+    """
+    connection = writing.connection
+    if step.opening is not None:
+        connection.execute(insert(OPENINGS), {"data_set": session.data_set, "body": dict(step.opening)})
+    events = _event_rows(session, step.events, person, at)
+    if events:
+        connection.execute(insert(EVENTS), events)
+        writing.ledgers[session.data_set] = Point(session.events, events[-1]["link"], session.version)
+        connection.execute(_HEAD, {"of": session.data_set, "now_head": events[-1]["link"]})
+    findings = _finding_rows(session, step.findings)
+    if findings:
+        connection.execute(insert(FINDINGS), findings)
+    return [sum(map(size_of, events)), *map(size_of, findings)]
+
+
+def size_of(row: Mapping[str, Any]) -> int:
+    """Bytes of what a row holds of a question: its body, and its vector if there is one.
+
+    Example:
+        >>> size_of({"body": {"a": 1}, "vector": b"123"})
+        10
+    """
+    return len(to_json(row["body"])) + len(row.get("vector", b""))
+
+
+def fixed_of(budget: Mapping[str, Any]) -> dict[str, Any]:
+    """What holds for all events of a ledger: its limit, and its unit.
+
+    Args:
+        budget: What ``Budget.to_dict`` gave.
+
+    Raises:
+        ConfigError: It is no budget.
+
+    Example:
+        >>> fixed_of({"kind": "pure", "epsilon": 0.5, "neighbours": "replace"})
+        {'limit': 0.5, 'unit': 'epsilon'}
+    """
+    found = budget_from_dict(budget)
+    return {"limit": found.limit, "unit": found.unit}
+
+
+def step_since(connection: Connection, session: Row[Any], mark: Mark) -> Step:
+    """All steps since a mark as one.
+
+    Args:
+        connection: Connection of the transaction in which the session was read.
+        session: A row of `SESSION`.
+        mark: What is known.
+
+    Raises:
+        DamagedStoreError: The events are not those that were written.
+    """
+    known = {"of": session.data_set}
+    all_of_it = mark == START
+    looked = mark.events == 0 or mark.events < session.events
+    events = checked_events(connection, session, mark.events) if looked else ()
+    findings = [
+        Finding(row.body["entry"], row.measured, row.body["value"], bytes(row.vector))
+        for row in _rows(connection, _FINDINGS, known, mark.findings, session.findings)
+    ]
+    changed = all_of_it or any(finding.measured for finding in findings)
+    model = connection.scalar(_MODEL, known) if changed else None
+    return Step(
+        opening=connection.scalar(_OPENING, known) if all_of_it else None,
+        state=session.state,
+        events=tuple(events),
+        findings=tuple(findings),
+        model=None if model is None else bytes(model),
+    )
+
+
+def checked_events(connection: Connection, session: Row[Any], first: int = 0) -> list[Event]:
+    """Events of a ledger from a number on, as they were written.
+
+    Args:
+        connection: Connection of the transaction in which the session was read.
+        session: Its row.
+        first: The number.
+
+    Raises:
+        DamagedStoreError: One was changed, left out or moved, or its charge is not what its mechanism costs.
+    """
+    rows = _rows(connection, _EVENTS, {"of": session.data_set}, max(0, first - 1), session.events)
+    head = start_of(LEDGER, session.fixed) if first == 0 else rows[0].link if rows else ""
+    found = []
+    for number, row in enumerate(rows[min(first, 1) :], start=first):
+        head = link(head, row.body)
+        if head != row.link:
+            raise _damaged(connection, session, f"event {number + 1} is not the one that was written")
+        found.append(_event(connection, session, number, row.body))
+    if head != session.head or first + len(found) != session.events:
+        raise _damaged(connection, session, "events are missing at its end")
+    return found
+
+
+def _event(connection: Connection, session: Row[Any], number: int, body: Mapping[str, Any]) -> Event:
+    try:
+        return Event.from_dict(body)
+    except BudgetError as error:
+        raise _damaged(connection, session, f"event {number + 1} cannot be: {error.message}") from error
+
+
+def _damaged(connection: Connection, session: Row[Any], what: str) -> DamagedStoreError:
+    name = connection.scalar(select(DATA_SETS.c.name).where(DATA_SETS.c.id == session.data_set))
+    return DamagedStoreError(
+        f"the ledger of the data set {name!r} was changed after it was written: {what}",
+        remedy=CHANGED_REMEDY,
+    )
+
+
+def _rows(connection: Connection, wanted: Any, known: dict[str, int], first: int, count: int) -> Sequence[Row[Any]]:
+    """From a number on; nothing is asked where the session's row says that there are no more."""
+    return connection.execute(wanted, {**known, "first": first}).all() if first < count else ()
+
+
+def _event_rows(session: Row[Any], events: Sequence[Event], person: int | None, at: datetime) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    head = session.head
+    for number, event in enumerate(events, start=session.events - len(events)):
+        body = event.to_dict()
+        head = link(head, body)
+        row = {"data_set": session.data_set, "number": number, "body": body, "at": at, "person": person}
+        rows.append({**row, "link": head})
+    return rows
+
+
+def _finding_rows(session: Row[Any], findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    first = session.findings - len(findings)
+    return [
+        {
+            "data_set": session.data_set,
+            "number": first + i,
+            "measured": finding.measured,
+            "body": {"entry": dict(finding.entry), "value": finding.value},
+            "vector": finding.vector,
+        }
+        for i, finding in enumerate(findings)
+    ]

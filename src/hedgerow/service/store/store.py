@@ -1,0 +1,99 @@
+"""The store: everything that the server must still know when it is started again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Self, final
+
+from hedgerow.errors import StoreError
+from hedgerow.service.store.anchor import Anchor
+from hedgerow.service.store.chains import Chains
+from hedgerow.service.store.data_sets import DataSets
+from hedgerow.service.store.database import Database
+from hedgerow.service.store.grants import QUOTA
+from hedgerow.service.store.lists import Lists
+from hedgerow.service.store.migrate import migrate
+from hedgerow.service.store.part import Reached, nowhere
+from hedgerow.service.store.people import People
+from hedgerow.service.store.postgresql import PostgreSQLDatabase
+from hedgerow.service.store.sessions import Sessions, Settled
+from hedgerow.service.store.sqlite import SQLiteDatabase
+
+__all__ = ["Settled", "Store"]
+
+_SQLITE = "sqlite:///"
+
+
+@final
+class Store(People, DataSets, Sessions, Lists, Chains):
+    """People, data sets, sessions, answers and who did what, in one database; safe for threads and processes.
+
+    When a method returns, what it wrote is on the disk; when it raises, nothing of it is there. One case is in between:
+    where a connection to PostgreSQL breaks during a commit, `StoreError` is raised, and only reading tells what became
+    of it.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = Store.open(f"{folder}/store.db")
+        ...     _ = store.add_person("ada", "custodian", by=None)
+        ...     [person.name for person in store.people()], [entry.action for entry in store.audit()]
+        ...     store.close()
+        (['ada'], ['add person'])
+    """
+
+    @classmethod
+    def open(
+        cls,
+        address: str | os.PathLike[str],
+        *,
+        wait: float = 5.0,
+        reached: Reached = nowhere,
+        anchor: Anchor | None = None,
+        quota: int = QUOTA,
+    ) -> Self:
+        """Open a store; its tables are made, or carried forward from an earlier version.
+
+        Args:
+            address: ``sqlite:///path``, a path, or ``postgresql://user@host/database``.
+            wait: Seconds to wait for others' transactions.
+            reached: Told at named steps inside transactions, before they are committed.
+            anchor: What is to follow every commit outside the store; see `anchored`, which also compares the two.
+            quota: Bytes that the questions of a person about a data set may add, unless a custodian said otherwise.
+
+        Raises:
+            StoreError: It cannot be opened, or a newer version made it.
+        """
+        database = _database(os.fspath(address), wait)
+        try:
+            migrate(database)
+        except BaseException:
+            database.close()
+            raise
+        return cls(database, reached, anchor=anchor, quota=quota)
+
+    def ping(self) -> None:
+        """See whether the database answers.
+
+        Raises:
+            StoreError: It does not.
+        """
+        self._database.ping()
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._database.close()
+
+
+def _database(address: str, wait: float) -> Database:
+    scheme, mark, _ = address.partition(":")
+    if mark and scheme.lower() in {"postgresql", "postgres"}:
+        return PostgreSQLDatabase(f"postgresql{address[len(scheme) :]}", wait)
+    path = address.removeprefix(_SQLITE)
+    if not path or path == ":memory:" or "://" in path:
+        raise StoreError(
+            "the address of the store is none of a file or of PostgreSQL",
+            remedy="write sqlite:///folder/file.db, or a path, or postgresql://user@host/database",
+        )
+    return SQLiteDatabase(Path(path), wait)

@@ -1,0 +1,13 @@
+from .chain import canonical as canonical, head_of as head_of, link as link, start_of as start_of
+from .compiling import inlined as inlined, kernel as kernel, part as part
+from .cores import ahead as ahead, in_parts as in_parts, usable_cores as usable_cores
+from .files import (
+    alone_with as alone_with,
+    creating as creating,
+    remove_leftovers as remove_leftovers,
+    replacing as replacing,
+    replacing_folder as replacing_folder,
+)
+from .memory import available_bytes as available_bytes
+from .randomness import Seed as Seed, generator as generator, numbered as numbered
+from .signing import SigningKey as SigningKey, VerifyingKey as VerifyingKey

@@ -1,0 +1,312 @@
+"""MWEM over domains too large for a histogram: trees in place of cells, what may be measured, and annealed rounds."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hedgerow.algorithms.mwem.candidates import Limit, closure
+from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow.algorithms.mwem.rounds import automatic_rounds
+from hedgerow.algorithms.mwem.session import Session
+from hedgerow.algorithms.shared.charges import RoundCharge, expected_noise
+from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.domain import Domain
+from hedgerow.errors import CandidatesTooLargeError, ConfigError, MarginalTooLargeError
+from hedgerow.models import choice
+from hedgerow.models.dense.histogram import Histogram
+from hedgerow.models.fit.refit import Sweeps
+from hedgerow.models.trees.junction_tree import JunctionTree
+from hedgerow.models.trees.markov import Markov
+from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy.curator import Curator
+from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.queries.workload import Workload
+from tests.algorithms.shared.whole_runs import losses
+from tests.privacy.tables import binary
+from tests.reference.dense_tables import DenseTables
+
+DOMAIN = Domain((IntegerRange("a", 0, 2), IntegerRange("b", 0, 1), IntegerRange("c", 0, 3), IntegerRange("d", 0, 1)))
+DATA = DenseTables.random(DOMAIN, 2000, seed=1)
+PAIRS = Workload.marginals(DOMAIN, 2)
+CELLS = Workload.marginals(DOMAIN, 2, whole=False)
+REPLACE = Neighbours.REPLACE
+
+
+@pytest.fixture(name="trees")
+def no_domain_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every domain counts as too large for a histogram."""
+    monkeypatch.setattr(choice, "SMALL_CELLS", 0)
+    monkeypatch.setattr(choice, "LARGEST_HISTOGRAM", 0)
+
+
+def session_of(config: MWEM, workload: Workload, budget: Budget, seed: int = 0) -> Session:
+    return Session(config, Curator(DATA, budget, noise=SeededNoise(seed)), workload, None)
+
+
+# ---- the same distribution -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workload", [CELLS, PAIRS], ids=["cells", "marginals"])
+@pytest.mark.parametrize(
+    "config",
+    [MWEM(rounds=5, refit=None, step="sharp"), MWEM(rounds=4, refit=Sweeps(30)), MWEM(rounds=4, initial="one-way")],
+    ids=["steps", "sweeps", "proximal"],
+)
+def test_a_run_over_trees_gives_what_a_run_over_all_cells_gives(
+    config: MWEM, workload: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dense = config.run(DATA, workload, ZCDP(0.5), noise=SeededNoise(3))
+    no_domain_is_small.__wrapped__(monkeypatch)  # type: ignore[attr-defined]
+    sparse = config.run(DATA, workload, ZCDP(0.5), noise=SeededNoise(3))
+    assert (type(dense.model), type(sparse.model)) == (Histogram, Markov)
+    # proximal fits visit measurements in another order, which shows in the third digit; steps and sweeps do not
+    far = 0.02 * dense.total if config.initial == "one-way" else 1e-6
+    assert np.abs(workload.answers(dense.model) - workload.answers(sparse.model)).max() <= far
+
+
+@pytest.mark.usefixtures("trees")
+@pytest.mark.parametrize(("step", "factor"), [("source", 0.25), ("sharp", 1.0)])
+def test_the_potential_falls_along_a_factored_run(step: Any, factor: float) -> None:
+    # theory.md section 1: at least (e**2 - nu**2) / 4, and e**2 - nu**2, for marginals; after clipping
+    config = MWEM(rounds=6, refit=None, step=step, offsets=False, repeats=True, error_share=0.0)
+    b = DATA.cells.reshape(-1) / DATA.total()
+    for seed in range(4):
+        session = session_of(config, PAIRS, PureDP(2.0, REPLACE), seed)
+        session.start()
+        for _ in range(6):
+            p = session.model.marginals([DOMAIN.names])[0].reshape(-1) / session.total
+            charge = RoundCharge.split(0.3, 0.5)
+            session._round(charge, session._eligible(charge))
+            after = session.model.marginals([DOMAIN.names])[0].reshape(-1) / session.total
+            target, noisy = session.measurements[-1].target, session.measurements[-1].values
+            exact = target.of_table(DATA.marginals([target.scope])[0])
+            axes = tuple(axis for axis, name in enumerate(DOMAIN.names) if name not in target.scope)
+            error = exact / 2000 - p.reshape(DOMAIN.shape).sum(axis=axes).reshape(-1)
+            noise = (np.clip(noisy, 0, 2000) - exact) / 2000
+            assert float(b @ np.log(after / p)) >= factor * float(error @ error - noise @ noise) - 1e-12
+        assert isinstance(session.model, Markov)
+
+
+def test_the_model_takes_the_form_that_costs_less() -> None:
+    domain = Domain(IntegerRange(name, 0, 9) for name in "abcdef")
+    data = DenseTables.random(domain, 500, seed=2)
+    chain = Workload.marginals(domain, cliques=["ab", "bc", "cd"])
+    every = Workload.marginals(domain, 2)
+    forms = [type(MWEM().run(data, workload, ZCDP(5.0), noise=SeededNoise(1)).model) for workload in (chain, every)]
+    assert forms == [Markov, Histogram]
+
+
+# ---- what may be measured --------------------------------------------------------------------------------------------
+
+LARGE = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
+
+
+def test_what_would_make_the_trees_too_large_is_left_out() -> None:
+    workload = Workload.marginals(LARGE, cliques=[("x0", "x1"), ("x1", "x2"), ("x0", "x2"), ("x3", "x4", "x5", "x6")])
+    limit = Limit(workload, largest_tree=1100)
+    assert limit.allows([], spent=1.0).tolist() == [True, True, True, False]
+    assert limit.allows([("x0", "x1"), ("x1", "x2")], spent=1.0).tolist() == [True, True, True, False]
+    assert limit.allows([("x0", "x1"), ("x1", "x2")], spent=0.5).tolist() == [True, True, False, False]
+    assert limit.allows([], spent=0.0).tolist() == [False] * 4
+    assert Limit(workload, largest_tree=1600).allows([], spent=0.0).tolist() == [True, True, True, False]
+    assert not limit.allows_all()
+    assert limit.largest_cells == 1100
+
+
+@pytest.mark.usefixtures("trees")
+@pytest.mark.parametrize("rounds", [3, 6, "annealed", "auto", "adaptive"])
+def test_no_run_passes_its_limit(rounds: Any) -> None:
+    # a triangle of a, b and c would have 24 cells; all pairs of two attributes that fit have at most 12 + 8
+    session = session_of(MWEM(rounds=rounds, largest_tree=23), PAIRS, ZCDP(0.5))
+    session.start()
+    session.run_rounds()
+    session.finish()
+    scopes = [measured.target.scope for measured in session.measurements]
+    assert JunctionTree.of(DOMAIN, scopes).cells <= 23
+    assert len(scopes) >= 3
+    assert session.curator.ledger.spent == pytest.approx(0.5, rel=1e-6)
+
+
+@pytest.mark.usefixtures("trees")
+def test_a_workload_of_which_nothing_fits_is_refused_before_anything_is_spent() -> None:
+    keeper = Curator(DATA, PureDP(1.0), noise=SeededNoise(0))
+    with pytest.raises(CandidatesTooLargeError, match="the least, b \\* d, has 4 cells"):
+        MWEM(largest_tree=3).run_with(keeper, PAIRS)
+    assert keeper.ledger.events == ()
+
+
+@pytest.mark.usefixtures("trees")
+@pytest.mark.parametrize("largest_tree", [10, 14])
+def test_single_attributes_that_leave_no_room_are_refused_before_anything_is_spent(largest_tree: int) -> None:
+    # 11 cells of four attributes; one of the pairs of 4 cells beside the other two takes 11 of them
+    keeper = Curator(DATA, PureDP(1.0), noise=SeededNoise(0))
+    wide = Workload.marginals(DOMAIN, cliques=["ac", "bd"])
+    config = MWEM(rounds=1, initial="one-way", largest_tree=largest_tree)
+    if largest_tree >= 4 + 3 + 4:
+        config.run_with(keeper, wide)
+        assert keeper.ledger.spent == pytest.approx(1.0)
+        return
+    with pytest.raises(ConfigError, match="11 cells in all, leave room for nothing else"):
+        config.run_with(keeper, wide)
+    assert keeper.ledger.events == ()
+
+
+def test_answers_that_do_not_fit_are_refused_before_anything_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    keeper = Curator(DATA, PureDP(1.0), noise=SeededNoise(0))
+    monkeypatch.setattr("hedgerow.algorithms.shared.checks.has_room", lambda required: required < 48 * PAIRS.n_queries)
+    with pytest.raises(MarginalTooLargeError, match="counting 6 of at most that size"):
+        MWEM().run_with(keeper, PAIRS)
+    assert keeper.ledger.events == ()
+
+
+def test_a_histogram_holds_whatever_is_measured() -> None:
+    limit = Limit(PAIRS, largest_tree=1)
+    assert limit.allows([], spent=0.0).all()
+    assert limit.allows_all()
+
+
+# ---- annealed rounds -------------------------------------------------------------------------------------------------
+
+
+def test_a_closure_weighs_marginals_by_what_they_share_with_the_workload() -> None:
+    workload = Workload.marginals(DOMAIN, cliques=["abc"]) + Workload.marginals(DOMAIN, cliques=["cd"]).weighted(2.0)
+    below = closure(workload)
+    assert below is not None
+    found = {below.candidate(i).scope: weight for i, weight in enumerate(below.candidate_weights)}
+    overlap = {
+        scope: sum(w * len(set(scope) & set(other)) for other, w in ((("a", "b", "c"), 1.0), (("c", "d"), 2.0)))
+        for scope in found
+    }
+    assert found == overlap
+    assert set(found) == {
+        ("a",),
+        ("b",),
+        ("c",),
+        ("d",),
+        ("a", "b"),
+        ("a", "c"),
+        ("b", "c"),
+        ("a", "b", "c"),
+        ("c", "d"),
+    }
+
+
+def test_there_is_no_closure_of_single_queries() -> None:
+    assert closure(CELLS) is None
+    assert closure(PAIRS + CELLS) is None
+
+
+@pytest.mark.parametrize("budget", [PureDP(1.0), ZCDP(0.1, REPLACE), ApproxDP(1.0, 1e-6)], ids=repr)
+def test_an_annealed_run_measures_single_attributes_first_and_spends_all(budget: Budget) -> None:
+    release = MWEM(rounds="annealed").run(DATA, PAIRS, budget, noise=SeededNoise(5))
+    scopes = [measured.target.scope for measured in release.measurements]
+    assert scopes[:4] == [("a",), ("b",), ("c",), ("d",)]
+    assert release.spent == pytest.approx(budget.limit, rel=1e-6)
+    assert release.spent <= budget.limit
+    scales = [measured.scale for measured in release.measurements]
+    assert all(later <= earlier * (1 + 1e-9) for earlier, later in pairwise(scales))
+
+
+@pytest.mark.usefixtures("trees")
+@pytest.mark.parametrize("rounds", ["annealed", "adaptive", 3])
+@pytest.mark.parametrize("budget", [PureDP(1e-9), PureDP(1e-9, REPLACE), ZCDP(1e-18), PureDP(1e9)], ids=repr)
+def test_a_run_ends_however_little_or_much_it_may_spend(budget: Budget, rounds: Any) -> None:
+    # the expected noise, and the noisy number of records, pass what exact scores can hold
+    for seed in range(3):
+        release = MWEM(rounds=rounds).run(DATA, PAIRS, budget, noise=SeededNoise(seed))
+        assert release.spent == pytest.approx(budget.limit, rel=1e-6)
+        assert np.isfinite(PAIRS.answers(release.model)).all()
+
+
+def test_charges_grow_only_after_a_noisy_answer_that_shows_nothing() -> None:
+    session = session_of(MWEM(rounds="annealed", error_share=0.0), PAIRS, ZCDP(0.3))
+    session.start()
+    taught: list[bool] = []
+    look = session._look
+    session._look = lambda chosen, charge: taught.append(look(chosen, charge)) or taught[-1]  # type: ignore[method-assign,func-returns-value]
+    session.run_rounds()
+    charges = [event.charge for event in session.curator.ledger.events if event.label == "measure"][4:]
+    for before, after, progress in zip(charges[:-2], charges[1:-1], taught[:-2], strict=True):
+        assert after == pytest.approx(before if progress else 2.0 * before, rel=1e-6)
+    assert False in taught
+
+
+def test_annealed_rounds_select_with_a_tenth_and_take_a_quarter_of_the_noise_off_scores() -> None:
+    session = session_of(MWEM(rounds="annealed", error_share=0.0, total_share=0.1), PAIRS, ZCDP(0.5))
+    session.start()
+    session.run_rounds()
+    events = session.curator.ledger.events
+    select, measure = next(
+        (one.charge, two.charge) for one, two in pairwise(events) if (one.label, two.label) == ("select", "measure")
+    )
+    assert select == pytest.approx(0.1 * 0.9 * 0.5 / 16, rel=1e-6)
+    assert measure == pytest.approx(9.0 * select, rel=1e-6)
+    noise = expected_noise(session.candidates, session.curator.budget, measure, None)
+    assert session._offsets(measure) == pytest.approx(0.25 * noise)
+
+
+@pytest.mark.usefixtures("trees")
+def test_automatic_rounds_anneal_over_large_domains() -> None:
+    release = MWEM().run(DATA, PAIRS, ZCDP(0.5), noise=SeededNoise(1))
+    assert {len(measured.target.scope) for measured in release.measurements} == {1, 2}
+    plan = MWEM().plan(PAIRS, ZCDP(0.5), total=2000)
+    assert (plan.adaptive, plan.tree_cells, plan.rounds) == (True, 48, 16)
+    assert "junction trees of up to 48 cells; the domain has 48" in dict(plan.lines(2000.0))["memory"]
+
+
+@pytest.mark.usefixtures("trees")
+def test_automatic_rounds_stay_near_the_number_of_attributes_unless_everything_fits() -> None:
+    binary_domain = binary(6)
+    workload = Workload.parities(binary_domain, 3)
+    assert automatic_rounds(MWEM(), workload, ZCDP(50.0), 50.0, 1e6) <= 6
+    pairs = Workload.marginals(binary_domain, 2)
+    assert automatic_rounds(MWEM(largest_tree=63), pairs, ZCDP(50.0), 50.0, 1e6) <= 6
+    assert automatic_rounds(MWEM(), pairs, ZCDP(50.0), 50.0, 1e6) == 15
+
+
+# ---- privacy ---------------------------------------------------------------------------------------------------------
+
+TRIPLE = binary(3)
+WHOLE = Workload.marginals(TRIPLE, 2)
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("rounds", ["annealed", 2])
+@pytest.mark.usefixtures("trees")
+def test_no_transcript_over_trees_loses_more_than_epsilon(rounds: Any, relation: Neighbours) -> None:
+    config = MWEM(rounds=rounds, largest_tree=8)
+    for epsilon in (0.5, 4.0):
+        worst = max(abs(loss) for loss in losses(config, WHOLE, PureDP(epsilon, relation), range(1)))
+        assert 0.1 * epsilon < worst <= epsilon + 1e-9
+
+
+@pytest.mark.usefixtures("trees")
+def test_what_is_left_out_depends_on_public_numbers_alone() -> None:
+    # two tables that have nothing in common, the same scopes measured: the same candidates are left
+    config = MWEM(rounds=3, largest_tree=14, error_share=0.0)
+    masks = []
+    for cells in (np.eye(1, 48), np.ones(48)):
+        table = DenseTables(DOMAIN, cells.reshape(DOMAIN.shape) * 40)
+        session = Session(config, Curator(table, PureDP(1.0, REPLACE), noise=SeededNoise(1)), PAIRS, None)
+        session.start()
+        charge = RoundCharge.split(0.3, 0.5)
+        session._look(0, charge)
+        session._look(5, charge)
+        masks.append(session._eligible(charge).tolist())
+    assert masks[0] == masks[1]
+    assert not all(masks[0])
+
+
+def test_a_plan_counts_the_time_of_many_answers() -> None:
+    """19,900 tables are answered one by one, as many parities together; by the same number of rounds."""
+    domain, mwem = Domain(IntegerRange(f"q{i}", 0, 1) for i in range(200)), MWEM(rounds=50)
+    tables, parities = (
+        mwem.plan(Workload.parse(text, domain), PureDP(1.0), total=20_000).seconds
+        for text in ("marginals:2", "parities:2")
+    )
+    assert tables > parities + 10.0

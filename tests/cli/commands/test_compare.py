@@ -1,0 +1,202 @@
+"""``hedgerow compare``, and the choice of a mechanism in ``synth`` and ``plan``."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from hedgerow.algorithms.registry import ENTRIES, names
+from hedgerow.cli.progress import showing_runs
+from hedgerow.comparison import Step
+from hedgerow.privacy.budgets.budget import PureDP, Regime
+from hedgerow.release import Release
+from tests.cli.conftest import Place
+from tests.cli.test_console import terminal
+
+
+def call(place: Place, *arguments: object, budget: tuple[object, ...] = ("--epsilon", "0.5,5")) -> Result:
+    data, domain = place / "people.csv", place / "people.yaml"
+    common = ("--repeats", 2, "--seed", 1, "-o", place / "c.csv", "--columns", "sex,job")
+    return place.call("compare", data, "--domain", domain, *budget, *common, *arguments)
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def test_table_rows_summary_drawing_and_page(place: Place) -> None:
+    result = call(
+        place, "--mechanisms", "mwem,mwem:rounds=1,gaussian", "--plot", place / "c.svg", "--html", place / "c.html"
+    )
+    assert result.exit_code == 0, result.output
+    assert "NOT PRIVATE: these are exact errors" in result.stderr
+    assert result.stdout.startswith("NOT PRIVATE: total variation distance")
+    for text in ("mwem:rounds=1", "epsilon 0.5", "(uniform)", "gaussian did not run with epsilon 0.5, epsilon 5"):
+        assert text in result.stdout
+    assert place.names() == ["c.csv", "c.html", "c.summary.csv", "c.svg", "people.csv", "people.yaml"]
+    assert len(rows_of(place / "c.csv")) == 2 * 2 * 2 * 3 + 2
+    assert {row["label"] for name in ("c.csv", "c.summary.csv") for row in rows_of(place / name)} == {"not private"}
+    assert "NOT PRIVATE" in (place / "c.svg").read_text()
+    assert "<title>NOT PRIVATE" in (place / "c.html").read_text()
+
+
+def test_json_holds_the_averages_and_the_label(place: Place) -> None:
+    result = call(place, "--mechanisms", "laplace", "--json", budget=("--rho", "0.1, 0.5", "--neighbours", "replace"))
+    assert result.exit_code == 0, result.output
+    values = json.loads(result.stdout)
+    assert values["label"] == "not private"
+    assert {each["rho"] for each in values["averages"]} == {0.1, 0.5}
+    assert {each["mechanism"] for each in values["averages"]} >= {"laplace", "(uniform)", "(independent attributes)"}
+    assert values["files"] == {"rows": str(place / "c.csv"), "summary": str(place / "c.summary.csv")}
+
+
+def test_the_warning_is_shown_even_if_quiet(place: Place) -> None:
+    result = call(place, "--mechanisms", "laplace", "--quiet")
+    assert result.stdout == ""
+    assert result.stderr.startswith("NOT PRIVATE")
+
+
+def test_files_are_not_overwritten_but_gone_on_with(place: Place) -> None:
+    assert call(place, "--mechanisms", "laplace").exit_code == 0
+    before = rows_of(place / "c.csv")
+    refused = call(place, "--mechanisms", "laplace")
+    assert refused.exit_code == 1
+    assert "exists" in refused.stderr
+    assert call(place, "--mechanisms", "laplace,mwem:rounds=1", "--resume").exit_code == 0
+    after = rows_of(place / "c.csv")
+    assert after[: len(before)] == before
+    assert len(after) == len(before) + 2 * 2 * 3
+    other = call(place, "--mechanisms", "laplace", "--resume", "--workload", "marginals:1")
+    assert other.exit_code == 1
+    assert "another file" in other.stderr
+    assert rows_of(place / "c.csv") == after
+
+
+def test_an_interruption_keeps_the_runs_that_were_over(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hedgerow.comparison.grid import Grid
+
+    run = Grid.run
+
+    def interrupted(self: Grid, step: Step) -> object:
+        if step.done == 2:
+            raise KeyboardInterrupt
+        return run(self, step)
+
+    monkeypatch.setattr(Grid, "run", interrupted)
+    result = call(place, "--mechanisms", "laplace", "--json")
+    assert result.exit_code == 130
+    assert f"the runs that were over are in {place / 'c.csv'}" in result.stderr
+    assert json.loads(result.stdout)["outcomes"] == str(place / "c.csv")
+    assert len(rows_of(place / "c.csv")) == 2 * 6
+    monkeypatch.undo()
+    assert call(place, "--mechanisms", "laplace", "--resume").exit_code == 0
+    assert len(rows_of(place / "c.csv")) == 4 * 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("--mechanisms", "mwme"), 1, "did you mean 'mwem'"),
+        (("--mechanisms", "mwem:alpha=1"), 1, "mwem takes no option 'alpha'"),
+        (("--mechanisms", ","), 1, "no mechanism is named"),
+        (("--plot", "c.png"), 1, ".svg"),
+        (("--html", "c.pdf"), 1, ".html"),
+        (("--plot", "none/c.svg"), 1, "does not exist"),
+        (("--rho", "0.1"), 2, "either --rho"),
+        (("--epsilon", "a lot"), 2, "numbers"),
+        (("--epsilon", "1,1"), 1, "given twice"),
+        (("--epsilon", "0"), 1, "positive"),
+        (("--repeats", "0"), 2, "repeats"),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_is_written(
+    place: Place, arguments: tuple[object, ...], code: int, message: str
+) -> None:
+    result = call(place, *arguments)
+    assert result.exit_code == code
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+    assert place.names() == ["people.csv", "people.yaml"]
+
+
+def test_where_nothing_could_run_the_reasons_are_told_and_kept(place: Place) -> None:
+    result = call(place, "--mechanisms", "gaussian", "--plot", place / "c.svg")
+    assert result.exit_code == 1
+    assert "gaussian did not run" in result.stdout
+    assert "nothing to draw" in result.stderr
+    assert {row["reason"] for row in rows_of(place / "c.csv")} == {"Gaussian noise is not purely private"}
+
+
+def test_a_budget_is_needed(place: Place) -> None:
+    assert call(place, budget=()).exit_code == 2
+
+
+def test_progress_shows_what_runs() -> None:
+    output, stream = terminal()
+    with showing_runs(output) as advance:
+        assert advance is not None
+        advance(Step(3, 10, "mwem", PureDP(0.5), 2))
+    assert "mwem, epsilon 0.5, run 2" in stream.getvalue()
+    assert "3/10" in stream.getvalue()
+
+
+def test_the_mechanisms_are_listed_with_their_budgets_and_options(place: Place) -> None:
+    text = place.call("mechanisms").stdout
+    values = json.loads(place.call("mechanisms", "--json").stdout)
+    assert [each["name"] for each in values["mechanisms"]] == names()
+    for each in values["mechanisms"]:
+        assert each["name"] in text
+        assert each["regimes"]
+    assert "with delta, or rho" in text
+
+
+# synth and plan with every mechanism
+
+
+@pytest.mark.parametrize("mechanism", names())
+def test_every_mechanism_makes_records_a_release_and_a_report(place: Place, mechanism: str) -> None:
+    (place / "tiny.csv").write_text("a,b\n" + "0,0\n" * 90 + "1,1\n" * 60 + "0,1\n" * 20)
+    (place / "tiny.yaml").write_text("attributes:\n  a: {min: 0, max: 1}\n  b: {min: 0, max: 1}\n")
+    common = ("--domain", place / "tiny.yaml", "--epsilon", 2, "--delta", 1e-6, "--mechanism", mechanism)
+    result = place.call("synth", place / "tiny.csv", *common, "-o", place / "s.csv", "--report", place / "s.html")
+    assert result.exit_code == 0, result.output
+    assert "differential privacy with epsilon = 2" in result.stdout
+    assert Release.load(place / "s.release").provenance.secure
+    assert "NOT PRIVATE" not in (place / "s.html").read_text()
+    planned = place.call("plan", *common, "--total", 170)
+    assert planned.exit_code == 0, planned.output
+    assert len(planned.stdout.splitlines()) > 3
+    asked = json.loads(place.call("plan", *common, "--total", 170, "--json").stdout)
+    assert asked["fits"] is True
+
+
+@pytest.mark.parametrize(
+    "each", [each for each in ENTRIES if Regime.PURE not in each.regimes], ids=lambda each: each.name
+)
+def test_a_mechanism_that_needs_a_delta_says_so_before_anything_is_spent(place: Place, each: object) -> None:
+    result = place.synth("--mechanism", each.name)  # type: ignore[attr-defined]
+    assert result.exit_code == 1
+    assert "give a delta" in result.stderr
+    assert "spent" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--mechanism", "foo"), "there is no mechanism 'foo'"),
+        (("--mechanism", "mwem", "--alpha", 0.1), "takes no --alpha; it takes --rounds"),
+        (("--mechanism", "laplace", "--rounds", 3), "takes no --rounds"),
+    ],
+)
+def test_wrong_mechanisms_and_options_are_wrong_usage(
+    place: Place, arguments: tuple[object, ...], message: str
+) -> None:
+    result = place.synth(*arguments)
+    assert result.exit_code == 2
+    shown = " ".join(result.stderr.replace("│", " ").split())
+    assert message in shown
+    assert place.names() == ["people.csv", "people.yaml"]

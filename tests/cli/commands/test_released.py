@@ -1,0 +1,158 @@
+"""Commands on a release: ``sample``, ``answer``, ``show``, ``report``; and ``domain`` and ``plan``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+import yaml
+
+from hedgerow.cli.console import Output
+from tests.cli.conftest import Place
+
+
+@pytest.fixture
+def release(place: Place) -> Path:
+    assert place.synth("--quiet", output="first.csv").exit_code == 0
+    return place / "first.release"
+
+
+def test_sample_draws_as_many_as_asked(place: Place, release: Path) -> None:
+    result = place.call("sample", release, "-n", 1234, "-o", place / "s.parquet", "--seed", 1, "--json")
+    assert json.loads(result.stdout) == {"n_records": 1234, "file": str(place / "s.parquet")}
+    first = pyarrow.parquet.read_table(place / "s.parquet")
+    assert first.num_rows == 1234
+    assert place.call("sample", release, "-n", 1234, "-o", place / "s.parquet", "--seed", 1).exit_code == 1
+    place.call("sample", release, "-n", 1234, "-o", place / "s.parquet", "--seed", 1, "--force")
+    assert pyarrow.parquet.read_table(place / "s.parquet").equals(first)
+
+
+def test_answers_have_intervals_and_say_what_they_cover(place: Place, release: Path) -> None:
+    result = place.call("answer", release, "sex = 'F'", "age < 22 and job is null", "", "--json", "--confidence", 0.9)
+    answers = json.loads(result.stdout)["answers"]
+    assert [each["condition"] for each in answers] == ["sex = 'F'", "age < 22 and job is null", ""]
+    for each in answers:
+        assert each["low"] <= each["value"] <= each["high"]
+        assert "90% confidence" in each["covers"]
+    text = place.call("answer", release, "sex = 'F'").stdout
+    assert "covers the true answer on the private table" in text
+
+
+def test_a_bad_condition_names_the_remedy(place: Place, release: Path) -> None:
+    result = place.call("answer", release, "sexx = 'F'")
+    assert result.exit_code == 1
+    assert "did you mean 'sex'?" in result.stderr
+
+
+def test_show_tells_the_guarantee_and_the_ledger(place: Place, release: Path) -> None:
+    text = place.call("show", release).stdout
+    assert "pure differential privacy with epsilon = 1" in text
+    assert "number of records" in text
+    values = json.loads(place.call("show", release, "--json").stdout)
+    assert sum(event["charge"] for event in values["ledger"]) == pytest.approx(values["spent"])
+    assert values["provenance"]["secure"] is True
+
+
+def test_show_does_not_build_the_model(place: Place, release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("built")
+
+    monkeypatch.setattr("hedgerow.models.dense.histogram.Histogram.from_potentials", fail)
+    assert place.call("show", release).exit_code == 0
+
+
+def test_the_report_can_be_written_later(place: Place, release: Path) -> None:
+    assert place.call("report", release, "-o", place / "late.html").exit_code == 0
+    assert (place / "late.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_a_missing_extra_is_named(place: Place, release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hedgerow.report.page.find_spec", lambda _: None)
+    result = place.call("report", release, "-o", place / "late.html")
+    assert result.exit_code == 1
+    assert "pip install 'hedgerow[report]'" in result.stderr
+    before = place.names()
+    assert place.synth("--report", place / "x.html").exit_code == 1
+    assert place.names() == before
+
+
+@pytest.mark.parametrize("command", ["sample", "show", "answer", "report"])
+def test_foreign_and_missing_files_are_named(place: Place, command: str) -> None:
+    for path in (place / "people.csv", place / "none.release"):
+        extra = {"sample": ("-o", place / "o.csv"), "report": ("-o", place / "o.html"), "answer": ("",)}.get(
+            command, ()
+        )
+        result = place.call(command, path, *extra)
+        assert result.exit_code == 1
+        assert str(path) in result.stderr
+        assert "Traceback" not in result.output
+
+
+def test_domain_drafts_a_file_and_warns(place: Place) -> None:
+    result = place.call("domain", place / "people.csv", "-o", place / "draft.yaml")
+    assert result.exit_code == 0, result.output
+    assert "as private as the data" in result.stderr
+    draft = (place / "draft.yaml").read_text()
+    assert set(yaml.safe_load(draft)["attributes"]) == {"sex", "age", "job"}
+    assert yaml.safe_load(place.call("domain", place / "people.csv").stdout) == yaml.safe_load(draft)
+    assert json.loads(place.call("domain", place / "people.csv", "--json").stdout)["draft"] == draft
+    assert "exists" in place.call("domain", place / "people.csv", "-o", place / "draft.yaml").stderr
+    assert "name it .yaml" in place.call("domain", place / "people.csv", "-o", place / "draft.json").stderr
+
+
+def test_domain_leaves_the_count_column_out(place: Place) -> None:
+    (place / "cells.csv").write_text("sex,n\nF,300\nM,100\n")
+    drafted = yaml.safe_load(place.call("domain", place / "cells.csv", "--count-column", "n").stdout)
+    assert list(drafted["attributes"]) == ["sex"]
+
+
+def test_plan_spends_and_writes_nothing(place: Place) -> None:
+    call = ("plan", "--domain", place / "people.yaml", "--epsilon", 1)
+    text = place.call(*call, "--total", 400)
+    assert text.exit_code == 0, text.output
+    for word in ("memory", "time", "rounds", "charges", "noise", "bound"):
+        assert word in text.stdout
+    values = json.loads(place.call(*call, "--total", 400, "--json").stdout)
+    assert values["fits"] is True
+    assert values["limit"] == 1.0
+    warned = place.call("plan", place / "people.csv", *call[1:], "--json")
+    assert json.loads(warned.stdout)["total"] == 400
+    assert "keep it to yourself" in warned.stderr
+    assert place.call(*call).exit_code == 2
+    assert place.names() == ["people.csv", "people.yaml"]
+
+
+def test_plan_says_when_the_theorem_bounds_nothing(place: Place) -> None:
+    call = ("plan", "--domain", place / "people.yaml", "--total", 10**9, "--epsilon")
+    assert "bound    none" in place.call(*call, 1e-9).stdout
+    assert "bound    no error above" in place.call(*call, 10, "--workload", "cells:2").stdout
+
+
+def test_the_bad_one_of_several_conditions_is_named(place: Place, release: Path) -> None:
+    result = place.call("answer", release, "sex = 'F'", "job = 'astronaut'")
+    assert result.exit_code == 1
+    assert """condition 2, "job = 'astronaut'":""" in result.stderr
+
+
+def test_json_has_null_where_there_is_no_finite_number(capsys: pytest.CaptureFixture[str]) -> None:
+    Output(as_json=True).result({"a": [float("inf"), 1.5], "b": (float("nan"),)})
+    assert json.loads(capsys.readouterr().out) == {"a": [None, 1.5], "b": [None]}
+
+
+def test_a_domain_that_does_not_fit_is_refused_with_the_estimate(place: Place) -> None:
+    attributes = {f"a{i}": {"min": 0, "max": 59} for i in range(8)}
+    (place / "wide.yaml").write_text(json.dumps({"attributes": attributes}))
+    marginal = ("--workload", "marginals:a0*a1*a2*a3")
+    plan = place.call("plan", "--domain", place / "wide.yaml", "--epsilon", 1, "--total", 100, *marginal)
+    assert plan.exit_code == 1
+    assert "has 12,960,000 cells" in plan.stderr
+    allowed = place.call("plan", "--domain", place / "wide.yaml", "--epsilon", 1, "--total", 100)
+    assert "junction trees of up to" in allowed.stdout
+    (place / "wide.csv").write_text(",".join(attributes) + "\n" + ",".join("1" * 8) + "\n")
+    call = ("synth", place / "wide.csv", "--domain", place / "wide.yaml", "--epsilon", 1, "-o", place / "w.csv")
+    result = place.call(*call, *marginal)
+    assert result.exit_code == 1
+    assert "MiB" in result.stderr
+    assert "spent" not in result.stderr

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from hedgerow.errors import ConfigError
+from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP, Regime, budget_from_dict
+from hedgerow.privacy.budgets.conversion import epsilon_of
+from hedgerow.queries.core.sensitivity import Neighbours
+
+BUDGETS: tuple[Budget, ...] = (PureDP(0.5), ZCDP(0.1, Neighbours.REPLACE), ApproxDP(1.0, 1e-9, Neighbours.REPLACE))
+
+
+def test_regimes_units_and_limits() -> None:
+    pure, zcdp, approximate = BUDGETS
+    assert [budget.regime for budget in BUDGETS] == [Regime.PURE, Regime.ZCDP, Regime.ZCDP]
+    assert [budget.unit for budget in BUDGETS] == ["epsilon", "rho", "rho"]
+    assert (pure.limit, zcdp.limit) == (0.5, 0.1)
+    assert epsilon_of(approximate.limit, 1e-9) <= 1.0
+    assert epsilon_of(approximate.limit, 1e-9) == pytest.approx(1.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("make", [PureDP, ZCDP, lambda amount: ApproxDP(amount, 1e-6)])
+def test_add_remove_is_the_default(make: Any) -> None:
+    assert make(1.0).neighbours is Neighbours.ADD_REMOVE
+
+
+@pytest.mark.parametrize("amount", [0.0, -1.0, math.inf, math.nan, True, "1"])
+def test_senseless_amounts_are_refused(amount: Any) -> None:
+    for make in (PureDP, ZCDP, lambda value: ApproxDP(value, 1e-6), lambda value: ApproxDP(1.0, value)):
+        with pytest.raises(ConfigError, match="positive finite"):
+            make(amount)
+
+
+def test_a_delta_of_1_and_an_unknown_relation_are_refused() -> None:
+    with pytest.raises(ConfigError, match="below 1"):
+        ApproxDP(1.0, 1.0)
+    with pytest.raises(ConfigError, match="'add-remove', 'replace'"):
+        PureDP(1.0, "bounded")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_budgets_survive_json(budget: Budget) -> None:
+    assert budget_from_dict(json.loads(json.dumps(budget.to_dict()))) == budget
+
+
+@pytest.mark.parametrize("mapping", [{}, {"kind": "renyi"}, {"kind": "pure"}, {"kind": "pure", "rho": 1.0}])
+def test_foreign_mappings_are_refused(mapping: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        budget_from_dict(mapping)
+
+
+def test_statements_are_one_sentence_with_relation_and_numbers() -> None:
+    for budget in BUDGETS:
+        sentence = budget.statement()
+        assert sentence.endswith(".")
+        assert ". " not in sentence
+        assert ("added or left out" in sentence) == (budget.neighbours is Neighbours.ADD_REMOVE)
+    assert "factor of at most 1.649" in BUDGETS[0].statement()
+    assert "rho = 0.1" in BUDGETS[1].statement()
+    assert "delta = 1e-09" in BUDGETS[2].statement()
+    assert "e^100" in PureDP(100.0).statement()

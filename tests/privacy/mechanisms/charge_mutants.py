@@ -1,0 +1,123 @@
+"""Charges that are a rounding too small, or a constant: found in exact arithmetic, where 2^-53 is seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hedgerow.privacy.mechanisms.additive_noise as additive_module
+import hedgerow.privacy.mechanisms.selection as selection_module
+import hedgerow.privacy.mechanisms.sparse_vector as sparse_module
+from hedgerow.privacy.budgets.budget import Regime
+from hedgerow.privacy.budgets.charging import bounded_range_rho, pure_rho
+from hedgerow.privacy.curator import Mechanism
+from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
+from hedgerow.privacy.mechanisms.selection import ExponentialMechanism, IndependentDraws, PermuteAndFlip, Selection
+from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
+from tests.privacy.mechanisms.exact_costs import cost
+from tests.privacy.mutants import Mutant, Patch
+
+SCALES = np.random.default_rng(14).lognormal(0.0, 4.0, 60).tolist()
+SENSITIVITIES = (1.0, 2.0**0.5, 1 / 3)
+
+
+def charge_covers_the_cost(mechanism: Mechanism, regime: Regime) -> None:
+    """In exact arithmetic, and not by more than a little."""
+    found = cost(
+        mechanism.name,
+        "epsilon" if regime is Regime.PURE else "rho",
+        sensitivity=mechanism.sensitivity,
+        scale=mechanism.scale,
+        values=mechanism.fires if isinstance(mechanism, SparseVector) else getattr(mechanism, "draws", 1),
+        threshold_scale=getattr(mechanism, "threshold_scale", 0.0),
+    )
+    charge = mechanism.charge(regime)
+    assert found.covered_by(charge), mechanism
+    assert found.nearly(charge), mechanism
+
+
+def every_charge_covers_its_cost() -> None:
+    """All mechanisms, at scales that are no round numbers."""
+    for scale in SCALES:
+        for sensitivity in SENSITIVITIES:
+            for mechanism in (
+                LaplaceNoise(scale, sensitivity),
+                ExponentialMechanism(scale, sensitivity),
+                IndependentDraws(scale, sensitivity, 1),
+                IndependentDraws(scale, sensitivity, 7),
+                SparseVector(scale, 2.3 * scale, sensitivity, 3),
+            ):
+                charge_covers_the_cost(mechanism, Regime.PURE)
+                charge_covers_the_cost(mechanism, Regime.ZCDP)
+            charge_covers_the_cost(PermuteAndFlip(scale, sensitivity), Regime.PURE)
+            charge_covers_the_cost(GaussianNoise(scale, sensitivity), Regime.ZCDP)
+
+
+def not_rounded_up(module: object) -> Patch:
+    """Charges as floating point rounds them: to the nearest number, which is as often below as above."""
+    return lambda patch: patch.setattr(module, "ABOVE", 1.0)
+
+
+def laplace_epsilon_not_rounded_up(patch: pytest.MonkeyPatch) -> None:
+    """The epsilon alone; its rho still is."""
+    patch.setattr(LaplaceNoise, "epsilon", property(lambda self: self.l1 / self.scale))
+
+
+def selection_epsilon_not_rounded_up(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Selection, "epsilon", property(lambda self: 2.0 * self.sensitivity / self.scale))
+
+
+def gaussian_rho_not_rounded_up(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(GaussianNoise, "charge", lambda self, regime: (self.l2 / self.sigma) ** 2 / 2.0)
+
+
+def laplace_rho_not_rounded_up(patch: pytest.MonkeyPatch) -> None:
+    exact = property(lambda self: self.l1 / self.scale)
+    patch.setattr(LaplaceNoise, "epsilon", exact)
+    patch.setattr(
+        LaplaceNoise,
+        "charge",
+        lambda self, regime: self.epsilon * (1 + 2.0**-50) if regime is Regime.PURE else pure_rho(self.epsilon),
+    )
+
+
+def draws_without_their_slack(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(selection_module, "SLACK", 0.0)
+
+
+def sparse_vector_epsilon_not_rounded_up(patch: pytest.MonkeyPatch) -> None:
+    def epsilon(self: SparseVector) -> float:
+        return self.sensitivity / self.threshold_scale + 2.0 * self.fires * self.sensitivity / self.test_scale
+
+    patch.setattr(SparseVector, "epsilon", property(epsilon))
+
+
+def bounded_range_a_hair_too_small(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(selection_module, "bounded_range_rho", lambda epsilon: bounded_range_rho(epsilon) * (1 - 2.0**-44))
+
+
+def many_draws_as_one(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(
+        IndependentDraws,
+        "charge",
+        lambda self, regime: (
+            self.epsilon if regime is Regime.PURE else bounded_range_rho(self.epsilon) * (1 + 2.0**-50)
+        ),
+    )
+
+
+MUTANTS = (
+    Mutant("Laplace's epsilon is not rounded up", laplace_epsilon_not_rounded_up, every_charge_covers_its_cost),
+    Mutant("Laplace's rho is not rounded up", laplace_rho_not_rounded_up, every_charge_covers_its_cost),
+    Mutant("Gaussian rho is not rounded up", gaussian_rho_not_rounded_up, every_charge_covers_its_cost),
+    Mutant("the epsilon of a selection is not rounded up", selection_epsilon_not_rounded_up,
+           every_charge_covers_its_cost),
+    Mutant("the epsilon of a sparse vector is not rounded up", sparse_vector_epsilon_not_rounded_up,
+           every_charge_covers_its_cost),
+    Mutant("no charge of additive noise is rounded up", not_rounded_up(additive_module), every_charge_covers_its_cost),
+    Mutant("no charge of a selection is rounded up", not_rounded_up(selection_module), every_charge_covers_its_cost),
+    Mutant("no charge of a sparse vector is rounded up", not_rounded_up(sparse_module), every_charge_covers_its_cost),
+    Mutant("draws without their slack", draws_without_their_slack, every_charge_covers_its_cost),
+    Mutant("a bounded range 2^-44 too small", bounded_range_a_hair_too_small, every_charge_covers_its_cost),
+    Mutant("many draws at the price of one, in fractions", many_draws_as_one, every_charge_covers_its_cost),
+)  # fmt: skip

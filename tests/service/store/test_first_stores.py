@@ -1,0 +1,190 @@
+"""Stores that the first version made: carried forward, with links for what is there and events of today's form."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+
+from hedgerow.algorithms.online_pmw.journal import Step
+from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+from hedgerow.errors import ConflictError, DamagedStoreError
+from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
+from hedgerow.queries.conditions.predicate import parse_predicate
+from hedgerow.service.desks.desks import Desks
+from hedgerow.service.store.entries import Registration
+from hedgerow.service.store.migrate import LOCATION
+from hedgerow.service.store.store import Store
+from hedgerow.system.chain import head_of, link, start_of
+
+AT = datetime(2025, 1, 2, 3, 4, 5, 678901, UTC)
+
+
+def event(label: str, mechanism: str, target: str, sensitivity: float, scale: float, charge: float, **more: Any) -> Any:
+    plain = {"label": label, "mechanism": mechanism, "target": target, "sensitivity": sensitivity, "scale": scale}
+    return {**plain, "charge": charge, "unit": "epsilon", "neighbours": "replace", "values": 1, **more}
+
+
+EVENTS = [
+    event("total", "public", "number of records", 0.0, 0.0, 0.0),
+    event("earlier", "earlier release", "an earlier release of the same table", 0.0, 0.0, 0.25),
+    event(
+        "watch", "sparse vector", "queries with noise of scale 40, up to 3 fires", 1.0, 60.0, 1 / 40 + 6 / 60, values=3
+    ),
+    event("answer", "discrete Laplace", "a = 'x'", 1.0, 20.0, 0.0500001),
+    event("lost", "interrupted", "the most that an interrupted question can have cost", 0.0, 0.0, 0.05),
+]
+DATA_SETS = {"people": PureDP(1.0, "replace"), "empty": ApproxDP(1.0, 1e-9)}
+AUDITED = [("add person", "ada", {"role": "custodian"}), ("register", "people", {"budget": PureDP(1.0).to_dict()})]
+
+
+def registered(name: str, budget: Budget) -> dict[str, Any]:
+    plain = {"name": name, "title": "", "source": {"place": "a.csv"}, "domain": {"a": ["x", "y"]}}
+    return {**plain, "budget": budget.to_dict(), "config": {}}
+
+
+def of_first(connection: sa.Connection, events: list[Any]) -> None:
+    """Tables of the first version, and rows in them."""
+    config = Config()
+    config.set_main_option("script_location", LOCATION)
+    config.attributes["connection"] = connection
+    command.upgrade(config, "0001")
+    metadata = sa.MetaData()
+    metadata.reflect(connection)
+
+    def add(table: str, **values: Any) -> None:
+        connection.execute(sa.insert(metadata.tables[table]).values(values))
+
+    sqlite = connection.dialect.name == "sqlite"
+    at = AT.replace(tzinfo=None) if sqlite else AT
+    add("people", id=1, name="ada", role="custodian", created=at)
+    for number, (name, budget) in enumerate(DATA_SETS.items(), start=1):
+        add("data_sets", id=number, name=name, registration=registered(name, budget), created=at)
+        count = len(events) if number == 1 else 0
+        add("sessions", data_set=number, version=7, status="open", events=count, findings=0, state={"asked": 1})
+    for number, body in enumerate(events):
+        add("events", data_set=1, number=number, body=body, at=at, person=1 if number == 3 else None)
+    add("grants", data_set=1, person=1, queries=5, budget=0.5, asked=3, spent=0.1)
+    for number, (action, subject, details) in enumerate(AUDITED, start=1):
+        add(
+            "audit",
+            id=number,
+            at=at,
+            person=None if number == 1 else 1,
+            action=action,
+            subject=subject,
+            details=details,
+        )
+
+
+def made_first(address: str, events: list[Any]) -> None:
+    engine = sa.create_engine(address.replace("postgresql:", "postgresql+psycopg:"), json_serializer=json.dumps)
+    with engine.begin() as connection:
+        of_first(connection, events)
+        if connection.dialect.name == "postgresql":  # rows that come after these have numbers of their own
+            for table in ("people", "data_sets", "audit"):
+                connection.exec_driver_sql(f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), 9)")
+    engine.dispose()
+
+
+def test_a_first_store_is_carried_forward(address: str) -> None:
+    made_first(address, EVENTS)
+    store = Store.open(address)
+    progress = store.progress(1)
+    assert progress.step is not None
+    events = progress.step.events
+    assert [each.charge for each in events] == [each["charge"] for each in EVENTS]
+    assert [each.mechanism for each in events] == [
+        "public", "discrete Laplace", "sparse vector", "discrete Laplace", "discrete Laplace"
+    ]  # fmt: skip
+    assert abs(events[2].threshold_scale - 40.0) < 1e-3
+    head = head_of(start_of("ledger", {"limit": 1.0, "unit": "epsilon"}), [each.to_dict() for each in events])
+    assert (progress.version, progress.head) == (7, head)
+    limits = {"limit": ApproxDP(1.0, 1e-9).limit, "unit": "rho"}
+    assert (store.progress(2).fixed, store.progress(2).head) == (limits, start_of("ledger", limits))
+    grant = store.grant(1, 1)
+    assert (grant.queries, grant.asked, grant.spent, grant.storage, grant.stored) == (5, 3, 0.1, None, 0)
+    store.close()
+
+
+def test_its_audit_log_is_linked_and_goes_on(address: str) -> None:
+    made_first(address, EVENTS)
+    store = Store.open(address)
+    store.check_audit()
+    head = start_of("audit", {})
+    for person, (action, subject, details) in zip((None, "ada"), AUDITED, strict=True):
+        entry = {"at": "2025-01-02T03:04:05.678901Z", "person": person, "action": action}
+        head = link(head, {**entry, "subject": subject, "details": details})
+    assert store.audit_point().head == head
+    store.add_person("bob", "analyst", by=1)
+    store.check_audit()
+    store.close()
+
+
+def test_names_that_only_the_first_version_wrote_are_refused_in_what_is_new(address: str) -> None:
+    made_first(address, EVENTS)
+    store = Store.open(address)
+    body = {**EVENTS[4], "threshold_scale": 0.0}
+    linked = link(store.points()["people"].head, body)
+    with store._database.writing() as connection:
+        metadata = sa.MetaData()
+        metadata.reflect(connection)
+        row = {"data_set": 1, "number": 5, "body": body, "at": AT.replace(tzinfo=None), "person": None, "link": linked}
+        connection.execute(sa.insert(metadata.tables["events"]).values(row))
+        connection.execute(
+            sa.update(metadata.tables["sessions"]).values(events=6, head=linked).where(sa.text("data_set = 1"))
+        )
+    with pytest.raises(DamagedStoreError, match="event 6 cannot be: there is no mechanism 'interrupted'"):
+        store.progress(1)
+    store.close()
+
+
+def test_a_charge_that_is_too_small_is_refused(address: str) -> None:
+    """Also one that was written by the first version, and linked as it was found."""
+    cheap = [*EVENTS[:3], {**EVENTS[3], "charge": 0.0000001}]
+    made_first(address, cheap)
+    store = Store.open(address)
+    with pytest.raises(DamagedStoreError, match="event 4 cannot be"):
+        store.progress(1)
+    assert isinstance(store.progress(2).head, str)
+    store.close()
+
+
+def test_a_data_set_that_told_how_many_rows_pass_its_filter_tells_it_no_more(tmp_path: Path) -> None:
+    """The first version took that number for public under "replace", and opened the session with it."""
+    (tmp_path / "people.csv").write_text("diag,a\n" + "hiv,x\n" * 80 + "flu,y\n" * 200)
+    source, config = {"place": "people.csv", "where": "diag = 'hiv'", "columns": ["a"]}, OnlinePMW(updates=3)
+    new = Registration("p", "", source, {"a": ["x", "y"]}, PureDP(1.0, "replace").to_dict(), config.parameters())
+    store = Store.open(tmp_path / "store.db")
+    ada = store.add_person("ada", "custodian", by=None)
+    data_set = store.register(new, by=ada.id)
+    told = {"total": 80.0, "threshold": 4.0, "private": True}
+    store.settle(data_set.id, 0, Step(state={"summary": told}))
+    desks = Desks(store, tmp_path)
+    for _ in range(2):
+        found = desks.summary(data_set, ada)
+        assert (found["total"], found["threshold"], found["private"]) == (None, None, False)
+        assert found["statement"].startswith("NOT PRIVATE: how many rows pass the filter")
+        with pytest.raises(ConflictError, match="was taken for public, and is not"):
+            desks.ask(data_set, [parse_predicate("a = 'x'", desks.domain(data_set))], person=ada)
+        with pytest.raises(ConflictError, match="was taken for public, and is not"):
+            desks.records(data_set, 5, person=ada)
+        data_set = store.close_data_set(data_set.id, by=ada.id)  # which changes nothing about that
+    assert "NOT PRIVATE" in desks.ledger(data_set)["statement"]
+    desks.close()
+    store.close()
+
+
+def test_an_event_that_does_not_say_what_it_was_stops_its_data_set_alone(address: str) -> None:
+    made_first(address, [*EVENTS[:2], {**EVENTS[2], "target": "queries"}])
+    store = Store.open(address)
+    with pytest.raises(DamagedStoreError, match="event 3 cannot be"):
+        store.progress(1)
+    assert store.progress(2).version == 7
+    store.close()
