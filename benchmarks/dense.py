@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from benchmarks.row import Row, cpu_seconds
+from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain, IntegerRange
 from hedgerow.models import Histogram, Proximal, Sweeps, refit
-from hedgerow.queries import Conjunction, Floats, Marginal, Measurement, NoiseKind
+from hedgerow.queries import Conjunction, Marginal, Measurement, NoiseKind
 
 N = 48_842
 SIZES = (9, 16, 7, 15, 6, 5, 2, 42)

@@ -10,11 +10,12 @@ import numpy as np
 
 from benchmarks.row import Row, cpu_seconds
 from hedgerow.algorithms.online_pmw import OnlinePMW, OnlineSession
+from hedgerow.arrays import Floats
 from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.models import Answering, Histogram
 from hedgerow.privacy import PureDP, SeededNoise
-from hedgerow.queries import Conjunction, Floats
+from hedgerow.queries import Conjunction
 
 SIZES = (9, 16, 7, 15, 6, 6, 2)
 """Seven attributes much like those of Adult: 1.1 million cells."""

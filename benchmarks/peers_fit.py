@@ -23,10 +23,11 @@ import numpy as np
 from benchmarks.peers import setup
 from benchmarks.peers.tasks import EIGHT, adult
 from benchmarks.row import Row, cpu_seconds
+from hedgerow.arrays import Floats
 from hedgerow.data import Table
 from hedgerow.domain import Clique, Domain
 from hedgerow.models import JunctionTree, Markov, Potentials, Proximal, refit
-from hedgerow.queries import Floats, Marginal, Measurement, NoiseKind, Tables
+from hedgerow.queries import Marginal, Measurement, NoiseKind, Tables
 
 SCRIPT = Path(__file__).parent / "peers" / "mbi_fit.py"
 RHO = 0.0115

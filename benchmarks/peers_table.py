@@ -28,7 +28,7 @@ from rich.table import Table
 from benchmarks.peers.figures import SCALE, Peer, best
 from benchmarks.peers.tasks import TASKS, Task
 from benchmarks.row import Row
-from hedgerow.queries import Floats
+from hedgerow.arrays import Floats
 
 DELTA = 1e-9
 EPSILONS = (0.1, 1.0, 10.0)

@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.row import Row, cpu_seconds
+from hedgerow.arrays import Floats
 from hedgerow.data import Table, read_table
 from hedgerow.domain import Clique, Domain, read_domain
 from hedgerow.models import JunctionTree, Markov, Proximal, batches, refit
-from hedgerow.queries import Floats, Marginal, Measurement, NoiseKind
+from hedgerow.queries import Marginal, Measurement, NoiseKind
 from hedgerow.release import Records, write_batches
 
 DATA = Path(__file__).resolve().parent.parent / "examples" / "data"

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.row import Row, cpu_seconds
+from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain, IntegerRange
-from hedgerow.queries import Conjunction, Floats, LinearQuery, Workload, shared_marginals
+from hedgerow.queries import Conjunction, LinearQuery, Workload, shared_marginals
 
 SAMPLED = 20
 """So many queries are answered one by one; the time of all is extrapolated."""

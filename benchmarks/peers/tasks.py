@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats
 from hedgerow.data import Table, read_table
 from hedgerow.domain import Clique
-from hedgerow.queries import Floats, Tables, Workload, cliques_of_order
+from hedgerow.queries import Tables, Workload, cliques_of_order
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
 LARGEST = 10_000

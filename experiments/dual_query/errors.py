@@ -35,6 +35,7 @@ from experiments.results import Results
 from hedgerow.algorithms.dual_query import ANY_ZCDP, PAPER, TIGHT_ZCDP, DualQuery, Game
 from hedgerow.algorithms.independent import IndependentNoise, noisy_answers
 from hedgerow.algorithms.mwem import MWEM
+from hedgerow.arrays import Floats
 from hedgerow.comparison import LARGEST as WORST, MEAN, Yardstick
 from hedgerow.privacy import ApproxDP, PureDP, SeededNoise, exact_total
 from hedgerow.queries import Neighbours
@@ -42,7 +43,7 @@ from hedgerow.queries import Neighbours
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm
     from hedgerow.data import Table
-    from hedgerow.queries import Floats, Workload
+    from hedgerow.queries import Workload
 
 STATEMENTS = {NEW: TIGHT_ZCDP, MIDDLE: ANY_ZCDP, ORIGINAL: PAPER}
 """The theorem by which each series of DualQuery spends epsilon."""

@@ -16,9 +16,8 @@ from itertools import chain, combinations
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hedgerow.queries import Floats
+from hedgerow.arrays import Bools, Floats
 
 _CLOSE = 1.01
 """The search for the smallest worst variance ends once it is known up to this factor."""
@@ -98,7 +97,7 @@ def _cover(summands: Floats, worst: float) -> tuple[int, ...] | None:
     return next((cover for cover in covers if cover is not None), None)
 
 
-def _greedy(covered: NDArray[np.bool_], number: int) -> tuple[int, ...] | None:
+def _greedy(covered: Bools, number: int) -> tuple[int, ...] | None:
     """At most so many rows that together hold all columns, the row with the most new ones first."""
     left = np.ones(covered.shape[1], dtype=np.bool_)
     chosen: list[int] = []

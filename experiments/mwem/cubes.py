@@ -33,9 +33,10 @@ from experiments.results import Results
 from hedgerow.algorithms.independent import IndependentNoise, noisy_answers
 from hedgerow.algorithms.mwem import MWEM
 from hedgerow.algorithms.shared import noise_of
+from hedgerow.arrays import Floats
 from hedgerow.models import Sweeps, hypothesis
 from hedgerow.privacy import PureDP, SeededNoise, exact_errors, exact_total
-from hedgerow.queries import Floats, Neighbours, of_marginal
+from hedgerow.queries import Neighbours, of_marginal
 from hedgerow.release import Release
 
 DATA = "adult8_mwem"

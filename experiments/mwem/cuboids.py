@@ -11,11 +11,12 @@ from typing import final
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.data import Table
 from hedgerow.domain import Clique, Domain
 from hedgerow.models import runs_within
 from hedgerow.privacy import exact_errors
-from hedgerow.queries import Floats, Tables, Workload
+from hedgerow.queries import Tables, Workload
 
 _AT_ONCE = 1 << 22
 """Cells whose answers are held together; larger cuboids come one by one."""

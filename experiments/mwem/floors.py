@@ -18,11 +18,12 @@ from typing import final
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.data import Table
 from hedgerow.domain import Domain
 from hedgerow.models import Histogram, Newton
 from hedgerow.privacy import exact_answers, exact_total, relative_entropy
-from hedgerow.queries import Floats, Measurement, NoiseKind, Parity, Workload
+from hedgerow.queries import Measurement, NoiseKind, Parity, Workload
 
 AGREED = 1e-6
 """Largest difference of a marginal from that of the table with which a fit is over, in fractions."""

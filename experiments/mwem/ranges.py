@@ -31,10 +31,11 @@ from experiments.results import Results
 from hedgerow.algorithms.independent import IndependentNoise, noisy_answers
 from hedgerow.algorithms.mwem import MWEM
 from hedgerow.algorithms.yardsticks import Calibration, noise_variance, svd_bound
+from hedgerow.arrays import Floats
 from hedgerow.data import Table
 from hedgerow.models import Histogram
 from hedgerow.privacy import ApproxDP, PureDP, SeededNoise, exact_answers, exact_total
-from hedgerow.queries import Floats, Neighbours, Workload
+from hedgerow.queries import Neighbours, Workload
 from hedgerow.release import Release
 
 EPSILONS = (0.0125, 0.025, 0.05, 0.1)

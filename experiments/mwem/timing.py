@@ -10,11 +10,12 @@ from typing import TypeVar, final
 
 from hedgerow.algorithms.mwem import MWEM
 from hedgerow.algorithms.shared import ProgressCallback, RoundReport
+from hedgerow.arrays import Floats, Ints
 from hedgerow.data import Table
 from hedgerow.domain import Clique, Domain
 from hedgerow.models import Markov, Model
 from hedgerow.privacy import Budget, NoiseSource
-from hedgerow.queries import Conjunction, Floats, Ints, Workload
+from hedgerow.queries import Conjunction, Workload
 from hedgerow.release import Release
 
 Found = TypeVar("Found")

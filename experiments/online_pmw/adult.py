@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from experiments.datasets import DataSets
+from hedgerow.arrays import Ints
 from hedgerow.data import Table
 from hedgerow.domain import Domain
 from hedgerow.privacy import exact_answers
@@ -22,7 +22,7 @@ MOST_ATTRIBUTES = 3
 
 
 @lru_cache(maxsize=2)
-def _counts(data: DataSets) -> tuple[Domain, NDArray[np.int64]]:
+def _counts(data: DataSets) -> tuple[Domain, Ints]:
     table = data.table("adult", COLUMNS)
     exact = exact_answers(table, Workload.marginals(table.domain, len(COLUMNS)))
     return table.domain, np.rint(exact).astype(np.int64)

@@ -13,9 +13,10 @@ from typing import final
 import numpy as np
 
 from hedgerow.algorithms.online_pmw import Rules
+from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
 from hedgerow.models import Histogram
-from hedgerow.queries import Conjunction, Floats
+from hedgerow.queries import Conjunction
 from hedgerow.system import generator
 
 

@@ -44,11 +44,12 @@ from experiments.online_pmw.stream_findings import (
 )
 from experiments.results import Results
 from hedgerow.algorithms.online_pmw import OnlinePMW, OnlineSession
+from hedgerow.arrays import Floats
 from hedgerow.data import Table
 from hedgerow.errors import ConfigError
 from hedgerow.models import Histogram
 from hedgerow.privacy import SeededNoise, exact_answers, exact_total
-from hedgerow.queries import Floats, Workload
+from hedgerow.queries import Workload
 
 QUESTIONS = {Size.FULL: 10_000, Size.QUICK: 3_000, Size.TINY: 150}
 REPETITIONS = {Size.FULL: 3, Size.QUICK: 1, Size.TINY: 1}

@@ -17,10 +17,11 @@ from hedgerow.algorithms.offline_pmw import most_rounds, step_length
 from hedgerow.algorithms.shared import corollary_2_5, hypothesis_error, task_of, theorem_2_3
 from hedgerow.algorithms.small_db import answers_of
 from hedgerow.algorithms.yardsticks import MultiplicativeWeights, solve_game
+from hedgerow.arrays import Floats
 from hedgerow.data import Table
 from hedgerow.models import Histogram, Step
 from hedgerow.privacy import ZCDP, Budget, PureDP, SeededNoise, exact_answers, exact_total
-from hedgerow.queries import Floats, Neighbours
+from hedgerow.queries import Neighbours
 from hedgerow.system import generator
 
 if TYPE_CHECKING:

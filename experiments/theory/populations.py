@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.data import Table
 from hedgerow.domain import Domain
 from hedgerow.privacy import exact_answers, exact_errors
-from hedgerow.queries import Floats, Workload
+from hedgerow.queries import Workload
 
 
 def repeated(table: Table, times: int) -> Table:

@@ -16,8 +16,9 @@ import pytest
 from scipy import stats
 
 import hedgerow
+from hedgerow.arrays import Floats
 from hedgerow.data.table import Table
-from hedgerow.queries.core.query import Conjunction, Floats
+from hedgerow.queries.core.query import Conjunction
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
 

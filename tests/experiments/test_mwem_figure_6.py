@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.algorithms.shared.progress import RoundReport
+from hedgerow.arrays import Floats
 from hedgerow.data.table import Table
 from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.query import AnswersParities, Floats
+from hedgerow.queries.core.query import AnswersParities
 from hedgerow.queries.workload import Workload
 
 TABLE = blocks(6, records=500)

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from hedgerow.arrays import Floats
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.models.core.model import Model
-from hedgerow.queries.core.query import Conjunction, Floats
+from hedgerow.queries.core.query import Conjunction
 from tests.models.strategies import cliques, conjunctions, domain_of, domains, queries
 from tests.reference.dense_model import DenseModel
 

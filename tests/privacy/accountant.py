@@ -26,9 +26,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger.ledger import Event, LedgerView
-from hedgerow.privacy.randomness.source import Floats, Integers, NoiseSource, SeededNoise
+from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
 from hedgerow.queries.core.sensitivity import Neighbours
 from tests.privacy.mechanisms.exact_costs import cost, cost_of
 from tests.privacy.tables import DenseCounts, neighbours_of
@@ -93,10 +94,10 @@ class Witness:
     def secure(self) -> bool:
         return False
 
-    def laplace(self, values: Integers, scale: float) -> Integers:
+    def laplace(self, values: Ints, scale: float) -> Ints:
         return np.asarray(self._called("laplace", scale, values.copy(), self.inner.laplace, values, scale)).copy()
 
-    def gaussian(self, values: Integers, sigma: float) -> Integers:
+    def gaussian(self, values: Ints, sigma: float) -> Ints:
         return np.asarray(self._called("gaussian", sigma, values.copy(), self.inner.gaussian, values, sigma)).copy()
 
     def choose(self, scores: Floats, scale: float) -> int:
@@ -106,7 +107,7 @@ class Witness:
         found = self._called("permute_and_flip", scale, scores.copy(), self.inner.permute_and_flip, scores, scale)
         return int(found)
 
-    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+    def draw(self, scores: Floats, scale: float, size: int) -> Ints:
         found = self._called("draw", scale, scores.copy(), self.inner.draw, scores, scale, size)
         return np.asarray(found).copy()
 

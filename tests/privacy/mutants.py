@@ -30,13 +30,14 @@ import hedgerow.privacy.mechanisms.additive_noise as additive_module
 import hedgerow.queries.core.family as family_module
 import hedgerow.queries.core.query as query_module
 import hedgerow.queries.families.marginal as marginal_module
+from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import BudgetExceededError, ConfigError
 from hedgerow.privacy.budgets.budget import ZCDP, PureDP, Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger.ledger import Ledger
 from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
 from hedgerow.privacy.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, Selection
-from hedgerow.privacy.randomness.source import Floats, Integers, NoiseSource, SeededNoise
+from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
 from hedgerow.queries.core.measurement import Measurement
 from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity
 from hedgerow.queries.workload import Workload
@@ -384,9 +385,9 @@ def charge_after_noise(patch: pytest.MonkeyPatch) -> None:
 
 def refund_on_failure(patch: pytest.MonkeyPatch) -> None:
     """Take the charge back when the noise could not be drawn."""
-    perturb: Callable[[Any, Integers, Any, float], Floats] = Curator._perturb
+    perturb: Callable[[Any, Ints, Any, float], Floats] = Curator._perturb
 
-    def refunding(self: Any, units: Integers, event: Any, step: float) -> Floats:
+    def refunding(self: Any, units: Ints, event: Any, step: float) -> Floats:
         try:
             return perturb(self, units, event, step)
         except RuntimeError:

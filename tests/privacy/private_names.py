@@ -9,8 +9,9 @@ A name that begins with an underscore belongs to the module that writes it. The 
    harmless ones. Own objects are excepted.
 3. No private name is imported, nothing is imported by star, and no module or class of the package is changed from
    outside.
-4. Modules that see through all this (``importlib``, ``lazy_loader`` beyond the faces of packages, ``inspect``, ``gc``, ``ctypes``, ``pickle``, ...) and names that do
-   (``eval``, ``exec``, ``globals``, ``sys.modules``, frames and closures) are not used.
+4. Modules that see through all this (``importlib``, ``lazy_loader`` beyond the faces of packages, ``inspect``, ``gc``,
+   ``ctypes``, ``pickle``, ...) and names that do (``eval``, ``exec``, ``globals``, ``sys.modules``, frames
+   and closures) are not used.
 5. No class elsewhere is a subclass of one whose names ``privacy/`` mangles, nor has its name.
 
 `ALLOWED` lists the exceptions, with the reason of each.

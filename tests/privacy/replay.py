@@ -32,7 +32,8 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.privacy.randomness.source import Floats, Integers, NoiseSource, SeededNoise
+from hedgerow.arrays import Floats, Ints
+from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
 from tests.privacy.mechanisms.watch_law import TestedWatch, exceeds_log_law
 from tests.privacy.randomness.laws import (
     exponential_log_law,
@@ -55,7 +56,7 @@ class Output:
 
     draw: str
     scale: float
-    value: Integers | int | None
+    value: Ints | int | None
 
 
 @dataclass
@@ -69,10 +70,10 @@ class RecordingNoise:
     def secure(self) -> bool:
         return False
 
-    def laplace(self, values: Integers, scale: float) -> Integers:
+    def laplace(self, values: Ints, scale: float) -> Ints:
         return self._vector("laplace", scale, self.inner.laplace(values, scale))
 
-    def gaussian(self, values: Integers, sigma: float) -> Integers:
+    def gaussian(self, values: Ints, sigma: float) -> Ints:
         return self._vector("gaussian", sigma, self.inner.gaussian(values, sigma))
 
     def choose(self, scores: Floats, scale: float) -> int:
@@ -81,7 +82,7 @@ class RecordingNoise:
     def permute_and_flip(self, scores: Floats, scale: float) -> int:
         return self._index("permute_and_flip", scale, self.inner.permute_and_flip(scores, scale))
 
-    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+    def draw(self, scores: Floats, scale: float, size: int) -> Ints:
         return self._vector("draw", scale, self.inner.draw(scores, scale, size))
 
     def random_bytes(self, size: int) -> bytes:
@@ -94,7 +95,7 @@ class RecordingNoise:
     def exceeds(self, margin: int, scale: float) -> bool:
         return bool(self._index("exceeds", scale, self.inner.exceeds(margin, scale)))
 
-    def _vector(self, draw: str, scale: float, value: Integers) -> Integers:
+    def _vector(self, draw: str, scale: float, value: Ints) -> Ints:
         self.transcript.append(Output(draw, scale, value.copy()))
         return value
 
@@ -130,10 +131,10 @@ class ReplayNoise:
         """Whether every recorded output was asked for."""
         return self._given == len(self._transcript)
 
-    def laplace(self, values: Integers, scale: float) -> Integers:
+    def laplace(self, values: Ints, scale: float) -> Ints:
         return self._vector("laplace", values, scale, laplace_log_pmf)
 
-    def gaussian(self, values: Integers, sigma: float) -> Integers:
+    def gaussian(self, values: Ints, sigma: float) -> Ints:
         return self._vector("gaussian", values, sigma, gaussian_log_pmf)
 
     def choose(self, scores: Floats, scale: float) -> int:
@@ -142,7 +143,7 @@ class ReplayNoise:
     def permute_and_flip(self, scores: Floats, scale: float) -> int:
         return self._index("permute_and_flip", scores, scale, permute_and_flip_log_law)
 
-    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+    def draw(self, scores: Floats, scale: float, size: int) -> Ints:
         value = np.asarray(self._next("draw", scale))
         assert value.shape == (size,)
         self._parts.append(float(exponential_log_law(scores, scale)[value].sum()))
@@ -171,7 +172,7 @@ class ReplayNoise:
         else:
             self._parts.append(float(exceeds_log_law(margin, scale, answer)))
 
-    def _next(self, draw: str, scale: float) -> Integers | int | None:
+    def _next(self, draw: str, scale: float) -> Ints | int | None:
         assert not self.finished, f"the replayed run asks for {draw} after the recorded one had ended"
         output = self._transcript[self._given]
         assert (output.draw, output.scale) == (draw, scale), (
@@ -180,9 +181,7 @@ class ReplayNoise:
         self._given += 1
         return output.value
 
-    def _vector(
-        self, draw: str, values: Integers, scale: float, log_pmf: Callable[[Integers, float], Floats]
-    ) -> Integers:
+    def _vector(self, draw: str, values: Ints, scale: float, log_pmf: Callable[[Ints, float], Floats]) -> Ints:
         value = np.asarray(self._next(draw, scale))
         assert value.shape == values.shape
         self._parts.append(float(log_pmf(value - values, scale).sum()))
@@ -227,10 +226,10 @@ class ExplodingNoise:
     def secure(self) -> bool:
         return False
 
-    def laplace(self, values: Integers, scale: float) -> Integers:
+    def laplace(self, values: Ints, scale: float) -> Ints:
         raise RuntimeError("drawn")
 
-    def gaussian(self, values: Integers, sigma: float) -> Integers:
+    def gaussian(self, values: Ints, sigma: float) -> Ints:
         raise RuntimeError("drawn")
 
     def choose(self, scores: Floats, scale: float) -> int:
@@ -239,7 +238,7 @@ class ExplodingNoise:
     def permute_and_flip(self, scores: Floats, scale: float) -> int:
         raise RuntimeError("drawn")
 
-    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+    def draw(self, scores: Floats, scale: float, size: int) -> Ints:
         raise RuntimeError("drawn")
 
     def random_bytes(self, size: int) -> bytes:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Clique, Domain
-from hedgerow.queries.core.query import Conjunction, Floats
+from hedgerow.queries.core.query import Conjunction
 from hedgerow.queries.core.sensitivity import Neighbours
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.data.table import Table
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
@@ -20,7 +21,7 @@ from hedgerow.privacy.evaluation import exact_errors
 from hedgerow.privacy.exact.lattice import LARGEST_MASS, exact_answers, exact_units, step_of
 from hedgerow.privacy.ledger.ledger import Ledger
 from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
-from hedgerow.privacy.randomness.source import Floats, Integers, NoiseSource, OpenDPNoise, SeededNoise
+from hedgerow.privacy.randomness.source import NoiseSource, OpenDPNoise, SeededNoise
 from hedgerow.privacy.workload_error import WorkloadError
 from hedgerow.queries.core.measurement import NoiseKind
 from hedgerow.queries.core.query import AnswersParities, Conjunction, Explicit, Marginal, Parity
@@ -47,10 +48,10 @@ class Silence:
 
     secure = False
 
-    def laplace(self, values: Integers, scale: float) -> Integers:
+    def laplace(self, values: Ints, scale: float) -> Ints:
         return values
 
-    def gaussian(self, values: Integers, sigma: float) -> Integers:
+    def gaussian(self, values: Ints, sigma: float) -> Ints:
         return values
 
     def choose(self, scores: Floats, scale: float) -> int:

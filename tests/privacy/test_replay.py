@@ -13,12 +13,13 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import chi2
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
-from hedgerow.privacy.randomness.source import Integers, NoiseSource, SeededNoise
+from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
 from hedgerow.privacy.watch import WatchState
-from hedgerow.queries.core.query import Conjunction, Floats
+from hedgerow.queries.core.query import Conjunction
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.privacy.mechanisms.watch_law import exceeds_log_law, lattice_quadrature, watch_log_law
@@ -228,7 +229,7 @@ class Rescaled:
     def exceeds(self, margin: int, scale: float) -> bool:
         return self._inner.exceeds(margin, scale * self._factor)
 
-    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+    def draw(self, scores: Floats, scale: float, size: int) -> Ints:
         return self._inner.draw(scores, scale * self._factor, size)
 
 

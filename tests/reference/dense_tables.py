@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.domain.domain import Clique, Domain
-from hedgerow.queries.core.query import Conjunction, Floats
+from hedgerow.queries.core.query import Conjunction
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,9 @@ from itertools import product
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.domain.domain import Domain
-from hedgerow.queries.core.query import Floats, LinearQuery, Marginal, Measurable
+from hedgerow.queries.core.query import LinearQuery, Marginal, Measurable
 from hedgerow.queries.workload import Workload
 from tests.reference.dense_tables import DenseTables
 

@@ -8,11 +8,12 @@ from typing import Any, final
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.comparison.outcome import LARGEST, MEAN, RMSE
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import exact_errors
-from hedgerow.queries import CodeSet, Conjunction, Floats, Marginals, Workload
+from hedgerow.queries import CodeSet, Conjunction, Marginals, Workload
 
 _CHEAP_CELLS = 2**16
 

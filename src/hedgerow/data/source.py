@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hedgerow.arrays import Ints
 from hedgerow.queries import Tables, Workload
 
 
@@ -51,6 +49,6 @@ class PreparedSource(CountSource, Protocol):
 class RecordSource(CountSource, Protocol):
     """Private records one by one, of which some can be taken."""
 
-    def part(self, positions: NDArray[np.int64]) -> CountSource:
+    def part(self, positions: Ints) -> CountSource:
         """The records of some numbers, from 0 to ``total() - 1``, increasing and each once; private too."""
         ...

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.data.counting import CHEAP_CELLS, count_all_parities, count_conjunctions, count_marginals, count_parities
 from hedgerow.data.reading.batches import Coding, encoded
 from hedgerow.data.reading.columns import ExtraColumns, select_columns
@@ -18,7 +19,7 @@ from hedgerow.data.reading.readers import ArrowStream, Reader, open_table
 from hedgerow.data.reading.weights import LARGEST_TOTAL
 from hedgerow.domain import Attribute, Clique, Domain, read_domain
 from hedgerow.errors import ConfigError, DomainError
-from hedgerow.queries import Conjunction, Floats, Parity, filled_axes
+from hedgerow.queries import Conjunction, Parity, filled_axes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +92,7 @@ class Table:
         return tuple(map(_locked, self._columns))
 
     @property
-    def weights(self) -> NDArray[np.int64] | None:
+    def weights(self) -> Ints | None:
         """How often each row counts (private), or None for once each; it cannot be written to."""
         return None if self._weights is None else _locked(self._weights)
 
@@ -99,7 +100,7 @@ class Table:
         """Number of records (private)."""
         return len(self._columns[0]) if self._weights is None else int(self._weights.sum())
 
-    def part(self, positions: NDArray[np.int64]) -> Table:
+    def part(self, positions: Ints) -> Table:
         """Some of the records (private); a row stands for as many records as it counts.
 
         Args:
@@ -123,7 +124,7 @@ class Table:
         """Exact sums (private) over the records that satisfy each query, shape ``(len(queries),)``, in counts."""
         return count_conjunctions(self.domain, self._columns, self._weights, queries)
 
-    def parities(self, scopes: Sequence[Clique] | NDArray[np.int64]) -> Floats:
+    def parities(self, scopes: Sequence[Clique] | Ints) -> Floats:
         """Exact parities (private) of sets of binary attributes, in one go.
 
         Args:
@@ -219,7 +220,7 @@ def gathered(reader: Reader, coding: Coding) -> Table:
         DataError: A cell fits no code.
     """
     parts: list[list[Codes]] = [[] for _ in coding.domain]
-    counts: list[NDArray[np.int64]] = []
+    counts: list[Ints] = []
     for codes, weights in encoded(reader, coding):
         for part, column in zip(parts, codes, strict=True):
             part.append(column)
@@ -263,7 +264,7 @@ def _checked(attribute: Attribute, column: ArrayLike) -> Codes:
     return np.ascontiguousarray(codes, dtype=smallest_unsigned(attribute.size))
 
 
-def _checked_weights(weights: ArrayLike) -> NDArray[np.int64]:
+def _checked_weights(weights: ArrayLike) -> Ints:
     given = np.asarray(weights)
     if given.ndim != 1 or given.dtype.kind not in "iu" or (given.size and given.min() < 0):
         raise ConfigError("weights must be whole numbers of at least 0, in one dimension")

@@ -145,7 +145,7 @@ def _is_number(text: str | None) -> bool:
         return False
 
 
-def _inside_bins(attribute: Binned, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
+def _inside_bins(attribute: Binned, codes: Ints, rng: np.random.Generator) -> NDArray[Any]:
     """One number per code, uniform in its bin: over the whole numbers of it, or over all."""
     if attribute.whole:
         low, high = np.array([attribute.whole_bounds(code) for code in range(attribute.ordinary)]).T

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.models.core import Model, runs_within
-from hedgerow.queries import CodeSet, Conjunction, Floats, LinearQuery
+from hedgerow.queries import CodeSet, Conjunction, LinearQuery
 
 KEPT_CELLS = 1 << 22
 """Cells of all tables that are kept together."""
@@ -206,7 +206,7 @@ class Answering:
 
 def _corners(
     strides: tuple[int, ...], queries: Sequence[tuple[CodeSet, ...]], *, runs: bool
-) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
+) -> tuple[Ints, Floats, Ints]:
     """Places of all queries in a flat table, their signs, and where the list of each axis ends."""
     places: list[int] = []
     signs: list[float] = []

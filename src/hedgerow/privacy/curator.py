@@ -18,6 +18,7 @@ from typing import Never, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.data import CountSource, PreparedSource, RecordSource
 from hedgerow.domain import Domain
 from hedgerow.errors import BudgetError, ConfigError, QueryError
@@ -39,7 +40,7 @@ from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoi
 from hedgerow.privacy.randomness import NoiseSource, OpenDPNoise
 from hedgerow.privacy.watch import Watch, WatchState
 from hedgerow.privacy.workload_error import WorkloadError
-from hedgerow.queries import Floats, LinearQuery, Measurable, Measurement, Neighbours, NoiseKind, Workload
+from hedgerow.queries import LinearQuery, Measurable, Measurement, Neighbours, NoiseKind, Workload
 
 T = TypeVar("T")
 
@@ -204,7 +205,7 @@ class Curator:
         answers: Floats,
         charge: float,
         *,
-        eligible: NDArray[np.bool_] | None = None,
+        eligible: Bools | None = None,
         offsets: Floats | None = None,
         law: Law = "exponential",
         label: str = "select",
@@ -247,9 +248,7 @@ class Curator:
         scores *= units.multipliers
         return int(places[self.__noise.choice(scores.take(places), event)])
 
-    def draw(
-        self, workload: Workload, answers: Floats, scale: float, size: int, *, label: str = "draw"
-    ) -> NDArray[np.int64]:
+    def draw(self, workload: Workload, answers: Floats, scale: float, size: int, *, label: str = "draw") -> Ints:
         """Independent draws of queries that the hypothesis answers too low, from the workload and all complements.
 
         With K queries, index k below K stands for query k and K + k for its complement, ``low + high - q``. The score
@@ -443,7 +442,7 @@ class Curator:
             threshold_scale=mechanism.threshold_scale if isinstance(mechanism, SparseVector) else 0.0,
         )
 
-    def _perturb(self, units: NDArray[np.int64], event: Event, step: float) -> Floats:
+    def _perturb(self, units: Ints, event: Event, step: float) -> Floats:
         """Noisy values in counts from exact lattice units, by the noise that was charged."""
         return self.__noise.added_to(units, event, step).astype(np.float64) * step
 
@@ -497,7 +496,7 @@ def _secret_sample(source: CountSource, budget: Subsampled, noise: PaidNoise, ev
     return source.part(secret_positions(budget.population, budget.sampled, noise.random_bytes))
 
 
-def _places(workload: Workload, eligible: NDArray[np.bool_] | None) -> NDArray[np.intp]:
+def _places(workload: Workload, eligible: Bools | None) -> NDArray[np.intp]:
     """Numbers of the eligible candidates."""
     if eligible is None:
         return np.arange(workload.n_candidates)

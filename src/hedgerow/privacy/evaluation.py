@@ -11,9 +11,10 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.data import CountSource
 from hedgerow.errors import QueryError
-from hedgerow.queries import Floats, Tables, Workload
+from hedgerow.queries import Tables, Workload
 
 
 @final

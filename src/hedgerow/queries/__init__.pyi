@@ -5,7 +5,7 @@ from .conditions.count_statement import parse_count as parse_count
 from .conditions.json_predicate import parse_json_predicate as parse_json_predicate
 from .conditions.predicate import parse_predicate as parse_predicate
 from .core.code_set import CodeSet as CodeSet
-from .core.family import Family as Family, Ints as Ints
+from .core.family import Family as Family
 from .core.measurement import Measurement as Measurement, NoiseKind as NoiseKind
 from .core.names import in_condition as in_condition
 from .core.query import (
@@ -13,7 +13,6 @@ from .core.query import (
     AnswersParities as AnswersParities,
     Conjunction as Conjunction,
     Explicit as Explicit,
-    Floats as Floats,
     LinearQuery as LinearQuery,
     Marginal as Marginal,
     Measurable as Measurable,

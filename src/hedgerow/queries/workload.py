@@ -12,9 +12,10 @@ from typing import TypeVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.core import Conjunction, Family, Floats, Ints, Measurable, Neighbours, Tables, filled_axes
+from hedgerow.queries.core import Conjunction, Family, Measurable, Neighbours, Tables, filled_axes
 from hedgerow.queries.families.box import Boxes
 from hedgerow.queries.families.conjunction import Conjunctions
 from hedgerow.queries.families.explicit import ExplicitMatrix

@@ -18,9 +18,10 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import ArrayLike
 
+from hedgerow.arrays import Ints
 from hedgerow.domain.attribute import Attribute, Binned, Categorical
 from hedgerow.domain.domain import Domain
-from hedgerow.domain.values import Ints, arrow_schema, encoded_values, texts_of, values_of
+from hedgerow.domain.values import arrow_schema, encoded_values, texts_of, values_of
 from hedgerow.engines import DUCKDB_REMEDY, DuckDBTable, duckdb_table, is_duckdb, write_table
 from hedgerow.errors import ConfigError, MissingExtraError
 from hedgerow.system import Seed, generator, replacing

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.errors import MissingExtraError, ReleaseError
-from hedgerow.queries import Conjunction, Floats, Measurement
+from hedgerow.queries import Conjunction, Measurement
 from hedgerow.release import Release, distinct_records, error_sentence
 from hedgerow.system import replacing
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.domain import Attribute, Binned, IntegerRange
 from hedgerow.privacy import Event
-from hedgerow.queries import Conjunction, Floats
+from hedgerow.queries import Conjunction
 from hedgerow.release import Answer, Release
 from hedgerow.report.svg import BAR, NOISE, PAPER, drawing_style, svg_of
 

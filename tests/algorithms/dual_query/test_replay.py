@@ -14,9 +14,10 @@ import hedgerow.privacy.mechanisms.selection as selection_module
 from hedgerow.algorithms.dual_query.dual_query import DualQuery
 from hedgerow.algorithms.dual_query.oracles import BruteForce
 from hedgerow.algorithms.dual_query.session import Session
+from hedgerow.arrays import Floats, Ints
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.budgets.conversion import epsilon_of
-from hedgerow.privacy.randomness.source import Floats, Integers, NoiseSource, SeededNoise
+from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
@@ -58,7 +59,7 @@ def tables(workload: Workload) -> Iterator[DenseCounts]:
 class UnlikelyNoise(SeededNoise):
     """Draws the least likely query every time: transcripts that lose most."""
 
-    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+    def draw(self, scores: Floats, scale: float, size: int) -> Ints:
         return np.full(size, int(np.argmin(scores)), dtype=np.int64)
 
 
@@ -103,7 +104,7 @@ class LawsAlong(ReplayNoise):
         super().__init__(transcript)
         self.laws: list[Floats] = []
 
-    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+    def draw(self, scores: Floats, scale: float, size: int) -> Ints:
         self.laws.append(exponential_log_law(scores, scale))
         return super().draw(scores, scale, size)
 

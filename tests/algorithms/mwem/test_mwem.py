@@ -16,6 +16,7 @@ from hedgerow.algorithms.mwem.rounds import automatic_rounds, planned_rounds, ro
 from hedgerow.algorithms.mwem.session import Session
 from hedgerow.algorithms.shared.charges import RoundCharge, expected_noise, noise_of
 from hedgerow.algorithms.shared.progress import RoundReport
+from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import CandidatesTooLargeError, ConfigError, ModelTooLargeError
@@ -25,7 +26,6 @@ from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.core.measurement import NoiseKind
-from hedgerow.queries.core.query import Floats
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.reference.dense_tables import DenseTables

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
+from hedgerow.arrays import Floats
 from hedgerow.privacy.budgets.budget import Budget
-from hedgerow.privacy.randomness.source import Floats, NoiseSource
+from hedgerow.privacy.randomness.source import NoiseSource
 from hedgerow.queries.core.query import LinearQuery
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload

@@ -15,13 +15,14 @@ from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
 from hedgerow.algorithms.offline_pmw.parameters import check_budget, round_epsilon, round_rho
 from hedgerow.algorithms.offline_pmw.promise import Scale
 from hedgerow.algorithms.shared.progress import RoundReport
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError, ModelTooLargeError
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP, Regime
 from hedgerow.privacy.budgets.conversion import rho_of
 from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.randomness.source import Floats, Integers, SeededNoise
+from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
@@ -51,11 +52,11 @@ class RestlessNoise:
     def __init__(self) -> None:
         self.inner, self.sign = SeededNoise(0), 1
 
-    def laplace(self, values: Integers, scale: float) -> Integers:
+    def laplace(self, values: Ints, scale: float) -> Ints:
         self.sign = -self.sign
         return values + self.sign * 1_000_000
 
-    def gaussian(self, values: Integers, sigma: float) -> Integers:
+    def gaussian(self, values: Ints, sigma: float) -> Ints:
         return self.inner.gaussian(values, sigma)
 
     def choose(self, scores: Floats, scale: float) -> int:

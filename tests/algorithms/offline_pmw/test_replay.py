@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
+from hedgerow.arrays import Floats, Ints
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.budgets.conversion import epsilon_of
-from hedgerow.privacy.randomness.source import Floats, Integers
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.algorithms.offline_pmw.runs import gap_of, replayed, run_of
@@ -134,7 +134,7 @@ class ObstinateNoise:
 
     secure = False
 
-    def laplace(self, values: Integers, scale: float) -> Integers:
+    def laplace(self, values: Ints, scale: float) -> Ints:
         return values if values[0] == RECORDS else np.full(len(values), -10 * RECORDS)
 
     def choose(self, scores: Floats, scale: float) -> int:

@@ -15,8 +15,8 @@ import pytest
 
 from hedgerow.algorithms.online_pmw.answer import Basis, Known
 from hedgerow.algorithms.online_pmw.rules import Rules
+from hedgerow.arrays import Floats
 from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
-from hedgerow.privacy.randomness.source import Floats
 from tests.algorithms.online_pmw.cases import BUDGETS, cells, skewed, start
 from tests.privacy.mutants import Mutant, killed
 

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.algorithms.shared.record_answers import RecordAnswers
+from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.models.records.empirical import Empirical
 from hedgerow.queries.core.family import Family
-from hedgerow.queries.core.query import Conjunction, Floats, Measurable
+from hedgerow.queries.core.query import Conjunction, Measurable
 from hedgerow.queries.workload import Workload
 from tests.queries.strategies import workloads
 

@@ -13,10 +13,11 @@ from hedgerow.algorithms.shared.steps import (
     potential_drop,
     step_size,
 )
+from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.models.core.steps import Step
-from hedgerow.queries.core.query import Explicit, Floats, Marginal, Parity
+from hedgerow.queries.core.query import Explicit, Marginal, Parity
 
 DOMAIN = Domain((IntegerRange("x", 0, 6),))
 STEPS: tuple[Step, ...] = ("source", "sharp")

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from hedgerow.algorithms.shared.algorithm import Algorithm
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain.domain import Clique
 from hedgerow.models import choice
 from hedgerow.models.core.model import Model
 from hedgerow.privacy.budgets.budget import Budget
-from hedgerow.privacy.randomness.source import Floats, Integers
 from hedgerow.queries.core.query import Conjunction
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
@@ -64,10 +64,10 @@ class BranchingNoise:
     def __init__(self, script: tuple[Output, ...]) -> None:
         self._left = list(script)
 
-    def laplace(self, values: Integers, scale: float) -> Integers:
+    def laplace(self, values: Ints, scale: float) -> Ints:
         return np.asarray(self._next("laplace", scale, _around(values, 9 * scale)))
 
-    def gaussian(self, values: Integers, sigma: float) -> Integers:
+    def gaussian(self, values: Ints, sigma: float) -> Ints:
         return np.asarray(self._next("gaussian", sigma, _around(values, 7 * sigma)))
 
     def choose(self, scores: Floats, scale: float) -> int:
@@ -79,7 +79,7 @@ class BranchingNoise:
         return self._left.pop(0).value
 
 
-def _around(values: Integers, reach: float) -> list[Integers]:
+def _around(values: Ints, reach: float) -> list[Ints]:
     width = math.ceil(reach)
     return [values + shift for shift in range(-width, width + 1)]
 

@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
 
 from hedgerow.algorithms.yardsticks.game import GameSolution, Hedge, gap_bound, rounds_for, solve_game
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
-from hedgerow.queries.core.query import Floats
 
 PAYOFF = st.floats(-1.0, 1.0, width=32)
 SHAPES = st.tuples(st.integers(1, 6), st.integers(1, 6))

@@ -15,13 +15,14 @@ from hedgerow.algorithms.independent.independent_noise import IndependentNoise, 
 from hedgerow.algorithms.yardsticks import spectrum as spectrum_module
 from hedgerow.algorithms.yardsticks.matrix_bound import svd_bound
 from hedgerow.algorithms.yardsticks.spectrum import _Core, nuclear_norm
+from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import Categorical, IntegerRange
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.core.family import Family
-from hedgerow.queries.core.query import Conjunction, Explicit, Floats, LinearQuery, Measurable
+from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Measurable
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.families.explicit import ExplicitMatrix
 from hedgerow.queries.workload import Workload

@@ -9,13 +9,13 @@ import pytest
 
 import hedgerow
 from hedgerow.algorithms.yardsticks.multiplicative_weights import MultiplicativeWeights
+from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError, ModelTooLargeError
 from hedgerow.models.core.steps import Step
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.query import Floats
 from hedgerow.queries.workload import Workload
 from tests.algorithms.shared.whole_runs import ModelCounts
 from tests.reference.dense_tables import DenseTables

@@ -23,13 +23,14 @@ import typer.rich_utils  # noqa: F401
 from hedgerow.algorithms.online_pmw import file as online_file
 from hedgerow.algorithms.online_pmw.file import SessionFile
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+from hedgerow.arrays import Ints
 from hedgerow.cli.app import app
 from hedgerow.data.reading import (
     row_filter,  # noqa: F401
 )
 from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.privacy.randomness import source as noise
-from hedgerow.privacy.randomness.source import Integers, SeededNoise
+from hedgerow.privacy.randomness.source import SeededNoise
 from tests.algorithms.online_pmw.cases import skewed
 
 
@@ -72,12 +73,12 @@ class Telling:
         self._tell("fire" if fires else "no fire")
         return fires
 
-    def laplace(self, values: Integers, scale: float) -> Integers:
+    def laplace(self, values: Ints, scale: float) -> Ints:
         found = self.inner.laplace(values, scale)
         self._tell("value")
         return found
 
-    def gaussian(self, values: Integers, sigma: float) -> Integers:
+    def gaussian(self, values: Ints, sigma: float) -> Ints:
         found = self.inner.gaussian(values, sigma)
         self._tell("value")
         return found

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from hedgerow.arrays import Floats
 from hedgerow.data.counting import blocks, marginals as counting, rows
 from hedgerow.data.counting.covering import covering_blocks
 from hedgerow.data.table import Table
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.queries.core.code_set import CodeSet
-from hedgerow.queries.core.query import Conjunction, Floats
+from hedgerow.queries.core.query import Conjunction
 
 
 def domain_of(sizes: Sequence[int]) -> Domain:

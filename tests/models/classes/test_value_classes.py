@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError
@@ -21,7 +22,7 @@ from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit.refit import Proximal, Refit, Sweeps, refit
 from hedgerow.models.trees.markov import Markov
 from hedgerow.queries.core.measurement import Measurement, NoiseKind
-from hedgerow.queries.core.query import Conjunction, Explicit, Floats, Marginal, Measurable, Parity
+from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Measurable, Parity
 from hedgerow.queries.workload import Workload
 from tests.models.contract import ModelContract
 from tests.models.strategies import conjunctions, domain_of, domains, queries

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
+from hedgerow.arrays import Floats
 from hedgerow.models.core import sampling_kernels as kernels
-from hedgerow.queries.core.query import Floats
 
 WORD = 2**64
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError, ModelTooLargeError
@@ -18,7 +19,7 @@ from hedgerow.models.core.model import Model
 from hedgerow.models.dense import cells
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.dense.layout import Layout
-from hedgerow.queries.core.query import Conjunction, Floats
+from hedgerow.queries.core.query import Conjunction
 from tests.models.contract import ModelContract
 from tests.models.strategies import cliques, conjunctions, domain_of, domains
 from tests.reference.dense_model import DenseModel

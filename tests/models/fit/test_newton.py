@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from hedgerow.arrays import Floats
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models.dense.histogram import Histogram
@@ -18,7 +19,7 @@ from hedgerow.models.fit.newton import Newton, covariances, solvable
 from hedgerow.models.fit.refit import Proximal, refit
 from hedgerow.models.trees.markov import Markov
 from hedgerow.queries.core.measurement import Measurement, NoiseKind
-from hedgerow.queries.core.query import Floats, Marginal, Parity
+from hedgerow.queries.core.query import Marginal, Parity
 from hedgerow.queries.families.walsh import walsh_hadamard
 from tests.models.strategies import domain_of
 from tests.reference.dense_model import over_domain

@@ -8,6 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from hedgerow.arrays import Floats
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models.core import steps as steps_module
@@ -20,7 +21,7 @@ from hedgerow.models.fit.consistency import consistent
 from hedgerow.models.fit.refit import Proximal, Refit, Sweeps, refit
 from hedgerow.models.trees.markov import Markov
 from hedgerow.queries.core.measurement import Measurement, NoiseKind
-from hedgerow.queries.core.query import Conjunction, Explicit, Floats, LinearQuery, Marginal, Measurable, Parity
+from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Marginal, Measurable, Parity
 from tests.models.strategies import domain_of
 from tests.reference.dense_model import DenseModel, over_domain
 

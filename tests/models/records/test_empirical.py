@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import ConfigError, DamagedReleaseError, MarginalTooLargeError, QueryError
@@ -16,7 +17,6 @@ from hedgerow.models.core.model import Model
 from hedgerow.models.records import empirical
 from hedgerow.models.records.empirical import Empirical
 from hedgerow.models.records.lookup import cells_of, holding, values_at
-from hedgerow.queries.core.query import Floats
 from hedgerow.queries.workload import Workload
 from hedgerow.release.format.model_format import StoredModel, model_to_dict
 from tests.models.contract import ModelContract

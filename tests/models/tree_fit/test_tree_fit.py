@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 from scipy.special import wrightomega
 
+from hedgerow.arrays import Floats
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import QueryError
 from hedgerow.models.core.implicit import marginal_step
@@ -26,7 +27,7 @@ from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.models.trees.markov import Markov
 from hedgerow.queries.core.measurement import Measurement, NoiseKind
-from hedgerow.queries.core.query import Conjunction, Explicit, Floats, Marginal, Measurable, Parity
+from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Measurable, Parity
 from tests.models.fit.test_refit import HARD, KINDS, answers, kl, measured, targets_of, truth
 from tests.models.strategies import cliques, domain_of, queries
 

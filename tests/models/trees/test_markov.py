@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from hedgerow.arrays import Floats
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError, QueryError
 from hedgerow.models.core import memory
@@ -21,7 +22,7 @@ from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.models.trees.markov import Markov, markov_bytes
 from hedgerow.queries.core.measurement import Measurement, NoiseKind
-from hedgerow.queries.core.query import Conjunction, Floats, Marginal, Parity
+from hedgerow.queries.core.query import Conjunction, Marginal, Parity
 from hedgerow.release.format.model_format import model_to_dict
 from tests.models.contract import ModelContract
 from tests.models.strategies import conjunctions, domain_of, domains, queries

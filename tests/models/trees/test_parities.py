@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from hedgerow.arrays import Floats
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import QueryError
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.trees import parities as tree_parities
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.query import Floats, Parity
+from hedgerow.queries.core.query import Parity
 from hedgerow.queries.families.parity import parity_scopes
 from tests.models.strategies import domain_of
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hedgerow.arrays import Floats
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models.core import records as sampling
@@ -14,7 +15,6 @@ from hedgerow.models.core.model import SamplingMethod
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.trees import sampling as tree_sampling
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.query import Floats
 from tests.models.strategies import domain_of
 
 METHODS = ["systematic", "independent"]

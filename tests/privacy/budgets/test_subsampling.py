@@ -18,6 +18,7 @@ import hedgerow.privacy.curator as curator_module
 import hedgerow.privacy.mechanisms.selection as selection_module
 from hedgerow.algorithms.dual_query.dual_query import DualQuery
 from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow.arrays import Floats, Ints
 from hedgerow.data.source import RecordSource
 from hedgerow.data.table import Table
 from hedgerow.domain.attribute import IntegerRange
@@ -30,7 +31,7 @@ from hedgerow.privacy.budgets.subsampling import Subsampled, amplified, secret_p
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger.ledger import Event
 from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
-from hedgerow.privacy.randomness.source import Floats, Integers, SeededNoise
+from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.core.query import Marginal
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
@@ -182,7 +183,7 @@ class LawNoise(SeededNoise):
 
     law: Floats
 
-    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+    def draw(self, scores: Floats, scale: float, size: int) -> Ints:
         one = exponential_log_law(scores, scale)
         self.law = one if size == 1 else np.add.outer(one, one).reshape(-1)
         return super().draw(scores, scale, size)

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from hedgerow.arrays import Floats
 from hedgerow.errors import BudgetExceededError, ConfigError, QueryError
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.randomness.source import Floats, SeededNoise
+from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.privacy.randomness.laws import exponential_log_law

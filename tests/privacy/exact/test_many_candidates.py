@@ -21,6 +21,7 @@ import hedgerow.privacy.curator as curator_module
 import hedgerow.privacy.mechanisms.selection as selection_module
 import hedgerow.privacy.randomness.draws as draws_module
 from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import ConfigError
 from hedgerow.models.fit.refit import Sweeps
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP, Regime
@@ -28,7 +29,7 @@ from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger.ledger import Event
 from hedgerow.privacy.mechanisms.selection import MANY, ExponentialMechanism, IndependentDraws, selection_by
 from hedgerow.privacy.randomness.draws import SLACK, softmax_draws
-from hedgerow.privacy.randomness.source import Floats, Integers, NoiseSource, OpenDPNoise, SeededNoise
+from hedgerow.privacy.randomness.source import NoiseSource, OpenDPNoise, SeededNoise
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.algorithms.shared.whole_runs import losses_stay_below_the_charge
@@ -61,7 +62,7 @@ class LawNoise(SeededNoise):
         self.asked.append(("choose", scores.copy(), scale))
         return super().choose(scores, scale)
 
-    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+    def draw(self, scores: Floats, scale: float, size: int) -> Ints:
         self.asked.append(("draw", scores.copy(), scale))
         assert size == 1
         return super().draw(scores, scale, size)

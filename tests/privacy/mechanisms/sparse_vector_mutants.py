@@ -17,13 +17,14 @@ import numpy as np
 import pytest
 
 import hedgerow.privacy.watch as watch_module
+from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import BudgetError, QueryError, WatchClosedError
 from hedgerow.privacy.budgets.budget import PureDP, Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.exact.scores import GRID, EqualWidths
 from hedgerow.privacy.mechanisms.selection import IndependentDraws
 from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
-from hedgerow.privacy.randomness.source import Floats, Integers, NoiseSource, SeededNoise
+from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
 from hedgerow.privacy.watch import Watch, WatchState
 from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery
 from hedgerow.queries.core.sensitivity import Neighbours
@@ -370,7 +371,7 @@ def _draw_otherwise(patch: pytest.MonkeyPatch, change: Callable[[Floats, float],
     """Let the curator hand other scores, or another scale, to its noise source."""
     draw = Curator.draw
 
-    def otherwise(self: Any, *args: Any, **rest: Any) -> Integers:
+    def otherwise(self: Any, *args: Any, **rest: Any) -> Ints:
         source = self._Curator__noise._PaidNoise__source
         with drawing(self, draw=lambda scores, scale, size: source.draw(*change(scores, scale), size)):
             return draw(self, *args, **rest)

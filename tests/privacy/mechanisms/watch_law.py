@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from hedgerow.queries.core.query import Floats
+from hedgerow.arrays import Floats
 
 _NODES = 16
 _NEGLIGIBLE = 45.0

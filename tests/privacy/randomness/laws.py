@@ -9,7 +9,7 @@ from numpy.polynomial.legendre import leggauss
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from hedgerow.queries.core.query import Floats
+from hedgerow.arrays import Floats
 
 
 def laplace_log_pmf(noise: ArrayLike, scale: float) -> Floats:

@@ -12,12 +12,13 @@ import pytest
 from scipy.special import logsumexp
 
 import hedgerow.privacy.randomness.draws as draws_module
+from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import BudgetExceededError, ConfigError, QueryError
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP, Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.mechanisms.selection import IndependentDraws
 from hedgerow.privacy.randomness.draws import SLACK, softmax_draws
-from hedgerow.privacy.randomness.source import Floats, Integers, NoiseSource, OpenDPNoise, SeededNoise
+from hedgerow.privacy.randomness.source import NoiseSource, OpenDPNoise, SeededNoise
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.privacy.randomness.laws import exponential_log_law
@@ -154,7 +155,7 @@ def weights_of(scores: Floats, scale: float, monkeypatch: pytest.MonkeyPatch) ->
     """The floating-point weights whose law is drawn exactly."""
     caught: list[Floats] = []
 
-    def catch(weights: Floats, size: int, random_bytes: object) -> Integers:
+    def catch(weights: Floats, size: int, random_bytes: object) -> Ints:
         caught.append(weights)
         return np.zeros(size, dtype=np.int64)
 
@@ -264,7 +265,7 @@ class LawNoise(SeededNoise):
     def __init__(self) -> None:
         super().__init__(0)
 
-    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+    def draw(self, scores: Floats, scale: float, size: int) -> Ints:
         self.log_law = exponential_log_law(scores, scale)
         return super().draw(scores, scale, size)
 
@@ -404,7 +405,7 @@ def test_one_record_moves_a_score_by_at_most_the_sensitivity(relation: Neighbour
     class ScoreNoise(SeededNoise):
         scores: Floats
 
-        def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+        def draw(self, scores: Floats, scale: float, size: int) -> Ints:
             self.scores = scores
             return np.zeros(size, dtype=np.int64)
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator, Law
-from hedgerow.privacy.randomness.source import Floats, Integers, NoiseSource
+from hedgerow.privacy.randomness.source import NoiseSource
 from hedgerow.queries.core.measurement import NoiseKind
 from hedgerow.queries.core.query import Explicit, Measurable
 from hedgerow.queries.core.sensitivity import Neighbours
@@ -47,7 +48,7 @@ class LawNoise:
         self.log_law = permute_and_flip_log_law(scores, scale)
         return 0
 
-    def laplace(self, values: Integers, scale: float) -> Integers:
+    def laplace(self, values: Ints, scale: float) -> Ints:
         pytest.fail("a selection draws no additive noise")
 
     gaussian = laplace

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings, strategies as st
 
+from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.queries.conditions.canonical import canonical, query_key
-from hedgerow.queries.core.query import Conjunction, Explicit, Floats, LinearQuery, Parity
+from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Parity
 
 SIZES = {"a": 2, "b": 3, "c": 2}
 DOMAIN = Domain(IntegerRange(name, 0, size - 1) for name, size in SIZES.items())

@@ -13,10 +13,11 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
+from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.queries.core.family import Family
-from hedgerow.queries.core.query import Conjunction, Explicit, Floats, LinearQuery
+from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery
 from hedgerow.queries.core.sensitivity import Neighbours, of_query
 from hedgerow.queries.families.box import Boxes
 from hedgerow.queries.families.conjunction import Conjunctions

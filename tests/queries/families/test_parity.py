@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from hedgerow.arrays import Floats
 from hedgerow.data.table import Table
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.core.query import AnswersParities, Conjunction, Floats, Parity
+from hedgerow.queries.core.query import AnswersParities, Conjunction, Parity
 from hedgerow.queries.families.marginal import Marginals
 from hedgerow.queries.families.parity import Parities, parity_scopes
 from hedgerow.queries.workload import Workload

@@ -1,8 +1,8 @@
 """Servers that are killed: a process that has imported everything, and forks one server after the other.
 
 ``python -m tests.service.desks.crash_child FD FD`` reads lines of JSON from its standard input. For an object it forks
-a server and writes its process id; for a process id it waits for its end, and writes how it ended. The sockets FD, which
-servers accept on, outlive them: who connects while none is there is served by the next one.
+a server and writes its process id; for a process id it waits for its end, and writes how it ended. The sockets FD,
+which servers accept on, outlive them: who connects while none is there is served by the next one.
 """
 
 from __future__ import annotations

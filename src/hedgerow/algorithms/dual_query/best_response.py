@@ -16,9 +16,9 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.algorithms.dual_query.oracles.problem import BestResponseProblem
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.queries.core.code_set import CodeSet
@@ -59,7 +59,7 @@ def _check_scope(family: Family, scope: Clique) -> None:
         )
 
 
-def sampled_problem(workload: Workload, drawn: NDArray[np.int64]) -> BestResponseProblem:
+def sampled_problem(workload: Workload, drawn: Ints) -> BestResponseProblem:
     """Which record has the largest sum of drawn queries and complements?
 
     Args:
@@ -108,6 +108,6 @@ def _translated(query: LinearQuery, times: float) -> tuple[float, Iterator[tuple
     return 0.0, _cells(query.domain, query.scope, weights)
 
 
-def _cells(domain: Domain, scope: Clique, weights: NDArray[np.float64]) -> Iterator[tuple[Conjunction, float]]:
+def _cells(domain: Domain, scope: Clique, weights: Floats) -> Iterator[tuple[Conjunction, float]]:
     for cell in np.argwhere(weights).tolist():
         yield Conjunction(domain, scope, tuple(CodeSet((code, code + 1)) for code in cell)), float(weights[tuple(cell)])

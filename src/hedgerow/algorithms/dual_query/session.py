@@ -12,7 +12,6 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.algorithms.dual_query.accounting import TABLE_DELTA
 from hedgerow.algorithms.dual_query.best_response import sampled_problem
@@ -28,6 +27,7 @@ from hedgerow.algorithms.shared.algorithm import check_domain, make_release, num
 from hedgerow.algorithms.shared.charges import total_error
 from hedgerow.algorithms.shared.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.shared.record_answers import RecordAnswers
+from hedgerow.arrays import Ints
 from hedgerow.models import Empirical
 from hedgerow.privacy import LARGEST_MASS, ApproxDP, Budget, Regime, Subsampled
 from hedgerow.queries import Workload
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from hedgerow.algorithms.dual_query.dual_query import DualQuery
     from hedgerow.privacy import Curator
     from hedgerow.release import Release
-
-Indices = NDArray[np.int64]
 
 
 def choose(config: DualQuery, game: Game, regime: Regime, amount: float) -> Parameters:
@@ -173,7 +171,7 @@ class Session:
             play: The parameters.
         """
         self.play = play
-        self.records: list[Indices] = []
+        self.records: list[Ints] = []
         self._config, self._curator, self._queries, self._game = config, curator, queries, game
         self._public = generator(config.seed)
         self._adding = RecordAnswers(queries)
@@ -194,7 +192,7 @@ class Session:
             chosen = f"a record for {len(drawn):,} drawn queries"
             progress(RoundReport(t, self.play.rounds, ledger.spent, ledger.limit, ledger.unit, chosen, float(residual)))
 
-    def _drawn(self) -> Indices:
+    def _drawn(self) -> Ints:
         """Round 1 is uniform: it looks at no data and costs nothing."""
         t, size = len(self.records) + 1, self.play.samples
         if t == 1:
@@ -202,7 +200,7 @@ class Session:
         answers = np.clip(self._sums * (self._game.total / (t - 1)), -LARGEST_MASS, LARGEST_MASS)
         return self._curator.draw(self._queries, answers, self.play.scale(t, self._game.total), size)
 
-    def _answered(self, drawn: Indices) -> float:
+    def _answered(self, drawn: Ints) -> float:
         """Mean of the drawn queries under the records so far, scaled to [0, 1]; one half before the first."""
         if not self.records:
             return 0.5

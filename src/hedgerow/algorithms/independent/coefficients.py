@@ -14,9 +14,10 @@ from typing import final
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
-from hedgerow.queries import Conjunction, Floats, Marginal, Measurement, NoiseKind, Parities, Workload, walsh_hadamard
+from hedgerow.queries import Conjunction, Marginal, Measurement, NoiseKind, Parities, Workload, walsh_hadamard
 
 LARGEST_CLOSURE = 2**18
 """Most parities that are measured."""

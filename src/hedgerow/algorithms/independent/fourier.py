@@ -27,10 +27,11 @@ from hedgerow.algorithms.shared.bounds import BETA
 from hedgerow.algorithms.shared.charges import noise_of, noise_of_total
 from hedgerow.algorithms.shared.outline import Outline
 from hedgerow.algorithms.shared.progress import ProgressCallback
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
 from hedgerow.models import Proximal, Refit
 from hedgerow.privacy import Budget, Regime
-from hedgerow.queries import Floats, NoiseKind, Workload
+from hedgerow.queries import NoiseKind, Workload
 
 if TYPE_CHECKING:
     from hedgerow.privacy import Curator

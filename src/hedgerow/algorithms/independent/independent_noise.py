@@ -18,10 +18,11 @@ import numpy as np
 
 from hedgerow.algorithms.independent.equal_shares import footprint, plan_equal_shares, run_equal_shares
 from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, check_domain, check_noise, check_shares
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
 from hedgerow.models import Proximal, Refit
 from hedgerow.privacy import Budget, Regime
-from hedgerow.queries import Floats, NoiseKind, Workload
+from hedgerow.queries import NoiseKind, Workload
 
 if TYPE_CHECKING:
     from hedgerow.privacy import Curator

@@ -14,8 +14,8 @@ from itertools import chain, combinations
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools
 from hedgerow.domain import Clique
 from hedgerow.errors import CandidatesTooLargeError, ConfigError
 from hedgerow.models.choice import may_be_dense
@@ -26,7 +26,6 @@ from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.models.trees.markov import cells_bytes, check_tree_fits
 from hedgerow.queries import Marginals, Workload
 
-Bools = NDArray[np.bool_]
 Weighted = tuple[Clique, float]
 
 MOST_BELOW = 1 << 12

@@ -9,10 +9,11 @@ import numpy as np
 
 from hedgerow.algorithms.mwem.candidates import Limit, closure
 from hedgerow.algorithms.shared import RoundCharge, Task, bound_of, expected_noise, task_of
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
 from hedgerow.models import Step, wants_classes
 from hedgerow.privacy import Budget, Regime
-from hedgerow.queries import Cells, ExplicitMatrix, Family, Floats, Marginals, Neighbours, Parities, Workload
+from hedgerow.queries import Cells, ExplicitMatrix, Family, Marginals, Neighbours, Parities, Workload
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.mwem.mwem import MWEM

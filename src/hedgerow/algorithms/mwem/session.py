@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.algorithms.mwem.candidates import Limit, attributes_of, closure
 from hedgerow.algorithms.mwem.rounds import annealed_rounds, first_rounds, planned_rounds, round_charge
@@ -18,9 +17,10 @@ from hedgerow.algorithms.shared.averaging import Averager
 from hedgerow.algorithms.shared.charges import Charges, RoundCharge, expected_noise
 from hedgerow.algorithms.shared.progress import ProgressCallback, RoundReport
 from hedgerow.algorithms.shared.steps import answer_of, clipped, take_step
+from hedgerow.arrays import Bools, Floats
 from hedgerow.models import Histogram, Hypothesis, Markov, Proximal, Refit, ValueClasses, hypothesis, refit, suited
 from hedgerow.privacy import LARGEST_MASS
-from hedgerow.queries import Floats, Marginal, Measurement, Workload
+from hedgerow.queries import Marginal, Measurement, Workload
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.mwem.mwem import MWEM
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from hedgerow.privacy import Curator
     from hedgerow.release import Release
 
-Bools = NDArray[np.bool_]
 
 _SHARED_NOISE = 0.25
 """Part of the noise of a measurement that is left in a fit to many others, in annealed rounds."""

@@ -13,6 +13,7 @@ from typing import cast, final
 
 from hedgerow.algorithms.online_pmw.answer import Basis
 from hedgerow.algorithms.shared import clipped, step_size
+from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain, IntegerRange
 from hedgerow.errors import QuestionTooLargeError
 from hedgerow.models.answering import Answering
@@ -24,7 +25,7 @@ from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit.refit import Proximal, refit
 from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.models.trees.markov import Markov, cells_bytes
-from hedgerow.queries import Conjunction, Floats, LinearQuery, Measurement
+from hedgerow.queries import Conjunction, LinearQuery, Measurement
 
 _REFIT = Proximal().quick()
 _FORMS: dict[str, type[Form]] = {"histogram": Histogram, "trees": Markov, "classes": ValueClasses}

@@ -15,12 +15,12 @@ from hedgerow.algorithms.online_pmw.hold import Hold, Holding
 from hedgerow.algorithms.online_pmw.plan import footprint, stream_of
 from hedgerow.algorithms.online_pmw.session import History, OnlineSession
 from hedgerow.algorithms.shared import noise_of_total, number_of_records
+from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import LARGE_ATTRIBUTE, Histogram, Hypothesis, JunctionTree, Markov, hypothesis, may_be_dense
 from hedgerow.privacy import Budget, Event, Ledger, LedgerView, Regime, cost_of
 from hedgerow.quantities import human
-from hedgerow.queries import Floats
 from hedgerow.release import StoredModel
 
 if TYPE_CHECKING:

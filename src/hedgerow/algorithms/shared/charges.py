@@ -12,9 +12,10 @@ from typing import final
 import numpy as np
 
 from hedgerow.algorithms.shared.bounds import BETA, Bound, Task, pure_bound, zcdp_bound
+from hedgerow.arrays import Floats
 from hedgerow.models import Step
 from hedgerow.privacy import AdditiveNoise, Budget, Regime, additive_noise, step_of
-from hedgerow.queries import Family, Floats, Measurable, Neighbours, NoiseKind, Workload, of_marginal
+from hedgerow.queries import Family, Measurable, Neighbours, NoiseKind, Workload, of_marginal
 
 
 @final

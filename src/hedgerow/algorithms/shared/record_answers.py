@@ -12,11 +12,11 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.models import Empirical
-from hedgerow.queries import Boxes, Cells, Conjunctions, ExplicitMatrix, Family, Floats, Marginals, Parities, Workload
+from hedgerow.queries import Boxes, Cells, Conjunctions, ExplicitMatrix, Family, Marginals, Parities, Workload
 
-Ints = NDArray[np.int64]
 Adder = Callable[[Floats, Ints], None]
 """Adds the values of a family's queries at a record to an array of shape ``(n_queries,)``."""
 

@@ -10,8 +10,9 @@ import math
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.models import CELL_RATES, Model, Step, query_rate
-from hedgerow.queries import Conjunction, Floats, LinearQuery, Measurable
+from hedgerow.queries import Conjunction, LinearQuery, Measurable
 
 
 def step_size(residual: float, bounds: tuple[float, float], rule: Step) -> float:

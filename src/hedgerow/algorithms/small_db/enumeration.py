@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.algorithms.shared import RecordAnswers
+from hedgerow.arrays import Floats
 from hedgerow.quantities import human
-from hedgerow.queries import Floats, Workload
+from hedgerow.queries import Workload
 
 Cells = NDArray[np.intp]
 

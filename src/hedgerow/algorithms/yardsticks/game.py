@@ -31,8 +31,8 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
-from hedgerow.queries import Floats
 
 Oracle = Callable[[Floats], tuple[int, Floats]]
 """Best response to a distribution over rows, shape ``(N,)``: the number of the column and what it pays, ``(N,)``.

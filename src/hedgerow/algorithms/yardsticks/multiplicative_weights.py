@@ -16,9 +16,10 @@ from typing import final
 import numpy as np
 
 from hedgerow.algorithms.shared import Averager, Output, exponent_of, guaranteed_drop, potential_drop, take_step
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
 from hedgerow.models import Histogram, Hypothesis, Step, check_fits, hypothesis_for
-from hedgerow.queries import Floats, Tables, Workload
+from hedgerow.queries import Tables, Workload
 
 _COPIES = 3
 """Arrays over all cells that an average holds at once: itself, the hypothesis, and tables."""

@@ -13,8 +13,9 @@ from typing import final
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
-from hedgerow.queries import Boxes, Conjunction, Conjunctions, Family, Floats
+from hedgerow.queries import Boxes, Conjunction, Conjunctions, Family
 
 
 @final

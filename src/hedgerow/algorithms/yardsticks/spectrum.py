@@ -25,7 +25,6 @@ from itertools import combinations
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.algorithms.yardsticks.product_rows import (
     ProductRows,
@@ -35,9 +34,10 @@ from hedgerow.algorithms.yardsticks.product_rows import (
     stacked_factor,
     tables_of,
 )
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries import Boxes, Cells, ExplicitMatrix, Family, Floats, LinearQuery, Marginals, Parities, Workload
+from hedgerow.queries import Boxes, Cells, ExplicitMatrix, Family, LinearQuery, Marginals, Parities, Workload
 
 LARGEST_MATRIX = 4096
 """Cells or queries of the largest matrix whose eigenvalues are computed (a quarter of a minute on two cores)."""
@@ -47,8 +47,6 @@ LARGEST_SPECTRUM = 2**22
 
 _BLOCK = 2**23
 """Values that are held at once beside the matrix."""
-
-Ints = NDArray[np.int64]
 
 
 def nuclear_norm(workload: Workload, *, centred: bool = False, weighted: bool = False) -> float:

@@ -11,11 +11,8 @@ import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
+from hedgerow.arrays import Floats, Ints, Words
 
 TOGETHER = 4
 """So many attributes are compared with another one at once; matrices of words end in as many rows less one of zeros."""

@@ -14,14 +14,11 @@ from itertools import chain, combinations, islice
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints, Words
 from hedgerow.data.reading import Codes
-from hedgerow.queries import Floats, hadamard
+from hedgerow.queries import hadamard
 from hedgerow.system import in_parts, usable_cores
-
-Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 LONGEST = 3
 """Marginals of at most so many binary attributes are made from parities."""

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.data.counting.covering import Block, covering_blocks
-from hedgerow.data.counting.rows import PASS_CELLS, Ints, Records, over_rows, starts_of
+from hedgerow.data.counting.rows import PASS_CELLS, Records, over_rows, starts_of
 from hedgerow.data.reading import Codes
 from hedgerow.domain import Clique, Domain
-from hedgerow.queries import Floats, shared_marginals
+from hedgerow.queries import shared_marginals
 
 BLOCK_CELLS = 1 << 14
 """Cells of a block: 32 KiB of two-byte counters, which stay in a core's first cache.

@@ -13,6 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.domain import Clique, Domain
 
 
@@ -82,7 +83,7 @@ class _Cover:
         self._nearness = np.concatenate([[0.0], 8.0 ** -np.arange(1.0, longest + 1)])
         self._gain = self._sums(np.arange(n), self._nearness[self._lengths])
 
-    def take(self, first: int, largest: int) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+    def take(self, first: int, largest: int) -> tuple[Bools, NDArray[np.intp]]:
         """Grow a block from a clique to at most so many cells; returns it and the cliques that it covers."""
         block = np.zeros(len(self._sizes), dtype=np.bool_)
         lacking, gain = self._lengths.copy(), self._gain.copy()
@@ -95,14 +96,14 @@ class _Cover:
         self._gain -= self._sums(inside, self._nearness[self._lengths[inside]])
         return block, inside
 
-    def _best(self, block: NDArray[np.bool_], gain: NDArray[np.float64], largest: int) -> int | None:
+    def _best(self, block: Bools, gain: Floats, largest: int) -> int | None:
         """The attribute that brings most per factor by which it multiplies the cells."""
         shares = gain[:-1] / np.log(self._sizes)
         shares[block | (self._sizes * self._sizes[block].prod() > largest)] = 0.0
         best = int(shares.argmax())
         return best if shares[best] > 0 else None
 
-    def _add(self, axis: int, block: NDArray[np.bool_], lacking: NDArray[np.int64], gain: NDArray[np.float64]) -> None:
+    def _add(self, axis: int, block: Bools, lacking: Ints, gain: Floats) -> None:
         block[axis] = True
         touched = self._holders[self._starts[axis] : self._starts[axis + 1]]
         touched = touched[self.left[touched]]
@@ -110,7 +111,7 @@ class _Cover:
         lacking[touched] -= 1
         gain += self._sums(touched, self._nearness[lacking[touched]] - before)
 
-    def _sums(self, cliques: NDArray[np.intp], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _sums(self, cliques: NDArray[np.intp], values: Floats) -> Floats:
         """For each attribute the sum of the values of the cliques that hold it."""
         axes = self._axes[cliques]
         repeated = np.repeat(values, axes.shape[1])

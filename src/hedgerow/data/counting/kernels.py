@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bytes, Floats, Ints, Places
 from hedgerow.system import inlined, kernel
-
-Ints = NDArray[np.int64]
-
 
 _TILE = 1 << 12
 """Records whose cells are found before they are counted."""
@@ -77,7 +75,7 @@ def count_blocks(
 
 
 @kernel()
-def add_marginal(table: NDArray[Any], shape: Ints, strides: Ints, out: NDArray[np.float64]) -> None:
+def add_marginal(table: NDArray[Any], shape: Ints, strides: Ints, out: Floats) -> None:
     """Add the cells of a flat table of at least one axis to a marginal; axes that it does not keep have stride 0."""
     n_axes = len(shape)
     position = np.empty(n_axes, np.int64)
@@ -109,9 +107,9 @@ def count_conditions(
     weights: Ints,
     starts: Ints,
     members: Ints,
-    runs: NDArray[np.int32],
+    runs: Places,
     tables: Ints,
-    allowed: NDArray[np.uint8],
+    allowed: Bytes,
     out: Ints,
 ) -> None:
     """Add the records of a tile that satisfy each query.

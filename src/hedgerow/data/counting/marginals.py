@@ -12,13 +12,14 @@ from functools import partial
 
 import numpy as np
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.data.counting.bits import LARGEST_TRANSFORMED, LONGEST, count_binary_marginals
 from hedgerow.data.counting.blocks import count_blockwise
-from hedgerow.data.counting.rows import PASS_CELLS, Ints, Records, over_rows, starts_of
+from hedgerow.data.counting.rows import PASS_CELLS, Records, over_rows, starts_of
 from hedgerow.data.reading import Codes, smallest_unsigned
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import MarginalTooLargeError
-from hedgerow.queries import Classes, Coarsening, Conjunction, Floats, filled_axes
+from hedgerow.queries import Classes, Coarsening, Conjunction, filled_axes
 from hedgerow.system import available_bytes
 
 CHEAP_CELLS = 1 << 20

@@ -9,10 +9,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.data.reading import Codes
 from hedgerow.system import in_parts, usable_cores
-
-Ints = NDArray[np.int64]
 
 PASS_CELLS = 1 << 22
 """Cells that are counted in one pass over the records; bounds the memory."""

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.data.reading.encoding import Codes, Encoder, UnsupportedTypeError, encoder
 from hedgerow.data.reading.faults import FaultLog
 from hedgerow.data.reading.readers import Batches, Reader
@@ -68,7 +67,7 @@ class Encoding:
         self.faults = FaultLog(reader.file, show_values=coding.show_values)
         self.weights = None if coding.count_column is None else Weights(reader.file, coding.count_column)
 
-    def __iter__(self) -> Iterator[tuple[list[Codes], NDArray[np.int64] | None]]:
+    def __iter__(self) -> Iterator[tuple[list[Codes], Ints | None]]:
         """Codes of all columns and counts of the rows, batch by batch.
 
         Raises:
@@ -126,7 +125,7 @@ def _nothing(_names: Sequence[str], _repetitive: Collection[str]) -> Batches:
     return iter(())
 
 
-def encoded(reader: Reader, coding: Coding) -> Iterator[tuple[list[Codes], NDArray[np.int64] | None]]:
+def encoded(reader: Reader, coding: Coding) -> Iterator[tuple[list[Codes], Ints | None]]:
     """Codes of all columns and counts of the rows, batch by batch; cells that fit no code are told at the end.
 
     Args:

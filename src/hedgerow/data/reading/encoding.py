@@ -30,11 +30,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Ints
 from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange, value_text
 
 Codes = NDArray[np.unsignedinteger[Any]]
-Found = NDArray[np.int64]
-"""Codes, or a ``Fault`` where there is none."""
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _INTEGER = r"^[+-]?[0-9]{1,18}$"
@@ -105,7 +104,7 @@ class Encoder(ABC):
         """Whether texts are best handed over as an Arrow dictionary: where they are expected to repeat often."""
         return self._by_value
 
-    def codes(self, column: pa.Array[Any]) -> Found:
+    def codes(self, column: pa.Array[Any]) -> Ints:
         """Codes of a column.
 
         Args:
@@ -124,15 +123,15 @@ class Encoder(ABC):
         distinct: Any = column if pa.types.is_dictionary(values.type) else values.dictionary_encode()
         mapping = self._codes_of(plain(distinct.dictionary))
         indices = distinct.indices.cast(pa.int64()).fill_null(len(mapping)).to_numpy(zero_copy_only=False)
-        found: Found = np.append(mapping, np.int64(self._empty))[indices]
+        found: Ints = np.append(mapping, np.int64(self._empty))[indices]
         return found
 
-    def _codes_of(self, values: pa.Array[Any]) -> Found:
+    def _codes_of(self, values: pa.Array[Any]) -> Ints:
         """Codes of values: of numbers, or of texts."""
         kind = values.type
         if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
             return self._of_texts(values)
-        empty: NDArray[np.bool_] = values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+        empty: Bools = values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
         numbers = _wide(values.drop_null() if values.null_count else values)
         codes = np.full(len(values), self._empty, dtype=np.int64)
         codes[~empty] = self._of_numbers(numbers[~np.isnan(numbers)])
@@ -150,11 +149,11 @@ class Encoder(ABC):
         return fault if self.attribute.other_code is None else self.attribute.other_code
 
     @abstractmethod
-    def _of_numbers(self, numbers: NDArray[Any]) -> Found:
+    def _of_numbers(self, numbers: NDArray[Any]) -> Ints:
         """Codes of int64 or float64 numbers, none of them NaN."""
 
     @abstractmethod
-    def _of_texts(self, texts: pa.Array[Any]) -> Found:
+    def _of_texts(self, texts: pa.Array[Any]) -> Ints:
         """Codes of texts or nulls."""
 
 
@@ -185,11 +184,11 @@ class CategoricalEncoder(Encoder):
             code = self._numbers.get(_number(text))
         return self._or_other(Fault.UNKNOWN) if code is None else code
 
-    def _of_numbers(self, numbers: NDArray[Any]) -> Found:
+    def _of_numbers(self, numbers: NDArray[Any]) -> Ints:
         texts = [value_text(number) for number in numbers.tolist()]
         return np.fromiter(map(self._code, texts), dtype=np.int64, count=len(texts))
 
-    def _of_texts(self, texts: pa.Array[Any]) -> Found:
+    def _of_texts(self, texts: pa.Array[Any]) -> Ints:
         return np.array([self._code(text) for text in texts.to_pylist()], dtype=np.int64)
 
 
@@ -199,10 +198,10 @@ class NumericEncoder(Encoder):
     _by_value = False
 
     @abstractmethod
-    def _ordinary(self, numbers: NDArray[Any]) -> Found:
+    def _ordinary(self, numbers: NDArray[Any]) -> Ints:
         """Codes of numbers that are not the missing or the other value, or a fault that "other" may take."""
 
-    def _of_numbers(self, numbers: NDArray[Any]) -> Found:
+    def _of_numbers(self, numbers: NDArray[Any]) -> Ints:
         codes = self._ordinary(numbers)
         if self.attribute.other_code is not None:
             codes[codes == Fault.OUT_OF_RANGE] = self.attribute.other_code
@@ -212,7 +211,7 @@ class NumericEncoder(Encoder):
                 codes[numbers == _number(text)] = code  # never equal where the text is not a number
         return codes
 
-    def _of_texts(self, texts: pa.Array[Any]) -> Found:
+    def _of_texts(self, texts: pa.Array[Any]) -> Ints:
         codes = np.empty(len(texts), dtype=np.int64)
         whole = _matching(texts, _INTEGER)
         other = _matching(texts, _NUMBER) & ~whole
@@ -243,7 +242,7 @@ class IntegerEncoder(NumericEncoder):
         """For short ranges."""
         return self.attribute.size <= _SHORT_RANGE
 
-    def _ordinary(self, numbers: NDArray[Any]) -> Found:
+    def _ordinary(self, numbers: NDArray[Any]) -> Ints:
         low, high = self.attribute.minimum, self.attribute.maximum
         with np.errstate(invalid="ignore"):
             inside = (numbers >= low) & (numbers <= high)
@@ -259,7 +258,7 @@ class BinEncoder(NumericEncoder):
 
     attribute: Binned
 
-    def _ordinary(self, numbers: NDArray[Any]) -> Found:
+    def _ordinary(self, numbers: NDArray[Any]) -> Ints:
         edges = np.array(self.attribute.edges)
         codes = np.searchsorted(edges, numbers, side="right").astype(np.int64) - 1
         codes[numbers == edges[-1]] = len(edges) - 2
@@ -305,13 +304,13 @@ def _number(text: str) -> float:
     return float(text) if re.fullmatch(_NUMBER, text) else math.nan
 
 
-def _fractional(numbers: NDArray[Any]) -> NDArray[np.bool_]:
+def _fractional(numbers: NDArray[Any]) -> Bools:
     """Which finite numbers are not whole."""
-    finite: NDArray[np.bool_] = np.isfinite(numbers)
+    finite: Bools = np.isfinite(numbers)
     finite[finite] = numbers[finite] != np.floor(numbers[finite])
     return finite
 
 
-def _matching(texts: pa.Array[Any], pattern: str) -> NDArray[np.bool_]:
+def _matching(texts: pa.Array[Any], pattern: str) -> Bools:
     matched: Any = pc.match_substring_regex(texts, pattern).fill_null(False)
     return np.array(matched, dtype=np.bool_)

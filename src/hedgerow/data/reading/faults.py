@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.data.reading.encoding import Fault, Found
+from hedgerow.arrays import Ints
+from hedgerow.data.reading.encoding import Fault
 from hedgerow.domain import Attribute, Binned
 from hedgerow.errors import DataError, MissingValueError, OutOfRangeError, UnknownValueError
 
@@ -54,7 +55,7 @@ class FaultLog:
         self._found: dict[tuple[str, Fault], _Faulty] = {}
 
     def check(
-        self, name: str, codes: Found, column: pa.Array[Any], first_row: int, recode: Callable[[pa.Array[Any]], Found]
+        self, name: str, codes: Ints, column: pa.Array[Any], first_row: int, recode: Callable[[pa.Array[Any]], Ints]
     ) -> None:
         """Note the faults among the codes of a batch.
 
@@ -75,7 +76,7 @@ class FaultLog:
                 faulty.rows.extend(int(row) + first_row for row in rows[: SHOWN_ROWS - len(faulty.rows)])
                 self._look(faulty, column.take(pa.array(rows, type=pa.int64())), recode)
 
-    def _look(self, faulty: _Faulty, cells: pa.Array[Any], recode: Callable[[pa.Array[Any]], Found]) -> None:
+    def _look(self, faulty: _Faulty, cells: pa.Array[Any], recode: Callable[[pa.Array[Any]], Ints]) -> None:
         texts = [str(value) for value in cells.to_pylist()]
         if self._show_values:
             faulty.values |= dict.fromkeys(texts[: 10 * SHOWN_ROWS])

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.data.reading.encoding import Encoder, Fault, encoder
 from hedgerow.data.reading.faults import SHOWN_ROWS
 from hedgerow.domain import IntegerRange
@@ -43,7 +43,7 @@ class Weights:
         self._rows: dict[Fault, list[int]] = {}
         self._n_rows: dict[Fault, int] = {}
 
-    def read(self, column: pa.Array[Any], first_row: int) -> NDArray[np.int64]:
+    def read(self, column: pa.Array[Any], first_row: int) -> Ints:
         """The counts of a batch; what is wrong with them is noted."""
         counts = self._encoder.codes(column)
         large = counts.max(initial=0) > LARGEST_TOTAL // max(1, counts.size)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.data.reading import Codes, Coding, ExtraColumns, Reader, check_apart, encoded, open_place, select_columns
 from hedgerow.data.scanning.scan import ScannedTable, counted
 from hedgerow.data.table import Table, declared_in
@@ -18,7 +18,7 @@ from hedgerow.engines import SPARK
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Part = tuple[list[Codes], NDArray[np.int64] | None]
+Part = tuple[list[Codes], Ints | None]
 """Codes of a batch, and the counts of its rows."""
 
 CHUNK_ROWS = 1 << 21

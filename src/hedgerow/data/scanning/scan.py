@@ -13,14 +13,14 @@ from contextlib import closing
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.data.counting import CHEAP_CELLS, check_memory
 from hedgerow.data.scanning.tally import Counts, Scope, Wanted, scopes_of
 from hedgerow.data.table import Table
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import DataError, MarginalTooLargeError
-from hedgerow.queries import Conjunction, Floats, Parity, Workload, shared_marginals
+from hedgerow.queries import Conjunction, Parity, Workload, shared_marginals
 from hedgerow.system import ahead
 
 Progress = Callable[[float], None]
@@ -120,7 +120,7 @@ class ScannedTable:
         self.count()
         return np.array([self._sum(query) for query in queries])
 
-    def parities(self, scopes: Sequence[Clique] | NDArray[np.int64]) -> Floats:
+    def parities(self, scopes: Sequence[Clique] | Ints) -> Floats:
         """Exact parities (private) of sets of binary attributes, as those of a `Table`."""
         axes = scopes_of(self.domain, scopes)
         names = {axis for scope in axes for axis in scope}

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.data.counting import CHEAP_CELLS, check_memory
 from hedgerow.data.table import Table
 from hedgerow.domain import Clique, Domain
-from hedgerow.queries import Conjunction, Floats, filled_axes
+from hedgerow.queries import Conjunction, filled_axes
 
 Scope = tuple[int, ...]
 """Positions of binary attributes in the domain."""
@@ -63,7 +63,7 @@ class Wanted:
         self.queries |= dict.fromkeys(queries)
         return np.zeros(len(queries))
 
-    def parities(self, scopes: Sequence[Clique] | NDArray[np.int64]) -> Floats:
+    def parities(self, scopes: Sequence[Clique] | Ints) -> Floats:
         """Note parities; the sums are 0."""
         found = scopes_of(self.domain, scopes)
         self.scopes |= dict.fromkeys(found)
@@ -119,7 +119,7 @@ class Counts:
         self.parities += other.parities
 
 
-def scopes_of(domain: Domain, scopes: Sequence[Clique] | NDArray[np.int64]) -> list[Scope]:
+def scopes_of(domain: Domain, scopes: Sequence[Clique] | Ints) -> list[Scope]:
     """Sets of attributes as positions in the domain.
 
     Example:

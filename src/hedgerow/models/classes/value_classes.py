@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.models.core.checks import check_clique, check_step, checked_table
@@ -30,7 +30,7 @@ from hedgerow.queries.classes.classes import Classes, box_sums
 from hedgerow.queries.classes.coarsening import Coarsening
 from hedgerow.queries.conditions.canonical import canonical
 from hedgerow.queries.core.measurement import Measurement
-from hedgerow.queries.core.query import Conjunction, Explicit, Floats, LinearQuery, Marginal, Measurable, Parity
+from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Marginal, Measurable, Parity
 from hedgerow.system import Seed, generator
 
 _GRID_CELLS = 1 << 24
@@ -442,7 +442,7 @@ def _weighted(table: Floats, weights: Sequence[Floats]) -> Floats:
     return found
 
 
-def _drawn(classes: Classes, labels: NDArray[np.int64], draw: np.random.Generator, method: SamplingMethod) -> Codes:
+def _drawn(classes: Classes, labels: Ints, draw: np.random.Generator, method: SamplingMethod) -> Codes:
     """One code of each class; systematic: the records of a class evenly over its codes, in random order."""
     sizes = classes.sizes[labels]
     if method is SamplingMethod.INDEPENDENT:

@@ -8,9 +8,9 @@ from operator import lt
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.queries import Floats
 
 
 def checked_total(total: float) -> float:

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from scipy.special import wrightomega
 
-from hedgerow.queries import Floats
+from hedgerow.arrays import Floats
 
 FLOOR = 1e-30
 """Smallest probability that a step leaves to a cell, so that a later one can raise it again."""

@@ -10,8 +10,9 @@ from typing import Protocol, Self, final, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
-from hedgerow.queries import Conjunction, Floats, LinearQuery
+from hedgerow.queries import Conjunction, LinearQuery
 from hedgerow.system import Seed
 
 Codes = NDArray[np.unsignedinteger]

@@ -9,13 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints, Words
 from hedgerow.system import inlined, kernel
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Places = NDArray[np.signedinteger]
 Columns = NDArray[np.unsignedinteger]
-Words = NDArray[np.uint64]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)

@@ -12,9 +12,10 @@ from typing import Literal, final
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.models.core.implicit import marginal_step, query_step
 from hedgerow.models.core.model import Model, SweepsConjunctions
-from hedgerow.queries import Conjunction, Floats, LinearQuery, Measurable, Measurement
+from hedgerow.queries import Conjunction, LinearQuery, Measurable, Measurement
 
 Step = Literal["source", "sharp"]
 """Size of a multiplicative-weights step: the papers', or the one that is optimal for Hoeffding's lemma."""

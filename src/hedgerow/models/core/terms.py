@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import final
 
+from hedgerow.arrays import Floats
 from hedgerow.domain import Clique
 from hedgerow.models.core.model import Potentials
-from hedgerow.queries import CodeSet, Conjunction, Floats
+from hedgerow.queries import CodeSet, Conjunction
 
 Key = tuple[Clique, tuple[CodeSet, ...]]
 """Scope and codes of a conjunction; quicker to look up than the query with its domain."""

@@ -12,9 +12,10 @@ from typing import Any, TypeVar, final
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.domain import Clique
 from hedgerow.models.dense.layout import Frame, Layout, Slice, pack
-from hedgerow.queries import Floats, shared_marginals
+from hedgerow.queries import shared_marginals
 from hedgerow.system import in_parts, usable_cores
 
 LOG_RANGE = 250.0

@@ -14,6 +14,7 @@ from typing import final
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models.core.checks import check_clique, check_step, checked_table, checked_total, spread
@@ -25,7 +26,7 @@ from hedgerow.models.core.terms import Key, Terms
 from hedgerow.models.dense.cells import LOG_RANGE, Cells
 from hedgerow.models.dense.layout import Layout, Slice
 from hedgerow.models.dense.sampling import sample_cells
-from hedgerow.queries import Conjunction, Floats, LinearQuery
+from hedgerow.queries import Conjunction, LinearQuery
 from hedgerow.system import Seed
 
 # Slices that are quick to pass over are kept: making one takes about as long.

@@ -12,10 +12,8 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from hedgerow.arrays import Floats, Ints
 
 _EPS = 2.0**-52
 _FLOOR = 69.0

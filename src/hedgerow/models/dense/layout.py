@@ -13,12 +13,10 @@ from functools import reduce
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
-from hedgerow.queries import Conjunction, Floats
-
-Ints = NDArray[np.int64]
+from hedgerow.queries import Conjunction
 
 ROW_CELLS = 1024
 BLOCK_CELLS = 2**16

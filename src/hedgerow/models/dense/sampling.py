@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.models.core import Codes, SamplingMethod, block_rows, check_number, code_type, positions, shuffle
 from hedgerow.models.dense.cells import kernels
 from hedgerow.models.dense.layout import Layout
-from hedgerow.queries import Floats
 from hedgerow.system import Seed, generator
 
 _SUMMED = 1024
@@ -59,7 +58,7 @@ def _cell_blocks(
         yield decode(found, layout)
 
 
-def decode(found: NDArray[np.int64], layout: Layout) -> Codes:
+def decode(found: Ints, layout: Layout) -> Codes:
     """Codes of flat cells in the order of a layout, which are lost.
 
     Returns:

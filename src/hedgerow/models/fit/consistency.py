@@ -19,12 +19,10 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique
-from hedgerow.queries import Floats, Marginal, Measurement
-
-Ints = NDArray[np.int64]
+from hedgerow.queries import Marginal, Measurement
 
 _WIDEST = 6
 """Marginals of more attributes stay as they are: they have too many components."""

@@ -19,15 +19,13 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique
 from hedgerow.errors import ConfigError
 from hedgerow.models.core import Model, Potentials
 from hedgerow.models.dense import Histogram
-from hedgerow.queries import Floats, Measurement, Parity, walsh_hadamard
-
-Ints = NDArray[np.int64]
+from hedgerow.queries import Measurement, Parity, walsh_hadamard
 
 MOST_PARITIES = 2**11
 """Size of the largest system of equations: 32 MiB and some tenths of a second."""

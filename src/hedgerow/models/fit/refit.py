@@ -16,6 +16,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
 from hedgerow.models.classes import ValueClasses
 from hedgerow.models.core import Model
@@ -37,7 +38,7 @@ from hedgerow.models.fit.grouping import Group, grouped
 from hedgerow.models.fit.newton import Newton, solvable
 from hedgerow.models.tree_fit import TreeFit
 from hedgerow.models.trees import Beliefs, Markov
-from hedgerow.queries import Floats, LinearQuery, Measurement
+from hedgerow.queries import LinearQuery, Measurement
 
 _FIRST_STEP = 4.0
 _LONGEST = 1e12

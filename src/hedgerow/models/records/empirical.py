@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models.core.checks import check_clique, check_step, checked_table, checked_total
@@ -15,7 +16,7 @@ from hedgerow.models.core.memory import Room
 from hedgerow.models.core.model import Codes, SamplingMethod
 from hedgerow.models.core.records import block_rows, check_number, collected, positions, shuffle
 from hedgerow.models.records.lookup import cells_of, holding, table_cells, values_at
-from hedgerow.queries import Conjunction, Floats, LinearQuery
+from hedgerow.queries import Conjunction, LinearQuery
 from hedgerow.system import Seed, generator
 
 CHEAP_CELLS = 1 << 20
@@ -163,7 +164,7 @@ class Empirical:
         for clique, end, size in zip(cliques, ends.tolist(), sizes.tolist(), strict=True):
             yield counts[end - size : end].reshape(self.domain.shape_of(clique))
 
-    def _count(self, cells: NDArray[np.int64], size: int) -> Floats:
+    def _count(self, cells: Ints, size: int) -> Floats:
         n = len(self.codes)
         if self._logs is None:  # whole numbers are added up without rounding
             return np.asarray(np.bincount(cells, minlength=size) * (self._total / n), dtype=np.float64)

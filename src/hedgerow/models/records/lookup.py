@@ -6,20 +6,17 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.models.core import Codes
-from hedgerow.queries import Conjunction, Floats, LinearQuery, Parity
-
-Bools = NDArray[np.bool_]
-Places = NDArray[np.int64]
+from hedgerow.queries import Conjunction, LinearQuery, Parity
 
 _LISTED_CODES = 1 << 12
 """Attributes of so many codes are looked up in lists of what each query allows."""
 
 
-def cells_of(domain: Domain, codes: Codes, cliques: Sequence[Clique]) -> Places:
+def cells_of(domain: Domain, codes: Codes, cliques: Sequence[Clique]) -> Ints:
     """The cell of every record in the marginal of every clique.
 
     Args:
@@ -98,7 +95,7 @@ def table_cells(domain: Domain, clique: Clique) -> int:
     return math.prod(domain.shape_of(clique))
 
 
-def _by_depth(domain: Domain, scopes: Sequence[Clique]) -> list[tuple[Places, Places]]:
+def _by_depth(domain: Domain, scopes: Sequence[Clique]) -> list[tuple[Ints, Ints]]:
     """For the first attribute of all scopes, the second, ...: which scopes have one, and its axis."""
     position = {name: axis for axis, name in enumerate(domain.names)}
     axes = [[position[name] for name in scope] for scope in scopes]

@@ -19,14 +19,12 @@ from itertools import accumulate, pairwise
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.models.core import Phase, Potentials, Terms
 from hedgerow.models.tree_fit.layout import Layout, axis_order, laid_out, put_back
 from hedgerow.models.trees import Beliefs
-from hedgerow.queries import Conjunction, Floats, LinearQuery, Marginal, Measurable, Measurement, Parity
-
-Ints = NDArray[np.int64]
+from hedgerow.queries import Conjunction, LinearQuery, Marginal, Measurable, Measurement, Parity
 
 _SMALLEST = 1e-290
 """A smaller probability of a cell may have lost its digits to underflow, or itself."""

@@ -15,11 +15,9 @@ from itertools import count
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.models.trees import Forest
-
-Ints = NDArray[np.int64]
 
 LARGE = 1 << 12
 """Cliques of fewer cells are passed over so fast that hosts do not pay."""

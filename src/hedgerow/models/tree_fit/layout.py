@@ -11,15 +11,11 @@ from functools import lru_cache
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints, Places
 from hedgerow.errors import QueryError
 from hedgerow.models.tree_fit import hosts as tree_hosts
 from hedgerow.models.trees import Forest, JunctionTree
-from hedgerow.queries import Floats
-
-Ints = NDArray[np.int64]
-Places = NDArray[np.int32]
 
 _ONE_ROW = 128
 """Cliques of so few cells are one row with an index map."""

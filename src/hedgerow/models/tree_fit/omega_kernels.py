@@ -9,11 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats
 from hedgerow.system import kernel, part
-
-Floats = NDArray[np.float64]
 
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _HALF = 0x3FE6A09E00000000

@@ -11,14 +11,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.models.dense import implicit_step, multiply_and_sum
 from hedgerow.models.tree_fit.omega_kernels import exps, improve, logs, mass_and_slope, omegas, shift
 from hedgerow.system import inlined, kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 EXPLICIT, IMPLICIT, JOINT = 0, 1, 2
 """Kinds of steps."""

@@ -8,14 +8,10 @@ are those of the edges, then those of what is measured.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Floats, Ints, Places
 from hedgerow.models.tree_fit.sweep_kernels import NARROW, PATTERN, WIDE
 from hedgerow.system import inlined, kernel, part
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Places = NDArray[np.int32]
 
 
 @inlined()
@@ -78,7 +74,7 @@ def tables_of(owners: Ints, cliques: int, ends: Ints, scopes: Places) -> tuple[I
 
 
 @kernel()
-def spanned(slots: Ints, other: Places, needed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def spanned(slots: Ints, other: Places, needed: Bools) -> Bools:
     """Which cliques lie on the way between those that are needed."""
     kept, degree = np.empty(slots.size - 1, np.bool_), np.empty(slots.size - 1, np.int64)
     for i in range(kept.size):
@@ -97,7 +93,7 @@ def spanned(slots: Ints, other: Places, needed: NDArray[np.bool_]) -> NDArray[np
 
 @kernel()
 def around(
-    slots: Ints, other: Places, back: Ints, edge: Ints, kept: NDArray[np.bool_], of_clique: Ints, tables: Ints
+    slots: Ints, other: Places, back: Ints, edge: Ints, kept: Bools, of_clique: Ints, tables: Ints
 ) -> tuple[Ints, Ints, Ints]:
     """Walk around every tree of the cliques that are kept.
 
@@ -288,7 +284,7 @@ def rows_of(sizes: Floats, starts: Ints, members: Places, one_row: int, least: i
 
 
 @part()
-def _index(pool: Ints, start: int, lengths: Ints, kept: NDArray[np.bool_], low: int, high: int) -> int:
+def _index(pool: Ints, start: int, lengths: Ints, kept: Bools, low: int, high: int) -> int:
     """For each cell of a table, at ``start`` and after, the cell of the table of the axes that are kept; its size."""
     count, cells = 1, 1
     pool[start] = 0

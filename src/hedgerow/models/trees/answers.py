@@ -12,17 +12,15 @@ from functools import partial
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.models.core import Room, runs_within, spread
 from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.elimination import plan, width
 from hedgerow.models.trees.parities import LONGEST, TreeParities
 from hedgerow.models.trees.shared_elimination import SharedElimination
-from hedgerow.queries import Conjunction, Floats, Parity
-
-Ints = NDArray[np.int64]
+from hedgerow.queries import Conjunction, Parity
 
 CHEAP_CELLS = 1 << 16
 """A table of so many cells is still made quickly."""

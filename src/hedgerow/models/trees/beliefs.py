@@ -18,12 +18,13 @@ from typing import final
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.domain import Clique
 from hedgerow.errors import QueryError
 from hedgerow.models.core import spread
 from hedgerow.models.trees.elimination import Codes, Step, contracted, where
 from hedgerow.models.trees.junction_tree import JunctionTree
-from hedgerow.queries import Floats, shared_marginals
+from hedgerow.queries import shared_marginals
 
 _UNDERFLOW = 1e-250
 """A sum of exponentials that is smaller, relative to the largest cell, may have lost cells to underflow."""

@@ -16,9 +16,9 @@ from typing import final
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.domain import Clique
 from hedgerow.models.trees.junction_tree import JunctionTree
-from hedgerow.queries import Floats
 
 Codes = Sequence[int]
 Labelled = tuple[Clique, Floats]

@@ -7,14 +7,10 @@ them, which on a busy machine takes ten times as long as the product; these neve
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Bytes, Floats, Ints, Places
 from hedgerow.system import inlined, kernel, part
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Places = NDArray[np.int32]
-Bytes = NDArray[np.uint8]
 Maps = tuple[Ints, Ints, Places, Ints, Places, Ints, Ints]
 """A forest and how its cliques meet its separators: first cell of each clique, and where the last ends; slots, other
 and back of the forest (see ``structure_kernels.py``); for each edge and each cell of its clique the cell of the

@@ -9,15 +9,11 @@ from itertools import chain
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Floats, Ints, Places
 from hedgerow.domain import Domain
 from hedgerow.models.trees.junction_tree import JunctionTree
-from hedgerow.queries import Floats
 
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
-Places = NDArray[np.int32]
 FlatTree = tuple[Ints, Places, Ints, Places, Ints, Ints, Floats]
 """What compiled passes take: starts, members, slots, other, back, shared, cells."""
 

@@ -7,14 +7,9 @@ than any integer of the machine holds.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Bytes, Floats, Ints, Places
 from hedgerow.system import inlined, kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Places = NDArray[np.int32]
-Bytes = NDArray[np.uint8]
 
 
 @inlined()

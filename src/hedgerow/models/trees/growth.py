@@ -16,15 +16,11 @@ from collections.abc import Iterator, Sequence
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Floats, Ints, Places
 from hedgerow.domain import Clique, Domain
 from hedgerow.models.trees.forest import Forest
 from hedgerow.models.trees.junction_tree import Graph, JunctionTree
-from hedgerow.queries import Floats
-
-Ints = NDArray[np.int64]
-Places = NDArray[np.int32]
 
 _EXACT = 1 << 23
 """Candidates times the square of the number of attributes up to which all are triangulated one by one."""
@@ -135,9 +131,7 @@ class Growth:
             grown[new] += self._bounds(forest, self._scopes[new])
         return grown
 
-    def within(
-        self, limit: float, held: Sequence[Clique], trees: Sequence[JunctionTree] | None = None
-    ) -> NDArray[np.bool_]:
+    def within(self, limit: float, held: Sequence[Clique], trees: Sequence[JunctionTree] | None = None) -> Bools:
         """Whether all cliques together have at most so many cells, shape ``(candidates,)``.
 
         They are not looked at one by one if each of them could be carried through all cliques.

@@ -17,8 +17,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Bytes, Floats, Ints, Places
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from hedgerow.models.trees.forest import Forest  # it is made of trees
 
 Edge = tuple[int, int]
-Ints = NDArray[np.int64]
-Places = NDArray[np.int32]
 
 
 @final
@@ -282,8 +280,8 @@ class Graph:
     """
 
     places: Ints
-    near: NDArray[np.uint8]
-    sizes: NDArray[np.float64]
+    near: Bytes
+    sizes: Floats
 
     @classmethod
     def of(cls, domain: Domain, scopes: Iterable[Clique]) -> Graph:

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models.core.checks import check_clique, check_step, checked_table, checked_total
@@ -27,7 +27,7 @@ from hedgerow.models.trees.answers import CHEAP_CELLS, TreeAnswers
 from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.growth import grown_tree
 from hedgerow.models.trees.junction_tree import JunctionTree
-from hedgerow.queries import Conjunction, Floats, LinearQuery, filled_axes
+from hedgerow.queries import Conjunction, LinearQuery, filled_axes
 from hedgerow.system import Seed
 
 _CELL_BYTES = 48
@@ -326,7 +326,7 @@ class Markov:
             check_clique(self._domain, clique)
         return [np.multiply(table, self._total, out=table) for table in self._answers.tables(cliques)]
 
-    def parities(self, scopes: Sequence[Clique] | NDArray[np.int64]) -> Floats:
+    def parities(self, scopes: Sequence[Clique] | Ints) -> Floats:
         """Sums of the product of ``1 - 2 code`` over each set of binary attributes, in counts.
 
         Asked with the same array again, only sets are computed anew of which a component has changed since.

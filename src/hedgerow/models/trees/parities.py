@@ -15,17 +15,12 @@ from operator import is_not
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Bytes, Floats, Ints, Places
 from hedgerow.domain import Domain
 from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.forest import Forest
 from hedgerow.models.trees.junction_tree import JunctionTree
-from hedgerow.queries import Floats
-
-Ints = NDArray[np.int64]
-Places = NDArray[np.int32]
-Bytes = NDArray[np.uint8]
 
 LONGEST = 3
 """Attributes of the largest sets."""

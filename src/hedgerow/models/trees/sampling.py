@@ -27,13 +27,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints, Words
 from hedgerow.domain import Clique, Domain
 from hedgerow.models.core import Codes, SamplingMethod, block_rows, check_number, code_type, new_state
 from hedgerow.models.trees.beliefs import Beliefs
-from hedgerow.queries import Floats
 from hedgerow.system import Seed, generator
-
-Places = NDArray[np.int64]
 
 _TABLED = 1 << 20
 """Codes of an attribute in no part of the model that are still counted one by one."""
@@ -128,7 +126,7 @@ class _Table:
         """The attributes to be drawn."""
         return tuple(name for name in self.clique if name not in self.given)
 
-    def places(self, names: Clique, inside: Clique) -> Places:
+    def places(self, names: Clique, inside: Clique) -> Ints:
         """Where each combination of codes of some attributes stands in a table, all others of which have code 0."""
         strides = dict(zip(inside, _strides(self.domain, inside).tolist(), strict=True))
         found = np.zeros(1, dtype=np.int64)
@@ -160,7 +158,7 @@ def _tables(parts: Sequence[Beliefs], domain: Domain) -> Iterator[_Table]:
             yield _Table(domain, (name,), (), None, np.ones(domain[name].size))
 
 
-def _strides(domain: Domain, names: Clique) -> Places:
+def _strides(domain: Domain, names: Clique) -> Ints:
     """How far the codes of each attribute stand apart in a flat table, the last 1."""
     return np.cumprod((1, *domain.shape_of(names)[::-1]), dtype=np.int64)[-2::-1].copy()
 
@@ -182,7 +180,7 @@ class _Drawn(ABC):
 class _FromTable(_Drawn):
     """The rest of a table, given the attributes that were drawn before."""
 
-    def __init__(self, table: _Table, groups: int, state: NDArray[np.uint64]) -> None:
+    def __init__(self, table: _Table, groups: int, state: Words) -> None:
         domain = table.domain
         self._given = np.array(domain.axes(table.given), dtype=np.int64)
         self._strides = _strides(domain, table.given)
@@ -209,7 +207,7 @@ class _FromTable(_Drawn):
 class _Rounded(_FromTable):
     """Whole counts of all cells, and how many of them are not yet dealt out."""
 
-    def __init__(self, table: _Table, sizes: Places, state: NDArray[np.uint64]) -> None:
+    def __init__(self, table: _Table, sizes: Ints, state: Words) -> None:
         """Round.
 
         Args:
@@ -232,7 +230,7 @@ class _Rounded(_FromTable):
         self._cells, self._counts = cells[: self.passed_over].copy(), counts[: self.passed_over].copy()
         self._firsts = np.empty_like(sizes)
 
-    def counted(self, names: Clique) -> Places:
+    def counted(self, names: Clique) -> Ints:
         """How many of all records have each combination of codes of some of the table's attributes."""
         from hedgerow.models.core import sampling_kernels as compiled
 
@@ -255,7 +253,7 @@ class _Rounded(_FromTable):
 class _Independent(_FromTable):
     """Cumulative sums of the rows of a table."""
 
-    def __init__(self, table: _Table, state: NDArray[np.uint64]) -> None:
+    def __init__(self, table: _Table, state: Words) -> None:
         axes = [table.clique.index(name) for name in (*table.given, *table.rest)]
         shape = table.domain.shape_of(table.clique)
         count = int(np.prod(table.domain.shape_of(table.given), dtype=np.int64))

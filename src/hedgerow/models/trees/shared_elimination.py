@@ -20,13 +20,12 @@ from itertools import chain, permutations
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique
 from hedgerow.models.core import runs_within
 from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.elimination import Labelled, conditional, ordered, plan, width
-from hedgerow.queries import Floats
 
 Check = Callable[[Clique, int], None]
 """Refuses arrays of too many cells that are made for some attributes."""
@@ -165,7 +164,7 @@ class SharedElimination:
         return dict(zip(self._domain.names, self._domain.shape, strict=True))
 
     @cached_property
-    def _order(self) -> NDArray[np.int64]:
+    def _order(self) -> Ints:
         """The place of each clique by its cells."""
         cells = self._tree.forest.cells
         order = np.empty(len(cells), dtype=np.int64)

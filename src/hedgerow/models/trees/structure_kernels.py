@@ -9,14 +9,10 @@ since they may be more than any integer of the machine holds.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Bytes, Floats, Ints, Places
 from hedgerow.system import inlined, kernel, part
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Places = NDArray[np.int32]
-Bytes = NDArray[np.uint8]
 Tree = tuple[Ints, Places, Ints, Places, Ints, Ints, Floats]
 """Starts, members, slots, other, back, shared; and the cells of each clique."""
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.randomness import RandomBytes, uniform_below
 from hedgerow.queries import Neighbours
@@ -174,7 +174,7 @@ def amplified(epsilon: float, share: float) -> float:
     return (epsilon + math.log(share + (1.0 - share) * math.exp(-epsilon))) * _ABOVE
 
 
-def secret_positions(population: int, sampled: int, random_bytes: RandomBytes) -> NDArray[np.int64]:
+def secret_positions(population: int, sampled: int, random_bytes: RandomBytes) -> Ints:
     """A uniform set of m of the numbers below n, in increasing order.
 
     Uniform numbers are drawn until m of them differ: every set of m is equally likely. The larger half is drawn as

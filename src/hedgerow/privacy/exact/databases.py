@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.errors import QueryError
 from hedgerow.privacy.exact.lattice import LARGEST_MASS
 from hedgerow.privacy.exact.scores import GRID, grid_sensitivity
-from hedgerow.queries import Floats, Neighbours, Workload
+from hedgerow.queries import Neighbours, Workload
 
 _BLOCK = 2**20
 """Differences that are held at once."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.data import PreparedSource
 from hedgerow.errors import DataError, QueryError
 from hedgerow.queries import (
@@ -19,7 +19,6 @@ from hedgerow.queries import (
     AnswersParities,
     Conjunction,
     Family,
-    Floats,
     LinearQuery,
     Marginal,
     Measurable,
@@ -27,8 +26,6 @@ from hedgerow.queries import (
     Tables,
     Workload,
 )
-
-Integers = NDArray[np.int64]
 
 LARGEST_MASS = 2**31
 """Records may not pass this, and answers that selections look at are cut to it: they stay exact in 64 bits."""
@@ -68,7 +65,7 @@ def _whole(values: Floats) -> bool:
     return bool((values == np.rint(values)).all())
 
 
-def exact_units(target: Measurable, tables: Tables) -> Integers:
+def exact_units(target: Measurable, tables: Tables) -> Ints:
     """The exact answer in lattice units. Private: for the curator alone.
 
     Args:
@@ -76,7 +73,7 @@ def exact_units(target: Measurable, tables: Tables) -> Integers:
         tables: The private counts, whole numbers.
 
     Returns:
-        Integers, shape ``(target.size,)``: counts divided by ``step_of(target)``.
+        Ints, shape ``(target.size,)``: counts divided by ``step_of(target)``.
     """
     if isinstance(target, Conjunction):
         return np.rint(tables.conjunctions([target])).astype(np.int64)
@@ -91,7 +88,7 @@ def exact_units(target: Measurable, tables: Tables) -> Integers:
     return np.array([_dot(units, np.rint(table).astype(np.int64).reshape(-1))], dtype=np.int64)
 
 
-def _dot(units: Integers, counts: Integers) -> int:
+def _dot(units: Ints, counts: Ints) -> int:
     """Their product, in two halves that cannot overflow, saturated (which moves no two answers further apart)."""
     high, low = units >> LATTICE_BITS, units & (2**LATTICE_BITS - 1)
     total = (int(high @ counts) << LATTICE_BITS) + int(low @ counts)

@@ -28,10 +28,11 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy.exact.lattice import LARGEST_MASS
 from hedgerow.privacy.randomness.pieces import pieces
-from hedgerow.queries import Floats, Neighbours, Workload
+from hedgerow.queries import Neighbours, Workload
 
 GRID = 2.0**-10
 """Counts: public answers, offsets and errors are multiples of it."""

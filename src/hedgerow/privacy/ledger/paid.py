@@ -10,17 +10,12 @@ from __future__ import annotations
 import math
 from typing import Never, final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import UnpaidNoiseError
 from hedgerow.privacy.exact import GRID
 from hedgerow.privacy.ledger.ledger import Event, Ledger
 from hedgerow.privacy.mechanisms import DRAWS, EXPONENTIAL, GAUSSIAN, LAPLACE, ONE_DRAW, PERMUTE_AND_FLIP, SPARSE_VECTOR
 from hedgerow.privacy.randomness import NoiseSource, is_secure, name_of_source
-from hedgerow.queries import Floats
-
-Integers = NDArray[np.int64]
 
 
 @final
@@ -73,7 +68,7 @@ class PaidNoise:
         self.__ledger.charge(*events)
         self.__unused.extend(events)
 
-    def added_to(self, values: Integers, event: Event, step: float) -> Integers:
+    def added_to(self, values: Ints, event: Event, step: float) -> Ints:
         """Each value plus independent noise.
 
         Args:
@@ -110,7 +105,7 @@ class PaidNoise:
             return choose(scores, event.scale)
         return int(self.draws(scores, event)[0])
 
-    def draws(self, scores: Floats, event: Event) -> Integers:
+    def draws(self, scores: Floats, event: Event) -> Ints:
         """Independent indices, as many as were charged.
 
         Args:

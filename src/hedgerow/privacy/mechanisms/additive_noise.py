@@ -24,9 +24,10 @@ from typing import Self, final
 import numpy as np
 from scipy.special import ndtri
 
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets import ABOVE, BELOW, Regime, check_amount, check_scale, epsilon_of_pure_rho, pure_rho
-from hedgerow.queries import Floats, NoiseKind
+from hedgerow.queries import NoiseKind
 
 
 class AdditiveNoise(ABC):

@@ -27,10 +27,9 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.privacy.randomness.pieces import pieces
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 RandomBytes = Callable[[int], bytes]
 
 SLACK = 2.0**-38
@@ -44,7 +43,7 @@ _FEW = 4
 """So many draws are made without sorting."""
 
 
-def softmax_draws(scores: Floats, scale: float, size: int, random_bytes: RandomBytes) -> Integers:
+def softmax_draws(scores: Floats, scale: float, size: int, random_bytes: RandomBytes) -> Ints:
     """Independent indices, each with probability proportional to ``exp(score / scale)`` up to `SLACK`.
 
     Args:
@@ -70,7 +69,7 @@ def softmax_draws(scores: Floats, scale: float, size: int, random_bytes: RandomB
     return _weighted_draws(weights, size, random_bytes)
 
 
-def _weighted_draws(weights: Floats, size: int, random_bytes: RandomBytes) -> Integers:
+def _weighted_draws(weights: Floats, size: int, random_bytes: RandomBytes) -> Ints:
     """Indices with probability exactly proportional to positive weights."""
     exponents, counts = _exponents(weights)
     starts, groups = np.cumsum(counts) - counts, np.flatnonzero(counts)
@@ -100,7 +99,7 @@ def _exponents(weights: Floats) -> tuple[NDArray[np.int16], NDArray[np.intp]]:
     return exponents, counts
 
 
-def _scanned(exponents: NDArray[np.int16], groups: Integers, ranks: Integers) -> Integers:
+def _scanned(exponents: NDArray[np.int16], groups: Ints, ranks: Ints) -> Ints:
     """The members of groups that stand at some ranks in them, in order of index, without sorting all members."""
     found = [np.flatnonzero(exponents == group)[rank] for group, rank in zip(groups, ranks, strict=True)]
     return np.array(found, dtype=np.int64)
@@ -118,7 +117,7 @@ def _below(limit: int, size: int, random_bytes: RandomBytes) -> list[int]:
     return drawn
 
 
-def uniform_below(limits: NDArray[np.intp], random_bytes: RandomBytes) -> Integers:
+def uniform_below(limits: NDArray[np.intp], random_bytes: RandomBytes) -> Ints:
     """One uniform integer below each limit (at most 2^31), by rejection on 62 bits.
 
     Args:
@@ -138,7 +137,7 @@ def uniform_below(limits: NDArray[np.intp], random_bytes: RandomBytes) -> Intege
     return drawn
 
 
-def _bits(size: int, bits: int, random_bytes: RandomBytes) -> Integers:
+def _bits(size: int, bits: int, random_bytes: RandomBytes) -> Ints:
     """Uniform integers of so many bits, at most 63."""
     raw = np.frombuffer(random_bytes(8 * size), dtype=np.uint64)
     return (raw >> np.uint64(64 - bits)).astype(np.int64)

@@ -13,13 +13,10 @@ from functools import cache, lru_cache
 from typing import Any, Protocol, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.privacy.randomness.draws import softmax_draws
 from hedgerow.system import Seed, generator
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _LARGEST = 2.0**62
 
@@ -35,16 +32,16 @@ class NoiseSource(Protocol):
         (3,)
     """
 
-    def laplace(self, values: Integers, scale: float) -> Integers:
+    def laplace(self, values: Ints, scale: float) -> Ints:
         """Each value plus independent discrete Laplace noise, Pr(k) proportional to ``exp(-|k| / scale)``.
 
         Args:
-            values: Integers, shape ``(k,)``.
+            values: Ints, shape ``(k,)``.
             scale: In lattice units, above 0.
         """
         ...
 
-    def gaussian(self, values: Integers, sigma: float) -> Integers:
+    def gaussian(self, values: Ints, sigma: float) -> Ints:
         """Each value plus independent discrete Gaussian noise, Pr(k) proportional to ``exp(-k^2 / (2 sigma^2))``."""
         ...
 
@@ -59,7 +56,7 @@ class NoiseSource(Protocol):
         """
         ...
 
-    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+    def draw(self, scores: Floats, scale: float, size: int) -> Ints:
         """``size`` independent indices, each as by `choose`, up to what ``draws.SLACK`` covers."""
         ...
 
@@ -128,11 +125,11 @@ class OpenDPNoise:
 
     __slots__ = ()  # no sampler of an instance can be exchanged
 
-    def laplace(self, values: Integers, scale: float) -> Integers:
+    def laplace(self, values: Ints, scale: float) -> Ints:
         """See `NoiseSource.laplace`; about 6 microseconds a value."""
         return np.asarray(_laplace(scale)(values.tolist()), dtype=np.int64)
 
-    def gaussian(self, values: Integers, sigma: float) -> Integers:
+    def gaussian(self, values: Ints, sigma: float) -> Ints:
         """See `NoiseSource.gaussian`; about 8 microseconds a value."""
         dp = _opendp()
         domain, metric = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
@@ -146,7 +143,7 @@ class OpenDPNoise:
         """See `NoiseSource.permute_and_flip`."""
         return self._noisy_max(scores, scale, _opendp().max_divergence())
 
-    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+    def draw(self, scores: Floats, scale: float, size: int) -> Ints:
         """See `NoiseSource.draw`: integer arithmetic on bits of the operating system, for OpenDP draws one by one."""
         return softmax_draws(scores, scale, size, self.random_bytes)
 
@@ -186,13 +183,13 @@ class SeededNoise:
         """Make the generator."""
         self._generator = generator(seed)
 
-    def laplace(self, values: Integers, scale: float) -> Integers:
+    def laplace(self, values: Ints, scale: float) -> Ints:
         """See `NoiseSource.laplace`: the difference of two geometric numbers."""
         success = -math.expm1(-1.0 / scale)
         first, second = self._generator.geometric(success, size=(2, len(values)))
         return _saturated_sum(values, first - second)
 
-    def gaussian(self, values: Integers, sigma: float) -> Integers:
+    def gaussian(self, values: Ints, sigma: float) -> Ints:
         """See `NoiseSource.gaussian`: rejection from Laplace noise (Canonne, Kamath, Steinke 2020, algorithm 3)."""
         width = math.floor(sigma) + 1.0
         noise = np.zeros(len(values), dtype=np.int64)
@@ -215,7 +212,7 @@ class SeededNoise:
         heads = self._generator.random(len(scores)) < np.exp((scores - scores.max()) / scale)
         return int(order[np.argmax(heads[order])])
 
-    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+    def draw(self, scores: Floats, scale: float, size: int) -> Ints:
         """See `NoiseSource.draw`: the same arithmetic, on the generator's bits."""
         return softmax_draws(scores, scale, size, self.random_bytes)
 
@@ -236,7 +233,7 @@ SECURE_SOURCE = name_of_source(OpenDPNoise())
 """The only source whose releases are private."""
 
 
-def _saturated_sum(values: Integers, noise: Integers) -> Integers:
+def _saturated_sum(values: Ints, noise: Ints) -> Ints:
     """The sum, clipped to what 64-bit integers hold."""
     rough = values.astype(np.float64) + noise.astype(np.float64)
     with np.errstate(over="ignore"):

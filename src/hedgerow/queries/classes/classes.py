@@ -16,10 +16,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.queries.core import CodeSet, Floats
+from hedgerow.arrays import Floats, Ints
+from hedgerow.queries.core import CodeSet
 from hedgerow.system import generator
-
-Ints = NDArray[np.int64]
 
 _COMPARED = 1 << 22
 """Pairs of a run and a piece that are compared at once."""

@@ -9,9 +9,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain, IntegerRange
 from hedgerow.queries.classes.classes import Classes
-from hedgerow.queries.core import CodeSet, Conjunction, Floats
+from hedgerow.queries.core import CodeSet, Conjunction
 
 
 @final

@@ -8,7 +8,8 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from hedgerow.queries.core import CodeSet, Conjunction, Explicit, Floats, LinearQuery, Parity
+from hedgerow.arrays import Floats
+from hedgerow.queries.core import CodeSet, Conjunction, Explicit, LinearQuery, Parity
 
 _COMPARED_CELLS = 1 << 16
 """Parities over more cells are told apart by their attributes alone."""

@@ -15,8 +15,8 @@ from functools import lru_cache
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats
 from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.errors import QueryError
 from hedgerow.queries.core import CodeSet, did_you_mean, in_condition, shortened, shown
@@ -209,7 +209,7 @@ def _bins_below(attribute: Binned, symbol: str, value: str) -> CodeSet:
 
 
 @lru_cache(maxsize=32)
-def _ends(attribute: Binned) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _ends(attribute: Binned) -> tuple[Floats, Floats]:
     """Smallest and largest number of each bin."""
     if attribute.whole:
         bounds = np.array([attribute.whole_bounds(code) for code in range(attribute.ordinary)], dtype=np.float64)

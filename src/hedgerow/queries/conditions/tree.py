@@ -13,8 +13,8 @@ from functools import reduce
 from typing import Literal, TypeVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools
 from hedgerow.domain import Attribute, Domain
 from hedgerow.errors import QueryError
 from hedgerow.quantities import human
@@ -268,7 +268,7 @@ def _names(condition: Leaf | _Flat) -> set[str]:
     return {condition.name} if isinstance(condition, Leaf) else set().union(*map(_names, condition.parts))
 
 
-def _true(condition: Leaf | _Flat, domain: Domain, scope: tuple[str, ...]) -> NDArray[np.bool_]:
+def _true(condition: Leaf | _Flat, domain: Domain, scope: tuple[str, ...]) -> Bools:
     """Where it is true, over the cells of the scope, as an array that broadcasts to its shape."""
     if isinstance(condition, Leaf):
         mask = np.zeros(domain[condition.name].size, dtype=np.bool_)

@@ -1,5 +1,5 @@
 from .code_set import CodeSet as CodeSet
-from .family import Family as Family, Ints as Ints
+from .family import Family as Family
 from .names import (
     BOUNDED_ORDER as BOUNDED_ORDER,
     PLAIN_NAME as PLAIN_NAME,
@@ -14,7 +14,6 @@ from .query import (
     LATTICE_BITS as LATTICE_BITS,
     Conjunction as Conjunction,
     Explicit as Explicit,
-    Floats as Floats,
     LinearQuery as LinearQuery,
     Measurable as Measurable,
     Parity as Parity,

@@ -12,6 +12,8 @@ from typing import Any, final, overload
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from hedgerow.arrays import Bools
+
 
 @final
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -127,7 +129,7 @@ class CodeSet(Sequence[int]):
         """
         return _held([self], 1, besides=[other])
 
-    def holds(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
+    def holds(self, codes: NDArray[np.integer[Any]]) -> Bools:
         """Which of many codes lie in the set, of the shape of the codes.
 
         Example:

@@ -10,14 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.core.query import Floats, Measurable, Tables, filled_axes
+from hedgerow.queries.core.query import Measurable, Tables, filled_axes
 from hedgerow.queries.core.sensitivity import Neighbours, of_query
-
-Ints = NDArray[np.int64]
 
 
 class Family(ABC):

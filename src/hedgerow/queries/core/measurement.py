@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import final
 
-from hedgerow.queries.core.query import Floats, Measurable
+from hedgerow.arrays import Floats
+from hedgerow.queries.core.query import Measurable
 
 
 class NoiseKind(StrEnum):

@@ -15,15 +15,14 @@ from itertools import chain
 from typing import Protocol, final, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
 from hedgerow.queries.core.code_set import CodeSet
 from hedgerow.queries.core.condition_text import condition
 from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity, of_marginal, of_query
-
-Floats = NDArray[np.float64]
 
 LATTICE_BITS = 20
 """Values of explicit queries are rounded to multiples of ``2**-LATTICE_BITS``."""
@@ -56,7 +55,7 @@ class Tables(Protocol):
 class AnswersParities(Protocol):
     """Tables that answer any number of parities in one go, without a table for each."""
 
-    def parities(self, scopes: Sequence[Clique] | NDArray[np.int64]) -> Floats:
+    def parities(self, scopes: Sequence[Clique] | Ints) -> Floats:
         """Sums over the records of the product of 1 - 2 code over the attributes of each set, in counts.
 
         Args:
@@ -69,7 +68,7 @@ class AnswersParities(Protocol):
         ...
 
 
-def filled_axes(sets: Iterable[Sequence[int]]) -> NDArray[np.int64]:
+def filled_axes(sets: Iterable[Sequence[int]]) -> Ints:
     """Sets of attributes as one array, filled up with -1.
 
     Args:

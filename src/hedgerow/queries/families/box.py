@@ -12,12 +12,13 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
 from hedgerow.queries.core.code_set import CodeSet
-from hedgerow.queries.core.family import Family, Ints, distinct_cliques
+from hedgerow.queries.core.family import Family, distinct_cliques
 from hedgerow.queries.core.names import in_workload
-from hedgerow.queries.core.query import Conjunction, Floats, Measurable, Tables
+from hedgerow.queries.core.query import Conjunction, Measurable, Tables
 from hedgerow.system import generator
 
 MAX_RANGES = 10**6

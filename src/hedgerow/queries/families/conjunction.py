@@ -9,9 +9,10 @@ from typing import final
 
 import numpy as np
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.core import Conjunction, Family, Floats, Ints, Measurable, Tables
+from hedgerow.queries.core import Conjunction, Family, Measurable, Tables
 
 
 @final

@@ -11,9 +11,10 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.core import LATTICE_BITS, Explicit, Family, Floats, Measurable, Neighbours, of_query
+from hedgerow.queries.core import LATTICE_BITS, Explicit, Family, Measurable, Neighbours, of_query
 
 MAX_CELLS = 2**20
 """Largest scope, in cells, of a query that is given value by value."""

@@ -12,12 +12,13 @@ from typing import final
 
 import numpy as np
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
 from hedgerow.queries.core.code_set import CodeSet
-from hedgerow.queries.core.family import Family, Ints, distinct_cliques
+from hedgerow.queries.core.family import Family, distinct_cliques
 from hedgerow.queries.core.names import clique_list
-from hedgerow.queries.core.query import Conjunction, Floats, Marginal, Measurable
+from hedgerow.queries.core.query import Conjunction, Marginal, Measurable
 from hedgerow.queries.core.sensitivity import Neighbours, of_marginal
 
 MAX_QUERIES = 2**28

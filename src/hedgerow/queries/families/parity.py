@@ -15,11 +15,12 @@ from typing import final
 
 import numpy as np
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.core.family import Family, Ints, distinct_cliques
+from hedgerow.queries.core.family import Family, distinct_cliques
 from hedgerow.queries.core.names import clique_list
-from hedgerow.queries.core.query import AnswersParities, Floats, Measurable, Parity, Tables, filled_axes
+from hedgerow.queries.core.query import AnswersParities, Measurable, Parity, Tables, filled_axes
 from hedgerow.queries.families.walsh import hadamard, walsh_hadamard
 
 MAX_PARITIES = 1 << 25

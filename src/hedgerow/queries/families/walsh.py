@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hedgerow.queries.core import Floats
+from hedgerow.arrays import Floats
 
 _RADIX = 4
 """Bits that one matrix product transforms: more additions than butterflies, but far fewer passes over memory."""

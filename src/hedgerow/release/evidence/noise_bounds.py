@@ -14,7 +14,8 @@ import math
 import numpy as np
 from scipy import special
 
-from hedgerow.queries import Floats, NoiseKind
+from hedgerow.arrays import Floats
+from hedgerow.queries import NoiseKind
 
 
 def sum_bound(kind: NoiseKind, scale: float, weights: Floats, *, copies: int, risk: float, step: float = 1.0) -> float:

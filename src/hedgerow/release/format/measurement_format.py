@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
 from hedgerow.errors import ReleaseError
 from hedgerow.queries.core.code_set import CodeSet
 from hedgerow.queries.core.measurement import Measurement, NoiseKind
-from hedgerow.queries.core.query import Conjunction, Explicit, Floats, Marginal, Measurable, Parity
+from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Measurable, Parity
 
 Arrays = dict[str, NDArray[Any]]
 

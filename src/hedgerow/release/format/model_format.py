@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, DamagedReleaseError, ReleaseError
 from hedgerow.models import Codes, Empirical, HasPotentials, Model, Potentials, SamplingMethod
-from hedgerow.queries import CodeSet, Conjunction, Floats, LinearQuery
+from hedgerow.queries import CodeSet, Conjunction, LinearQuery
 from hedgerow.system import Seed
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, ConflictError, DataError, HedgerowError, QueryError, ServiceError, TableError
-from hedgerow.queries import Floats, LinearQuery
+from hedgerow.queries import LinearQuery
 from hedgerow.release import Release, check_confidence
 from hedgerow.service.desks.desk import Desk
 from hedgerow.service.desks.keeper import Keeper

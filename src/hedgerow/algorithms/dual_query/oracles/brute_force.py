@@ -10,8 +10,8 @@ import numpy as np
 
 from hedgerow.algorithms.dual_query.oracles.problem import BestResponseProblem, Response
 from hedgerow.algorithms.dual_query.oracles.reduced import Reduced
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
-from hedgerow.queries import Floats
 from hedgerow.system import Seed, generator
 
 

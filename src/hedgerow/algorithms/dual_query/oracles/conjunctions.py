@@ -8,13 +8,11 @@ from itertools import pairwise
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Ints
 from hedgerow.domain import Domain
 from hedgerow.errors import QueryError
 from hedgerow.queries import CodeSet, Conjunction
-
-Ints = NDArray[np.int64]
 
 NEVER = -1
 """Position of a conjunction that no record satisfies."""
@@ -35,7 +33,7 @@ class Literals:
     start: Ints
     places: Ints
 
-    def met(self, record: Ints) -> NDArray[np.bool_]:
+    def met(self, record: Ints) -> Bools:
         """Which literals a record satisfies, shape ``(L,)``."""
         owner = np.repeat(np.arange(self.attribute.size), np.diff(self.start))
         hits = self.places == record[self.attribute[owner]]
@@ -140,12 +138,12 @@ class ConjunctionTable:
         """Number of conjunctions given."""
         return self.position.size
 
-    def holds(self, record: Ints) -> NDArray[np.bool_]:
+    def holds(self, record: Ints) -> Bools:
         """Which rows a record satisfies, shape ``(rows,)``."""
         return holding(self.literals, self.start, self.members, self.pieces.holding(record))
 
 
-def holding(literals: Literals, start: Ints, members: Ints, record: Ints) -> NDArray[np.bool_]:
+def holding(literals: Literals, start: Ints, members: Ints, record: Ints) -> Bools:
     """Which rows of literals a record satisfies, given the place of each attribute; shape ``(rows,)``."""
     broken = ~literals.met(record)[members]
     misses = np.concatenate([[0], np.cumsum(broken)])

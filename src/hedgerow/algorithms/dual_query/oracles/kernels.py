@@ -12,10 +12,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from hedgerow.arrays import Floats, Ints, Words
+
 Marks = NDArray[np.int8]
-Floats = NDArray[np.float64]
-Words = NDArray[np.uint64]
 
 _MET, _STAYS = 1, 2
 _LEAST = -(2**62)

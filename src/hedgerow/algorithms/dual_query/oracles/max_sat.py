@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from hedgerow.algorithms.dual_query.oracles.conjunctions import Ints
 from hedgerow.algorithms.dual_query.oracles.problem import BestResponseProblem, Oracle, Response, respond
 from hedgerow.algorithms.dual_query.oracles.reduced import Reduced
 from hedgerow.algorithms.dual_query.oracles.tabu import TabuSearch
+from hedgerow.arrays import Ints
 from hedgerow.errors import ConfigError, MissingExtraError
 from hedgerow.system import Seed, generator
 

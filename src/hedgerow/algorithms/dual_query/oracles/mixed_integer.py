@@ -10,12 +10,11 @@ from typing import Any, final
 
 import numpy as np
 
-from hedgerow.algorithms.dual_query.oracles.conjunctions import Ints
 from hedgerow.algorithms.dual_query.oracles.problem import BestResponseProblem, Oracle, Response, respond
 from hedgerow.algorithms.dual_query.oracles.reduced import Reduced
 from hedgerow.algorithms.dual_query.oracles.tabu import TabuSearch
+from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import ConfigError
-from hedgerow.queries import Floats
 from hedgerow.system import Seed, generator
 
 TOLERANCE = 1e-6

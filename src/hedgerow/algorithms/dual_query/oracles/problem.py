@@ -13,13 +13,14 @@ from functools import cached_property
 from typing import Protocol, final, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from hedgerow.algorithms.dual_query.oracles.conjunctions import NEVER, ConjunctionTable, Ints
+from hedgerow.algorithms.dual_query.oracles.conjunctions import NEVER, ConjunctionTable
 from hedgerow.algorithms.dual_query.oracles.reduced import Reduced, reduce
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
-from hedgerow.queries import Conjunction, Floats
+from hedgerow.queries import Conjunction
 from hedgerow.system import Seed
 
 
@@ -161,7 +162,7 @@ def respond(
     return Response(best.codes, best.value, reduced.bound(bound, best.value), proved)
 
 
-def _check(domain: Domain, table: ConjunctionTable, weights: NDArray[np.float64], constant: float) -> None:
+def _check(domain: Domain, table: ConjunctionTable, weights: Floats, constant: float) -> None:
     if table.domain is not domain and table.domain != domain:
         raise ConfigError(
             "the conjunctions and the problem are over different domains", remedy="use one domain for both"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.algorithms.dual_query.oracles.conjunctions import ConjunctionTable, Ints, Literals, Pieces, holding
-from hedgerow.queries import Floats
+from hedgerow.algorithms.dual_query.oracles.conjunctions import ConjunctionTable, Literals, Pieces, holding
+from hedgerow.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.dual_query.oracles.kernels import Clauses
