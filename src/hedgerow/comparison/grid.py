@@ -15,7 +15,7 @@ from hedgerow.algorithms.registry import names, parse
 from hedgerow.algorithms.shared import Algorithm, open_curator
 from hedgerow.algorithms.yardsticks import svd_bound
 from hedgerow.comparison.exact import Yardstick
-from hedgerow.comparison.journal import Key, keeping
+from hedgerow.comparison.journal import Key, journal_of
 from hedgerow.comparison.outcome import Outcome, Setting, amount_text, common_kind, measure_of
 from hedgerow.comparison.result import Comparison
 from hedgerow.errors import ConfigError, HedgerowError, QueryError
@@ -35,10 +35,10 @@ class Step:
     """A run that is about to start.
 
     Attributes:
-        done: Runs that are over, those of an earlier call included.
-        runs: All runs.
-        mechanism: What is about to run.
-        budget: What it may spend.
+        done: Number of runs that are over, those of an earlier call included.
+        runs: Number of all runs.
+        mechanism: Name of the mechanism that is about to run.
+        budget: Budget of the run.
         repeat: Number of the run, from 1.
     """
 
@@ -50,7 +50,7 @@ class Step:
 
     @property
     def text(self) -> str:
-        """What is about to run, in a few words."""
+        """The run in a few words."""
         return f"{self.mechanism}, {amount_text(self.budget)}, run {self.repeat}"
 
 
@@ -73,17 +73,17 @@ def compare(
     """Run several algorithms on one table and compare their exact errors. NOT PRIVATE: for public or test data.
 
     Every run has its own budget and its own noise; the exact errors that come out are protected by nothing. What a
-    mechanism cannot do is an outcome too: its reason is told, and the others go on. The errors are of the released
+    mechanism cannot do is an outcome too: its reason is kept, and the others continue. The errors are of the released
     model, all candidates counting the same; records drawn from it add an error of their own.
 
     Args:
         source: The table, as ``read_table`` gives it.
-        workload: What the releases should answer well.
-        budgets: Of one kind: epsilons, epsilons with one delta, or rhos.
+        workload: Queries that the releases should answer well.
+        budgets: Budgets of one kind: epsilons, epsilons with one delta, or rhos.
         algorithms: Names that the command line knows (``"mwem"``, ``"mwem:rounds=30"``), or configurations by names
             of your own.
-        repeats: How often each is run with each budget.
-        seed: Of the noise, to get the same figures again; secure noise if None.
+        repeats: Number of runs of each with each budget.
+        seed: Seed of the noise, to get the same figures again; secure noise if None.
         progress: Called before every run.
         path: A CSV file that every outcome is written to as soon as it is known.
         resume: Whether that file may hold outcomes of an earlier call with the same setting, which are not run again.
@@ -108,20 +108,20 @@ def compare(
     """
     named = _named(algorithms)
     if isinstance(budgets, Budget):
-        raise ConfigError("one budget is no list of budgets", remedy=f"give [{budgets!r}]")
+        raise ConfigError("expected a list of budgets, got one budget", remedy=f"give [{budgets!r}]")
     given = (budget_of_filtered(each) if source.filtered else each for each in budgets)
     grid = Grid(source, workload, budgets=tuple(given), algorithms=named, repeats=repeats, seed=seed)
-    with keeping(path, grid.setting, resume=resume) as journal:
-        for step in grid.steps(journal.known):
-            if progress is not None:
-                progress(step)
-            journal.add(grid.run(step))
+    journal = journal_of(path, grid.setting, resume=resume)
+    for step in grid.steps(journal.known):
+        if progress is not None:
+            progress(step)
+        journal.add((step.mechanism, step.budget, step.repeat), grid.run(step))
     return Comparison(grid.setting, grid.outcomes(journal.known), grid.references(), grid.bounds())
 
 
 def _named(algorithms: Iterable[str] | Mapping[str, Algorithm]) -> dict[str, Algorithm]:
     if isinstance(algorithms, str):
-        raise ConfigError(f"{algorithms!r} is no list of mechanisms", remedy=f"give [{algorithms!r}]")
+        raise ConfigError(f"expected a list of mechanisms, got {algorithms!r}", remedy=f"give [{algorithms!r}]")
     named = dict(algorithms) if isinstance(algorithms, Mapping) else {text: _parsed(text) for text in algorithms}
     if not named:
         raise ConfigError("no mechanism is named", remedy=f"name some of {', '.join(names())}")
@@ -132,7 +132,7 @@ def _parsed(text: object) -> Algorithm:
     if not isinstance(text, str):
         kind = type(text).__name__
         remedy = f"give configurations by names of your own, as in {{'mine': {kind}(...)}}"
-        raise ConfigError(f"a {kind} is no name of a mechanism", remedy=remedy)
+        raise ConfigError(f"expected the name of a mechanism, got a {kind}", remedy=remedy)
     return parse(text)
 
 
@@ -142,11 +142,11 @@ class Grid:
 
     Args:
         source: The table.
-        workload: What the releases should answer well.
-        budgets: Of one kind.
-        algorithms: By name.
-        repeats: How often each is run with each budget.
-        seed: Of the noise; None for secure noise.
+        workload: Queries that the releases should answer well.
+        budgets: Budgets of one kind.
+        algorithms: Configurations by name.
+        repeats: Number of runs of each with each budget.
+        seed: Seed of the noise; None for secure noise.
 
     Raises:
         ConfigError: There is nothing to compare, or the budgets differ in kind.
@@ -165,7 +165,10 @@ class Grid:
         """Check what is asked, and read the exact shares of single attributes."""
         kind = common_kind(budgets)
         if repeats < 1:
-            raise ConfigError(f"{repeats} runs are no comparison", remedy="run each mechanism at least once")
+            raise ConfigError(
+                f"expected at least one run of each mechanism, got {repeats}",
+                remedy="give repeats of at least 1",
+            )
         self._source, self._workload, self._seed = source, workload, seed
         self._budgets, self._algorithms, self._repeats = budgets, algorithms, repeats
         self._yardstick = Yardstick(source, workload)
