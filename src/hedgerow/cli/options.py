@@ -57,9 +57,11 @@ Where = Annotated[
 Epsilon = Annotated[float | None, budget_option("--epsilon", help="Pure epsilon, or the epsilon of --delta.")]
 Delta = Annotated[
     float | None,
-    budget_option("--delta", help="With it the run is (epsilon, delta)-private, accounted for as zCDP."),
+    budget_option("--delta", help="Makes the run (epsilon, delta)-private, accounted for as zCDP (see --rho)."),
 ]
-Rho = Annotated[float | None, budget_option("--rho", help="zCDP, instead of --epsilon.")]
+Rho = Annotated[
+    float | None, budget_option("--rho", help="Zero-concentrated differential privacy (zCDP), instead of --epsilon.")
+]
 neighbours_option = partial(
     budget_option,
     "--neighbours",

@@ -49,6 +49,11 @@ class Step:
     repeat: int
 
     @property
+    def key(self) -> Key:
+        """The run in the journal."""
+        return self.mechanism, self.budget, self.repeat
+
+    @property
     def text(self) -> str:
         """The run in a few words."""
         return f"{self.mechanism}, {amount_text(self.budget)}, run {self.repeat}"
@@ -110,12 +115,12 @@ def compare(
     if isinstance(budgets, Budget):
         raise ConfigError("expected a list of budgets, got one budget", remedy=f"give [{budgets!r}]")
     given = (budget_of_filtered(each) if source.filtered else each for each in budgets)
-    grid = Grid(source, workload, budgets=tuple(given), algorithms=named, repeats=repeats, seed=seed)
+    grid = Grid(source, workload, tuple(given), named, repeats, seed)
     journal = journal_of(path, grid.setting, resume=resume)
     for step in grid.steps(journal.known):
         if progress is not None:
             progress(step)
-        journal.add((step.mechanism, step.budget, step.repeat), grid.run(step))
+        journal.add(step.key, grid.run(step))
     return Comparison(grid.setting, grid.outcomes(journal.known), grid.references(), grid.bounds())
 
 
@@ -137,10 +142,11 @@ def _parsed(text: object) -> Algorithm:
 
 
 @final
+@dataclass
 class Grid:
     """All runs of a comparison.
 
-    Args:
+    Attributes:
         source: The table.
         workload: Queries that the releases should answer well.
         budgets: Budgets of one kind.
@@ -152,28 +158,22 @@ class Grid:
         ConfigError: There is nothing to compare, or the budgets differ in kind.
     """
 
-    def __init__(
-        self,
-        source: Any,
-        workload: Workload,
-        *,
-        budgets: tuple[Budget, ...],
-        algorithms: Mapping[str, Algorithm],
-        repeats: int,
-        seed: int | None,
-    ) -> None:
+    source: Any
+    workload: Workload
+    budgets: tuple[Budget, ...]
+    algorithms: Mapping[str, Algorithm]
+    repeats: int
+    seed: int | None
+
+    def __post_init__(self) -> None:
         """Check what is asked, and read the exact shares of single attributes."""
-        kind = common_kind(budgets)
-        if repeats < 1:
-            raise ConfigError(
-                f"expected at least one run of each mechanism, got {repeats}",
-                remedy="give repeats of at least 1",
-            )
-        self._source, self._workload, self._seed = source, workload, seed
-        self._budgets, self._algorithms, self._repeats = budgets, algorithms, repeats
-        self._yardstick = Yardstick(source, workload)
-        records = self._yardstick.records
-        self.setting = Setting(workload.spec, records, kind, seed, measure_of(workload))
+        kind = common_kind(self.budgets)
+        if self.repeats < 1:
+            remedy = "give repeats of at least 1"
+            raise ConfigError(f"expected at least one run of each mechanism, got {self.repeats}", remedy=remedy)
+        self._yardstick = Yardstick(self.source, self.workload)
+        records, measure = self._yardstick.records, measure_of(self.workload)
+        self.setting = Setting(self.workload.spec, records, kind, self.seed, measure)
 
     def steps(self, known: Mapping[Key, Outcome]) -> Iterator[Step]:
         """The runs that are still to be made; the whole grid once before any of it is repeated.
@@ -182,10 +182,9 @@ class Grid:
             known: Outcomes so far; it grows while the steps are taken.
         """
         cells = self._cells()
-        for done, key in enumerate(cells):
-            name, budget, repeat = key
+        for done, (name, budget, repeat) in enumerate(cells):
             before = (known.get((name, budget, earlier)) for earlier in range(1, repeat))
-            if key not in known and all(outcome is None or outcome.ran for outcome in before):
+            if (name, budget, repeat) not in known and all(outcome is None or outcome.ran for outcome in before):
                 yield Step(done, len(cells), name, budget, repeat)
 
     def outcomes(self, known: Mapping[Key, Outcome]) -> tuple[Outcome, ...]:
@@ -193,27 +192,27 @@ class Grid:
         return tuple(known[key] for key in self._cells() if key in known)
 
     def _cells(self) -> list[Key]:
-        runs = product(range(1, self._repeats + 1), self._budgets, self._algorithms)
+        runs = product(range(1, self.repeats + 1), self.budgets, self.algorithms)
         return [(name, budget, repeat) for repeat, budget, name in runs]
 
     def run(self, step: Step) -> Outcome:
         """Run one mechanism, and measure how far off its release is."""
-        algorithm = self._algorithms[step.mechanism]
+        algorithm = self.algorithms[step.mechanism]
         noise = None
-        if self._seed is not None:
-            seed = _seed_of(self._seed, step)
+        if self.seed is not None:
+            seed = _seed_of(self.seed, step)
             algorithm, noise = _with_seed(algorithm, seed), SeededNoise(seed)
         started = time.perf_counter()
         try:
-            algorithm.check(self._workload, step.budget.regime)
+            algorithm.check(self.workload, step.budget.regime)
             samples = algorithm.takes_samples
-            curator = open_curator(self._source, self._workload, step.budget, noise, samples=samples)
-            release = algorithm.run_with(curator, self._workload)
+            curator = open_curator(self.source, self.workload, step.budget, noise, samples=samples)
+            release = algorithm.run_with(curator, self.workload)
         except HedgerowError as error:
-            return Outcome(step.mechanism, step.budget, step.repeat, {}, 0.0, reason=error.message)
+            return Outcome(*step.key, {}, 0.0, reason=error.message)
         seconds = time.perf_counter() - started
-        errors = self._yardstick.errors(self._workload.answers(release.model), release.total)
-        return Outcome(step.mechanism, step.budget, step.repeat, errors, seconds, raw=self._raw(release))
+        errors = self._yardstick.errors(self.workload.answers(release.model), release.total)
+        return Outcome(*step.key, errors, seconds, raw=self._raw(release))
 
     def _raw(self, release: Release) -> dict[str, float] | None:
         """Errors of the noisy answers themselves, where the release holds one for every query."""
@@ -229,9 +228,9 @@ class Grid:
 
         Empty where the singular values of the workload cannot be had from its structure.
         """
-        whole = (b for b in self._budgets if isinstance(b, PureDP | ZCDP | ApproxDP))  # none is known for samples
+        whole = (b for b in self.budgets if isinstance(b, PureDP | ZCDP | ApproxDP))  # none is known for samples
         try:
-            return {b: svd_bound(self._workload, b).rmse / self.setting.records for b in whole}
+            return {b: svd_bound(self.workload, b).rmse / self.setting.records for b in whole}
         except QueryError:
             return {}
 

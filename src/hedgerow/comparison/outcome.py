@@ -89,9 +89,7 @@ def budget_kind(budget: Budget) -> str:
 
 def amount_of(budget: Budget) -> float:
     """epsilon, or the rho of a budget that has none."""
-    if isinstance(budget, Subsampled):
-        return budget.approximate()[0]
-    return budget.rho if isinstance(budget, ZCDP) else budget.epsilon
+    return budget.rho if isinstance(budget, ZCDP) else budget.approximate()[0]
 
 
 def amount_text(budget: Budget) -> str:

@@ -176,8 +176,8 @@ def ask(
 
     The first call names domain and budget and makes the session file; later calls continue it. The session keeps a
     model of the table, its hypothesis, which answers most questions at no cost; where it is off by more than the
-    threshold, the data answers, and corrects it. The session file holds a secret, and belongs where the table is; never
-    continue from an old copy of it, which would spend the same budget twice.
+    threshold, a noisy answer of the data is bought, which corrects it. The session file holds a secret, and belongs
+    where the table is; never continue from an old copy of it, which would spend the same budget twice.
 
     Examples:
       hedgerow ask people.csv --domain people.yaml --session people.session \

@@ -49,7 +49,7 @@ def domain(
     """
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     if output is not None:
-        check_ending("--output", output, (".yaml", ".yml"), "let it end in .yaml: a draft holds comments")
+        check_ending("--output", output, (".yaml", ".yml"), "a draft holds comments; name it .yaml")
         check_outputs({"--output": output}, inputs=[data], force=force)
     with shown.busy(f"reading {data}"):
         text = _draft(data, options.split_names(columns), count_column)
