@@ -290,7 +290,7 @@ def _show(output: Output, address: str, tokens: dict[str, str], *, demo: bool, d
         for token in tokens.values():  # never shown again: they are the result
             output.out.print(token)
         return
-    good = "permanently" if days is None else f"{days:,} days"
+    good = "without expiry" if days is None else f"{days:,} days"
     lines = [f"Hedgerow answers at [bold]{address}[/]"]
     for name, token in tokens.items():
         lines += ["", f"Token of the {name}, for all data sets and {good}, shown this once:", f"[bold]{token}[/]"]
