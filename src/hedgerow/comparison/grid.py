@@ -19,7 +19,7 @@ from hedgerow.comparison.journal import Key, keeping
 from hedgerow.comparison.outcome import Outcome, Setting, amount_text, common_kind, measure_of
 from hedgerow.comparison.result import Comparison
 from hedgerow.errors import ConfigError, HedgerowError, QueryError
-from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, SeededNoise, budget_of_filtered
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, SeededNoise, budget_for
 from hedgerow.queries import Workload
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ def compare(
     named = _named(algorithms)
     if isinstance(budgets, Budget):
         raise ConfigError("one budget is no list of budgets", remedy=f"give [{budgets!r}]")
-    given = (budget_of_filtered(each) if source.filtered else each for each in budgets)
-    grid = Grid(source, workload, budgets=tuple(given), algorithms=named, repeats=repeats, seed=seed)
+    given = tuple(budget_for(each, source) for each in budgets)
+    grid = Grid(source, workload, budgets=given, algorithms=named, repeats=repeats, seed=seed)
     with keeping(path, grid.setting, resume=resume) as journal:
         for step in grid.steps(journal.known):
             if progress is not None:

@@ -4,6 +4,7 @@ from .budgets.budget import (
     Budget as Budget,
     PureDP as PureDP,
     Regime as Regime,
+    budget_for as budget_for,
     budget_from_dict as budget_from_dict,
     budget_of_filtered as budget_of_filtered,
     weaknesses as weaknesses,

@@ -22,7 +22,7 @@ from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.data import CountSource, PreparedSource, RecordSource
 from hedgerow.domain import Domain
 from hedgerow.errors import BudgetError, ConfigError, QueryError
-from hedgerow.privacy.budgets import Budget, Regime, Subsampled, budget_of_filtered, secret_positions
+from hedgerow.privacy.budgets import Budget, Regime, Subsampled, budget_for, secret_positions
 from hedgerow.privacy.exact.databases import database_scores, database_sensitivity, public_databases
 from hedgerow.privacy.exact.lattice import LARGEST_MASS, check_exact, check_mass, exact_answers, exact_units, step_of
 from hedgerow.privacy.exact.scores import (
@@ -78,7 +78,7 @@ class Curator:
         self, source: CountSource, budget: Budget, *, noise: NoiseSource | None = None, events: Sequence[Event] = ()
     ) -> None:
         """Open the books; nothing is read but the size of the table, to check that answers will be exact."""
-        budget = budget_of_filtered(budget) if source.filtered else budget
+        budget = budget_for(budget, source)
         if any(event.neighbours != budget.neighbours.value for event in events):
             raise BudgetError(
                 f"an event was not charged between tables that are neighbours by {budget.neighbours}",

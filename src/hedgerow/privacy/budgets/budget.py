@@ -15,6 +15,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, final
 
+from hedgerow.data import CountSource
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets.conversion import epsilon_of, rho_of
 from hedgerow.privacy.budgets.subsampling import Subsampled
@@ -276,6 +277,19 @@ def budget_of_filtered(budget: Budget) -> Budget:
             remedy="sample the whole table, or leave the sample out",
         )
     return replace(budget, neighbours=budget.neighbours.filtered)
+
+
+def budget_for(budget: Budget, source: CountSource) -> Budget:
+    """The budget as it holds on a source: between tables before the filter, where one chose the rows.
+
+    Args:
+        budget: The budget as its owner gave it.
+        source: The private records; only whether they were filtered is looked at.
+
+    Raises:
+        ConfigError: See `budget_of_filtered`.
+    """
+    return budget_of_filtered(budget) if source.filtered else budget
 
 
 WEAK_EPSILON = 20.0
