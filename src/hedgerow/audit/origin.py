@@ -11,8 +11,8 @@ from hedgerow.audit.reading import Opened
 if TYPE_CHECKING:
     from hedgerow.system.signing import VerifyingKey
 
-SECURE_SOURCE = "hedgerow.privacy.randomness.source.OpenDPNoise"
-"""The one source of noise that a private release may come from."""
+SECURE_SOURCE = "hedgerow.privacy.noise.OpenDPNoise"
+"""The one source of noise that a private release may come from, by the name that files hold."""
 
 KNOWN_BAD: Mapping[tuple[str, str], str] = {}
 """Why a version of a library must not be trusted, by library and version; none is known."""

@@ -10,7 +10,7 @@ from hedgerow.audit.conversion import amplified, epsilon_of_rho
 from hedgerow.audit.exact import exact
 from hedgerow.audit.relations import IN_WORDS, check_relation
 
-_SOURCES = ("hedgerow.privacy.randomness.source.OpenDPNoise", "hedgerow.privacy.randomness.source.SeededNoise")
+_SOURCES = ("hedgerow.privacy.noise.OpenDPNoise", "hedgerow.privacy.noise.SeededNoise")
 """Those of Hedgerow; a session that was seeded once stays so, whatever draws its noise now."""
 
 
@@ -64,7 +64,7 @@ def stamped(sentence: str, noise: str | None) -> str:
         noise: Full name of the class that drew the noise last, if the file says it.
 
     Example:
-        >>> stamped("When ...", "hedgerow.privacy.randomness.source.SeededNoise")
+        >>> stamped("When ...", "hedgerow.privacy.noise.SeededNoise")
         'NOT PRIVATE: seeded. With secure noise: When ...'
     """
     why = "seeded" if not noise or noise in _SOURCES else "noise from a source of its own"
