@@ -20,11 +20,15 @@ from .evaluation import (
     exact_total as exact_total,
     relative_entropy as relative_entropy,
 )
-from .exact.databases import database_sensitivity as database_sensitivity
 from .exact.lattice import LARGEST_MASS as LARGEST_MASS, prepare as prepare, step_of as step_of
-from .exact.scores import GRID as GRID, EqualWidths as EqualWidths, grid_sensitivity as grid_sensitivity
+from .exact.scores import (
+    GRID as GRID,
+    EqualWidths as EqualWidths,
+    database_sensitivity as database_sensitivity,
+    grid_sensitivity as grid_sensitivity,
+)
 from .ledger.ledger import Event as Event, Ledger as Ledger, LedgerView as LedgerView
-from .ledger.paid_answers import check_answers_paid as check_answers_paid, check_limit as check_limit
+from .ledger.paid import check_answers_paid as check_answers_paid, check_limit as check_limit
 from .mechanisms.additive_noise import AdditiveNoise as AdditiveNoise, additive_noise as additive_noise
 from .mechanisms.events import cost_of as cost_of
 from .mechanisms.selection import ExponentialMechanism as ExponentialMechanism, Law as Law
@@ -37,13 +41,12 @@ from .randomness.source import (
     SeededNoise as SeededNoise,
     name_of_source as name_of_source,
 )
-from .register.charge import Limit as Limit
 from .register.earlier_runs import (
     before_a_run as before_a_run,
     note_release as note_release,
     warn_of_weakness as warn_of_weakness,
 )
-from .register.entries import DATA_SET as DATA_SET, Contents as Contents, Entry as Entry
+from .register.entries import DATA_SET as DATA_SET, Contents as Contents, Entry as Entry, Limit as Limit
 from .register.register import Register as Register
 from .watch import Watch as Watch, WatchState as WatchState
 from .workload_error import WorkloadError as WorkloadError

@@ -16,22 +16,24 @@ from dataclasses import replace
 from typing import Never, TypeVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools, Floats, Ints
-from hedgerow.data import CountSource, PreparedSource, RecordSource
+from hedgerow.data import CountSource, PreparedSource
 from hedgerow.domain import Domain
 from hedgerow.errors import BudgetError, ConfigError, QueryError
-from hedgerow.privacy.budgets import Budget, Regime, Subsampled, budget_for, secret_positions
-from hedgerow.privacy.exact.databases import database_scores, database_sensitivity, public_databases
+from hedgerow.privacy.budgets import Budget, Regime, Subsampled, budget_for, secret_sample
 from hedgerow.privacy.exact.lattice import LARGEST_MASS, check_exact, check_mass, exact_answers, exact_units, step_of
 from hedgerow.privacy.exact.scores import (
     GRID,
     EqualUnits,
     EqualWidths,
+    database_scores,
+    database_sensitivity,
+    eligible_places,
     grid_differences,
     grid_errors,
     public_answers,
+    public_databases,
     public_offsets,
 )
 from hedgerow.privacy.ledger import PUBLIC, RECORDS, Event, Ledger, LedgerView, PaidNoise
@@ -51,10 +53,10 @@ class Curator:
 
     Args:
         source: The private counts.
-        budget: What may be spent, and between which tables. Where a filter chose the records, and neighbours replace
-            one, how many records passed is private, and the curator's own budget says so.
-        noise: Where noise comes from; OpenDP's secure samplers by default. No other makes a release private.
-        events: What was spent on this table already, out of the same budget: the ledger of an interrupted session.
+        budget: The amount that may be spent, and the neighbouring relation. Where a filter chose the records, and
+            neighbours replace one, how many records passed is private, and the curator's own budget says so.
+        noise: Source of the noise; OpenDP's secure samplers by default. No other makes a release private.
+        events: Events that were charged to this budget already: the ledger of an interrupted session.
 
     Raises:
         DataError: The table holds more than 2^31 records.
@@ -88,7 +90,10 @@ class Curator:
         ledger = Ledger(budget.limit, budget.unit, events)
         paid = PaidNoise(OpenDPNoise() if noise is None else noise, ledger)
         if isinstance(budget, Subsampled):
-            source = _secret_sample(source, budget, paid, events)
+            if events:  # the sample that they were spent on is not known any more
+                message = "what was spent on another sample cannot be added to"
+                raise BudgetError(message, remedy="start with an empty ledger")
+            source = secret_sample(source, budget, paid.random_bytes)
         self.__noise = paid
         self.__source = source
         self.__exact: list[tuple[Workload, Floats]] = []
@@ -136,7 +141,7 @@ class Curator:
         """Number of records: exact and free where it is public, under "replace" without a filter; else noisy.
 
         Args:
-            charge: What the noisy total may cost; not used where it is public.
+            charge: Cost of the noisy total, at most; not used where it is public.
 
         Returns:
             At least 1 (theory.md section 0); below 2^31, as no table passes that.
@@ -180,10 +185,10 @@ class Curator:
         """Noisy answer of a query, or of all cells of a marginal.
 
         Args:
-            target: What to measure.
+            target: Query or marginal to measure.
             charge: epsilon or rho, as the budget counts.
             kind: Shape of the noise; Laplace by default in pure budgets, Gaussian in zCDP.
-            label: What for, in the ledger.
+            label: Purpose, as the ledger shows it.
 
         Returns:
             Values in counts, not clipped.
@@ -226,7 +231,7 @@ class Curator:
             eligible: Public mask, shape ``(n_candidates,)``; all by default.
             offsets: Public counts to subtract from the errors (expected noise), shape ``(n_candidates,)``.
             law: ``"exponential"``, or ``"permute-and-flip"`` in pure budgets.
-            label: What for, in the ledger.
+            label: Purpose, as the ledger shows it.
 
         Returns:
             Number of the chosen candidate.
@@ -238,8 +243,8 @@ class Curator:
         """
         self._check_whole()
         self._check_workload(workload)
-        places = _places(workload, eligible)
-        units = self._equal_units(workload)
+        places = eligible_places(workload, eligible)
+        units = _once(self.__units, workload, lambda: EqualUnits.of(workload, self.neighbours))
         public, offset = public_answers(workload, answers), public_offsets(workload, offsets)
         mechanism = selection_by(law, self.regime, charge, units.largest(places), len(places))
         event = self._event(label, f"worst of {len(places):,} candidates", mechanism)
@@ -260,7 +265,7 @@ class Curator:
             answers: Answers of the hypothesis in counts, shape ``(n_queries,)``; public.
             scale: Units of score over which probabilities change by a factor of e.
             size: Number of draws.
-            label: What for, in the ledger.
+            label: Purpose, as the ledger shows it.
 
         Returns:
             Indices below 2 K, shape ``(size,)``.
@@ -284,8 +289,8 @@ class Curator:
         """Start a sparse vector: a noisy threshold that values can be tested against.
 
         Args:
-            mechanism: Noise, charge, and how often a value may pass.
-            label: What for, in the ledger.
+            mechanism: Noise, charge, and number of times that a value may pass.
+            label: Purpose, as the ledger shows it.
 
         Returns:
             The watch. Its tests cost nothing more.
@@ -300,14 +305,14 @@ class Curator:
         return self._watch(WatchState(mechanism, self.__noise.threshold(event), mechanism.fires), event)
 
     def resume_watch(self, state: WatchState, *, label: str = "watch") -> Watch:
-        """Go on with the newest watch of an interrupted session; the ledger must hold it.
+        """Continue the newest watch of an interrupted session; the ledger must hold it.
 
         It can be resumed once, and not where it was started: two watches with one threshold noise would fire twice as
         often as was paid for.
 
         Args:
-            state: What `Watch.state` gave.
-            label: As when it was started.
+            state: The state of the watch, from `Watch.state`.
+            label: The label that it was started with.
 
         Raises:
             BudgetError: The newest watch in the ledger is another one, or runs already.
@@ -345,7 +350,7 @@ class Curator:
             workload: Every candidate must be one query (``Workload.by_query``); weights are not looked at.
             answers: Answers of the databases in counts, shape ``(n_databases, n_queries)``; public.
             charge: epsilon or rho, as the budget counts.
-            label: What for, in the ledger.
+            label: Purpose, as the ledger shows it.
 
         Returns:
             Number of the chosen database.
@@ -379,7 +384,7 @@ class Curator:
             workload: The candidates.
             answers: Answers of the hypothesis in counts, shape ``(n_queries,)``; public.
             charge: epsilon or rho for both figures together.
-            label: What for, in the ledger.
+            label: Purpose, as the ledger shows it.
 
         Raises:
             BudgetExceededError: The budget does not cover it; nothing was drawn.
@@ -393,9 +398,9 @@ class Curator:
         events = [self._event(label, f"{name} error of {candidates}", noise) for name in ("mean", "largest")]
         answers_there = self._charged(lambda: self._exact_answers(workload), *events)
         errors = units.multipliers * grid_errors(workload, answers_there, public)
-        exact = np.floor(np.array([_mean(errors), errors.max()]) / GRID).astype(np.int64)
+        exact = np.floor(np.array([math.fsum(errors.tolist()) / len(errors), errors.max()]) / GRID).astype(np.int64)
         mean, maximum = (float(self._perturb(exact[i : i + 1], event, noise.step)[0]) for i, event in enumerate(events))
-        return WorkloadError(mean, maximum, noise, noise, workload.n_candidates, _common(units.multipliers))
+        return WorkloadError(mean, maximum, noise, noise, workload.n_candidates, units.unit)
 
     def _charged(self, exact: Callable[[], T], *events: Event) -> T:
         """Charge, and only then read; but make a pass that may fail first, if the budget covers what it is for."""
@@ -406,21 +411,7 @@ class Curator:
 
     def _exact_answers(self, workload: Workload) -> Floats:
         """Exact answers of the whole workload, computed once. Private."""
-        for known, answers in self.__exact:
-            if known is workload:
-                return answers
-        exact = exact_answers(workload, self.__source)
-        self.__exact.append((workload, exact))
-        return exact
-
-    def _equal_units(self, workload: Workload) -> EqualUnits:
-        """The public part of the scores of a workload, computed once."""
-        for known, units in self.__units:
-            if known is workload:
-                return units
-        made = EqualUnits.of(workload, self.neighbours)
-        self.__units.append((workload, made))
-        return made
+        return _once(self.__exact, workload, lambda: exact_answers(workload, self.__source))
 
     def _noise(
         self, l1: float, l2: float, step: float, charge: float, kind: NoiseKind | None
@@ -477,41 +468,10 @@ def _same_watch(held: Event, wanted: Event) -> bool:
     return close and replace(held, threshold_scale=wanted.threshold_scale) == wanted
 
 
-def _secret_sample(source: CountSource, budget: Subsampled, noise: PaidNoise, events: Sequence[Event]) -> CountSource:
-    """The one sample that a curator works on; the source of noise chooses it.
-
-    Raises:
-        ConfigError: The source cannot be sampled, or does not hold the number of records that the budget is for.
-        BudgetError: Something was spent already, on a sample that is not known any more.
-    """
-    if events:
-        raise BudgetError("what was spent on another sample cannot be added to", remedy="start with an empty ledger")
-    if not isinstance(source, RecordSource):
-        raise ConfigError(f"a {type(source).__name__} cannot be sampled", remedy="read it with hedgerow.read_table")
-    if source.total() != budget.population:
-        raise ConfigError(
-            f"the budget is for a sample of {budget.population:,} records; the table has another number of them",
-            remedy="give the number of records, which is public under 'replace', as the population",
-        )
-    return source.part(secret_positions(budget.population, budget.sampled, noise.random_bytes))
-
-
-def _places(workload: Workload, eligible: Bools | None) -> NDArray[np.intp]:
-    """Numbers of the eligible candidates."""
-    if eligible is None:
-        return np.arange(workload.n_candidates)
-    mask = np.asarray(eligible, dtype=np.bool_)
-    if mask.shape != (workload.n_candidates,):
-        raise QueryError(f"the mask needs one entry for each of {workload.n_candidates} candidates, not {mask.shape}")
-    if not mask.any():
-        raise QueryError("no candidate is left to select", remedy="ask for fewer rounds, or for a larger workload")
-    return np.flatnonzero(mask)
-
-
-def _mean(errors: Floats) -> float:
-    return math.fsum(errors.tolist()) / len(errors)
-
-
-def _common(multipliers: Floats) -> float | None:
-    """Counts per unit of error, if it is the same for all candidates."""
-    return 1.0 / float(multipliers[0]) if (multipliers == multipliers[0]).all() else None
+def _once(known: list[tuple[Workload, T]], workload: Workload, make: Callable[[], T]) -> T:
+    """The result for a workload, made when it is first asked for."""
+    for each, made in known:
+        if each is workload:
+            return made
+    known.append((workload, make()))
+    return known[-1][1]

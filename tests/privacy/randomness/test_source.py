@@ -191,5 +191,7 @@ def test_opendp_receives_the_scale_that_is_charged(scale: float) -> None:
 
 def test_files_know_the_sources_by_names_that_stay() -> None:
     """Releases, sessions and the auditor compare these texts, so they do not follow the classes to other modules."""
-    assert name_of_source(OpenDPNoise()) == SECURE_SOURCE == origin.SECURE_SOURCE == "hedgerow.privacy.noise.OpenDPNoise"
+    assert (
+        name_of_source(OpenDPNoise()) == SECURE_SOURCE == origin.SECURE_SOURCE == "hedgerow.privacy.noise.OpenDPNoise"
+    )
     assert name_of_source(SeededNoise(0)) == "hedgerow.privacy.noise.SeededNoise"

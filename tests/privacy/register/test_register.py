@@ -37,8 +37,7 @@ from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.budgets.conversion import epsilon_of, rho_of
 from hedgerow.privacy.budgets.subsampling import Subsampled, amplified
 from hedgerow.privacy.randomness.source import NoiseSource, OpenDPNoise, SeededNoise
-from hedgerow.privacy.register.charge import Limit, charge_of
-from hedgerow.privacy.register.entries import Contents, fixed_of
+from hedgerow.privacy.register.entries import Contents, Limit, charge_of, fixed_of
 from hedgerow.privacy.register.register import Register
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload

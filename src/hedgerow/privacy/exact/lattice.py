@@ -14,18 +14,8 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.data import PreparedSource
 from hedgerow.errors import DataError, QueryError
-from hedgerow.queries import (
-    LATTICE_BITS,
-    AnswersParities,
-    Conjunction,
-    Family,
-    LinearQuery,
-    Marginal,
-    Measurable,
-    Parity,
-    Tables,
-    Workload,
-)
+from hedgerow.queries import LATTICE_BITS, AnswersParities, Family, Tables, Workload
+from hedgerow.queries.core.query import Conjunction, LinearQuery, Marginal, Measurable, Parity
 
 LARGEST_MASS = 2**31
 """Records may not pass this, and answers that selections look at are cut to it: they stay exact in 64 bits."""

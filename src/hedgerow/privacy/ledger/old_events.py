@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from hedgerow.errors import BudgetError
-from hedgerow.privacy.budgets import epsilon_of_pure_rho
+from hedgerow.privacy.budgets import TOLERANCE, epsilon_of_pure_rho
 from hedgerow.privacy.mechanisms import SPARSE_VECTOR, GaussianNoise, LaplaceNoise
 
 _NAMELESS = ("earlier release", "interrupted")
 _THRESHOLD = re.compile(r"with noise of scale ([-+.e\d]+), up to")
 _AGREE = 1e-4
 """How far the scale in words, of six digits, may be from the one that follows from the charge, relatively."""
-_MORE = 1.0 + 2.0**-40
+_MORE = 1.0 + TOLERANCE
 """Scales are made a little larger, so that what they cost does not pass the charge by rounding."""
 
 
@@ -65,7 +65,7 @@ def _as_noise(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _threshold_scale(event: Mapping[str, Any]) -> float:
-    """Of the threshold noise of a sparse vector: what its charge leaves beside the tests."""
+    """The scale of a sparse vector's threshold noise: what its charge leaves beside the tests."""
     charge, sensitivity = float(event["charge"]), float(event["sensitivity"])
     epsilon = charge if event["unit"] == "epsilon" else epsilon_of_pure_rho(charge)
     rest = epsilon - 2.0 * int(event["values"]) * sensitivity / float(event["scale"])

@@ -21,7 +21,7 @@ from hedgerow.privacy.mechanisms.selection import (
 )
 from hedgerow.privacy.mechanisms.sparse_vector import SPARSE_VECTOR, SparseVector
 
-Mechanism = AdditiveNoise | Selection | IndependentDraws | SparseVector
+Mechanism = AdditiveNoise | Selection | SparseVector
 
 LAPLACE, GAUSSIAN = LaplaceNoise(1.0).name, GaussianNoise(1.0).name
 

@@ -28,7 +28,7 @@ _SEEDED_SOURCE = "hedgerow.privacy.noise.SeededNoise"
 class NoiseSource(Protocol):
     """Draws the noise of every mechanism.
 
-    Whether a release is private is not for a source to say: only `OpenDPNoise` makes it so.
+    A source does not say whether a release is private: only `OpenDPNoise` makes it so.
 
     Example:
         >>> source: NoiseSource = SeededNoise(0)
@@ -40,8 +40,8 @@ class NoiseSource(Protocol):
         """Each value plus independent discrete Laplace noise, Pr(k) proportional to ``exp(-|k| / scale)``.
 
         Args:
-            values: Ints, shape ``(k,)``.
-            scale: In lattice units, above 0.
+            values: Whole numbers, shape ``(k,)``.
+            scale: Scale in lattice units, above 0.
         """
         ...
 

@@ -7,7 +7,6 @@ only for as long as it lives.
 
 from __future__ import annotations
 
-import threading
 import warnings
 import weakref
 from contextlib import suppress
@@ -105,25 +104,17 @@ def _protects(noise: NoiseSource | None) -> bool:
 
 
 class _Objects:
-    """Which objects were there before, told apart by identity and not kept alive."""
+    """Objects that were seen before, told apart by identity and not kept alive."""
 
     def __init__(self) -> None:
-        self._known: dict[int, weakref.ref[Any]] = {}
-        self._lock = threading.RLock()  # an object may vanish while its thread is in here
+        self._known = weakref.WeakValueDictionary[int, Any]()
 
     def __contains__(self, thing: Any) -> bool:
-        known = self._known.get(id(thing))
-        return known is not None and known() is thing
+        return self._known.get(id(thing)) is thing
 
     def add(self, thing: Any) -> None:
-        key = id(thing)
-        with suppress(TypeError), self._lock:  # what has no weak references is not kept alive for a warning
-            self._known[key] = weakref.ref(thing, lambda gone: self._forget(key, gone))
-
-    def _forget(self, key: int, gone: weakref.ref[Any]) -> None:
-        with self._lock:
-            if self._known.get(key) is gone:
-                del self._known[key]
+        with suppress(TypeError):  # what has no weak references is not kept alive for a warning
+            self._known[id(thing)] = thing
 
 
 _RELEASED = _Objects()

@@ -3,6 +3,16 @@
 An entry charges a release, a session or a data set of a server before it is begun. A *completion* costs nothing: it
 adds the digest of the file that a charged run has written, as an entry of its own, because what stands in a chain
 cannot be changed any more.
+
+**Charges.** A register adds up either epsilons or rhos (theory.md section 0), never both. Into one that adds up rhos
+goes everything: an epsilon-differentially private release is (epsilon tanh(epsilon / 2))-zCDP. Into one that adds up
+epsilons go pure releases alone, since a rho has no epsilon without a delta.
+
+**Samples.** A budget that is spent on a secret sample holds for the whole table as the epsilon that it is amplified
+to, if it is pure. If it is zCDP, its own rho holds for the whole table: the release is a mixture, over the same
+uniform choices of positions on both tables, of releases whose Renyi divergences are at most ``rho alpha`` each, and
+that divergence is jointly quasi-convex (van Erven and Harremoes 2014, theorem 13). What amplification gains of a rho
+has no rho, and is not counted.
 """
 
 from __future__ import annotations
@@ -14,17 +24,30 @@ from fractions import Fraction
 from typing import Any, Self, final
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets import ApproxDP, Budget, Subsampled, budget_from_dict, check_amount, epsilon_of
-from hedgerow.privacy.register.charge import Limit, charge_of
+from hedgerow.privacy.budgets import (
+    ABOVE,
+    TOLERANCE,
+    ZCDP,
+    ApproxDP,
+    Budget,
+    PureDP,
+    Regime,
+    Subsampled,
+    budget_from_dict,
+    check_amount,
+    epsilon_of,
+    pure_rho,
+)
 from hedgerow.system import link, start_of
 
+Limit = PureDP | ZCDP | ApproxDP
+"""Budget that all entries of a register together stay within."""
 FORMAT = 1
 DATA_SET = "data set"
 KINDS = ("release", "session", DATA_SET)
 _COMPLETED = "completed"
 _LONGEST = 200
-_ROUNDING = Fraction(1, 2**40)
-"""Share by which two machines' logarithms may differ: a charge that another machine computed is checked with it."""
+_ROUNDING = Fraction(TOLERANCE)
 
 
 @final
@@ -126,6 +149,47 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def charge_of(budget: Budget, limit: Limit) -> float:
+    """What a release under a budget is charged in a register, rounded up.
+
+    Args:
+        budget: The release's budget.
+        limit: The register's limit.
+
+    Returns:
+        epsilon or rho, as the limit's unit says.
+
+    Raises:
+        ConfigError: The budget is of another neighbouring relation, or has no charge in the register's unit.
+
+    Example:
+        >>> charge_of(PureDP(1.0), PureDP(3.0)), round(charge_of(PureDP(1.0), ZCDP(3.0)), 6)
+        (1.0, 0.462117)
+        >>> charge_of(ZCDP(0.1), PureDP(3.0))
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: the register adds up epsilons, and a budget in rho has none
+          Remedy: give the release a pure budget (an epsilon without a delta), or keep a register in rho
+    """
+    asked, kept = budget.neighbours.unfiltered, limit.neighbours
+    if asked is not kept:
+        raise ConfigError(
+            f"the register adds up releases between tables that are neighbours by {kept.value!r}, not by "
+            f"{asked.value!r}",
+            remedy=f"give the release neighbours={kept.value!r}",
+        )
+    if limit.unit == "epsilon":
+        if budget.regime is not Regime.PURE:
+            raise ConfigError(
+                "the register adds up epsilons, and a budget in rho has none",
+                remedy="give the release a pure budget (an epsilon without a delta), or keep a register in rho",
+            )
+        return budget.approximate()[0]
+    if budget.regime is Regime.ZCDP:
+        return budget.limit
+    return pure_rho(budget.approximate()[0]) * ABOVE
+
+
 @final
 @dataclass(frozen=True)
 class Contents:
@@ -166,7 +230,7 @@ class Contents:
         Raises:
             ConfigError, AttributeError, KeyError, TypeError, ValueError: Something does not fit together.
         """
-        limit = limit_of(fixed["limit"])
+        limit = checked_limit(budget_from_dict(fixed["limit"]))
         amount = float(fixed["amount"])
         if amount <= 0.0 or Fraction(amount) > Fraction(limit.limit) * (1 + _ROUNDING):
             raise ValueError("the limit is not what was said")
@@ -248,15 +312,6 @@ def fixed_of(table: str, limit: Limit, mark: str = "") -> dict[str, Any]:
         "limit": limit.to_dict(),
         "amount": limit.limit,
     }
-
-
-def limit_of(mapping: Mapping[str, Any]) -> Limit:
-    """The limit of a register from JSON.
-
-    Raises:
-        ConfigError: It is none.
-    """
-    return checked_limit(budget_from_dict(mapping))
 
 
 def checked_limit(budget: object) -> Limit:

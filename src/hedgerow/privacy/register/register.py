@@ -22,8 +22,17 @@ from typing import final
 
 from hedgerow.errors import ConfigError, RegisterError, RegisterExceededError
 from hedgerow.privacy.budgets import Budget
-from hedgerow.privacy.register.charge import Limit, charge_of
-from hedgerow.privacy.register.entries import Contents, Entry, check_line, checked_limit, completion, fixed_of, now
+from hedgerow.privacy.register.entries import (
+    Contents,
+    Entry,
+    Limit,
+    charge_of,
+    check_line,
+    checked_limit,
+    completion,
+    fixed_of,
+    now,
+)
 from hedgerow.privacy.register.file import RegisterFile
 
 
