@@ -22,14 +22,9 @@ from hedgerow.data import CountSource, PreparedSource
 from hedgerow.domain import Domain
 from hedgerow.errors import BudgetError, ConfigError, QueryError
 from hedgerow.privacy.budgets import Budget, Regime, Subsampled, budget_for, secret_sample
+from hedgerow.privacy.exact import GRID, EqualUnits, EqualWidths, database_scores, database_sensitivity, eligible_places
 from hedgerow.privacy.exact.lattice import LARGEST_MASS, check_exact, check_mass, exact_answers, exact_units, step_of
 from hedgerow.privacy.exact.scores import (
-    GRID,
-    EqualUnits,
-    EqualWidths,
-    database_scores,
-    database_sensitivity,
-    eligible_places,
     grid_differences,
     grid_errors,
     public_answers,
@@ -463,7 +458,7 @@ class Curator:
 
 
 def _same_watch(held: Event, wanted: Event) -> bool:
-    """Whether an event is that of a watch; the scale of the threshold may have been read from words (`old_events`)."""
+    """Whether an event is that of a watch; the scale of the threshold may have been read from words (`upgraded`)."""
     close = math.isclose(held.threshold_scale, wanted.threshold_scale, rel_tol=1e-4)
     return close and replace(held, threshold_scale=wanted.threshold_scale) == wanted
 

@@ -294,7 +294,7 @@ def test_what_is_not_there_is_made_with_a_limit_alone(tmp_path: Path) -> None:
         Register(tmp_path / "r")
     with pytest.raises(RegisterError, match="cannot be made"):
         Register(tmp_path / "none" / "r", PureDP(1.0))
-    with pytest.raises(ConfigError, match="no limit"):
+    with pytest.raises(ConfigError, match="a budget for the whole table, not a Subsampled"):
         Register(tmp_path / "r", Subsampled(PureDP(1.0, REPLACE), 1, 2))
     assert os.listdir(tmp_path) == []
 

@@ -19,8 +19,7 @@ from fractions import Fraction
 from typing import Any, final
 
 from hedgerow.errors import BudgetError, BudgetExceededError
-from hedgerow.privacy.ledger.old_events import upgraded
-from hedgerow.privacy.mechanisms import Mechanism, check_charge, mechanism_of
+from hedgerow.privacy.mechanisms import Mechanism, check_charge, mechanism_of, upgraded
 from hedgerow.queries import Neighbours
 from hedgerow.system import head_of, start_of
 

@@ -24,20 +24,9 @@ from fractions import Fraction
 from typing import Any, Self, final
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets import (
-    ABOVE,
-    TOLERANCE,
-    ZCDP,
-    ApproxDP,
-    Budget,
-    PureDP,
-    Regime,
-    Subsampled,
-    budget_from_dict,
-    check_amount,
-    epsilon_of,
-    pure_rho,
-)
+from hedgerow.privacy.budgets import Budget, Regime, Subsampled, budget_from_dict, epsilon_of
+from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, PureDP
+from hedgerow.privacy.budgets.charging import ABOVE, TOLERANCE, check_amount, pure_rho
 from hedgerow.system import link, start_of
 
 Limit = PureDP | ZCDP | ApproxDP
@@ -56,10 +45,10 @@ class Entry:
     """One release, session or data set, charged before it was begun.
 
     Attributes:
-        number: Counts what was charged, from 1.
-        at: When, in UTC, as ISO 8601.
+        number: Number of the entry, from 1.
+        at: Time of the charge in UTC, as ISO 8601.
         kind: ``"release"``, ``"session"`` or ``"data set"``.
-        name: What it is called.
+        name: Name of the release.
         charge: All of its budget, in the register's unit.
         unit: ``"epsilon"`` or ``"rho"``.
         budget: The budget as it was given.
@@ -117,10 +106,10 @@ class Entry:
 
 
 def check_line(what: str, text: str) -> None:
-    """Refuse what is no short line of plain characters.
+    """Refuse a text that is not one short line of plain characters.
 
     Raises:
-        ConfigError: It is not.
+        ConfigError: It is too long, has several lines or other characters, or is no text.
 
     Example:
         >>> check_line("name", "people")
@@ -150,7 +139,7 @@ def now() -> str:
 
 
 def charge_of(budget: Budget, limit: Limit) -> float:
-    """What a release under a budget is charged in a register, rounded up.
+    """The charge of a release in a register: its whole budget in the register's unit, rounded up.
 
     Args:
         budget: The release's budget.
@@ -196,11 +185,11 @@ class Contents:
     """All that a register holds at one time, checked.
 
     Attributes:
-        table: What the register is of.
-        mark: Tells it from other registers.
-        limit: What the entries may add up to.
-        amount: The same in the register's unit: what the machine that made the register computed.
-        entries: What was charged, oldest first.
+        table: Name of the table.
+        mark: Random text that tells it from other registers.
+        limit: Budget that the entries together stay within.
+        amount: The same in the register's unit, as the machine that made the register computed it.
+        entries: All charges, oldest first.
         length: Number of lines: entries and completions.
         head: The last link of the chain.
 
@@ -224,7 +213,7 @@ class Contents:
         """Read a register's rows.
 
         Args:
-            fixed: What `fixed_of` gave.
+            fixed: The part that never changes, from `fixed_of`.
             rows: All entries with their links, oldest first.
 
         Raises:
@@ -297,13 +286,17 @@ class Contents:
 
 
 def fixed_of(table: str, limit: Limit, mark: str = "") -> dict[str, Any]:
-    """What never changes of a register, and stands at the start of its chain.
+    """The part of a register that never changes, and stands at the start of its chain.
 
     Args:
-        table: What the register is of.
-        limit: What its entries may add up to.
-        mark: Tells it from other registers.
+        table: Name of the table.
+        limit: Budget that its entries together stay within.
+        mark: Random text that tells it from other registers.
+
+    Raises:
+        ConfigError: The name is no short line.
     """
+    check_line("table", table)
     return {
         "format": FORMAT,
         "mark": mark,
@@ -318,7 +311,7 @@ def checked_limit(budget: object) -> Limit:
     """A budget as the limit of a register, between whole tables.
 
     Raises:
-        ConfigError: It is no budget, or one for a sample.
+        ConfigError: It is not a budget, or one for a sample.
 
     Example:
         >>> from hedgerow.privacy.budgets.budget import PureDP
@@ -327,7 +320,7 @@ def checked_limit(budget: object) -> Limit:
     """
     if isinstance(budget, Subsampled) or not isinstance(budget, Limit):
         raise ConfigError(
-            f"a {type(budget).__name__} is no limit of a register",
+            f"the limit of a register is a budget for the whole table, not a {type(budget).__name__}",
             remedy="give hedgerow.PureDP(epsilon), hedgerow.ApproxDP(epsilon, delta) or hedgerow.ZCDP(rho)",
         )
     return replace(budget, neighbours=budget.neighbours.unfiltered)

@@ -27,7 +27,6 @@ from hedgerow.privacy.register.entries import (
     Entry,
     Limit,
     charge_of,
-    check_line,
     checked_limit,
     completion,
     fixed_of,
@@ -42,17 +41,17 @@ class Register:
 
     Args:
         path: The file. It is made, for its owner alone (mode 0600), if there is none and a limit is given.
-        limit: What all that is in it may add up to, and between which tables: ``PureDP`` for pure releases alone, whose
-            epsilons add up; ``ApproxDP`` or ``ZCDP`` for releases of all kinds, whose rhos add up. Given for a register
-            that is there, it must be its own; it can never be changed.
-        table: What it is of, in the caller's words; by default the name of the file.
+        limit: Budget that all releases together stay within, and the neighbouring relation: ``PureDP`` for pure
+            releases alone, whose epsilons add up; ``ApproxDP`` or ``ZCDP`` for releases of all kinds, whose rhos add
+            up. Given for a register that is there, it must be its own; it can never be changed.
+        table: Name of the table; by default the name of the file.
         wait: Seconds to wait for other processes that are at the file.
 
     Raises:
         RegisterError: There is no such file and no limit, or the register has another one, or it cannot be made or
             read.
-        DamagedRegisterError: The file is no register, or was changed.
-        ConfigError: The limit is none.
+        DamagedRegisterError: The file is not a register, or was changed.
+        ConfigError: The limit is not a budget for the whole table.
 
     Example:
         >>> import tempfile
@@ -80,9 +79,7 @@ class Register:
         self._file = RegisterFile(Path(path).resolve(), wait)
         wanted = None if limit is None else checked_limit(limit)
         if wanted is not None and not self._file.exists():
-            name = table or self.path.stem
-            check_line("table", name)
-            self._file.create(fixed_of(name, wanted, secrets.token_hex(16)))
+            self._file.create(fixed_of(table or self.path.stem, wanted, secrets.token_hex(16)))
         found = self._file.read()
         self._table, self._limit, self._mark = found.table, found.limit, found.mark
         self._check_same(wanted, table)
@@ -94,27 +91,27 @@ class Register:
 
     @property
     def table(self) -> str:
-        """What it is of."""
+        """Name of the table."""
         return self._table
 
     @property
     def limit(self) -> Limit:
-        """What all that is in it may add up to."""
+        """Budget that all entries together stay within."""
         return self._limit
 
     @property
     def unit(self) -> str:
-        """What adds up: ``"epsilon"`` or ``"rho"``."""
+        """Unit of the charges: ``"epsilon"`` or ``"rho"``."""
         return self._limit.unit
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """What was charged so far, oldest first."""
+        """All charges so far, oldest first."""
         return self.contents().entries
 
     @property
     def spent(self) -> float:
-        """What the entries add up to: an exact sum, rounded once."""
+        """Sum of the charges: exact, rounded once."""
         return self.contents().spent
 
     @property
@@ -160,7 +157,7 @@ class Register:
         Args:
             budget: The release's budget. What the release leaves unspent is not given back.
             kind: ``"release"``, ``"session"`` or ``"data set"``.
-            name: What it is called; by default the name of the table.
+            name: Name of the release; by default that of the table.
             attributes: Names of the attributes that are read.
 
         Returns:
@@ -221,7 +218,7 @@ class Register:
         return digest
 
     def note(self, entry: Entry) -> dict[str, object]:
-        """What a session remembers of the register that it was charged in: values that JSON can hold.
+        """Notes for a session on the register that it was charged in: values that JSON can hold.
 
         Args:
             entry: The session's entry.
@@ -232,7 +229,7 @@ class Register:
         """Whether a session was charged in this register.
 
         Args:
-            notes: What the session remembers, as `note` gave it.
+            notes: Notes of the session, from `note`.
         """
         kept = notes.get("register")
         return isinstance(kept, Mapping) and kept.get("mark") == self._mark
@@ -260,7 +257,7 @@ class Register:
             )
 
     def __repr__(self) -> str:
-        """What it is of, and its limit."""
+        """Name of the table, and the limit."""
         return f"<Register of {self._table}, limit {shown_limit(self._limit)}>"
 
 
