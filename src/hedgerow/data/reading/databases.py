@@ -1,26 +1,84 @@
-"""Tables that DuckDB reads, as streams of Arrow batches: partitioned folders, database files, and filters on rows.
+"""Tables that database engines read, as streams of Arrow batches: DuckDB and PostgreSQL.
 
-DuckDB's own messages can hold cells of the table, so none of them is passed on once rows are read.
+DuckDB reads partitioned folders and database files, and filters the rows of any other table. A pass over a PostgreSQL
+table is one statement, which sees one state. What an engine says of a failure can hold cells of the table, so none is
+passed on once rows are read.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from glob import escape, glob
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, final
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from hedgerow.data.reading.readers import BATCH_ROWS, Batches, Reader, check_alike, open_table
-from hedgerow.data.reading.row_filter import filtered_by, row_filter
-from hedgerow.data.reading.withheld import STREAM_FAILURES, Failures
 from hedgerow.engines import DuckDBTable, connect, interruptible, quoted, require_duckdb
-from hedgerow.errors import ColumnError, QueryError, UnreadableTableError, raise_alone
+from hedgerow.errors import ColumnError, DataError, MissingExtraError, QueryError, UnreadableTableError, raise_alone
 
 if TYPE_CHECKING:
     import duckdb
+    from adbc_driver_manager.dbapi import Connection
+
+T = TypeVar("T")
+
+
+@contextmanager
+def _withholding(engine: str, file: str, kind: type[Exception], remedy: str) -> Iterator[None]:
+    """Name the kind of a failure and nothing else; Arrow makes its own of those in the middle of a stream."""
+    try:
+        yield
+    except (kind, pa.ArrowException, OSError) as error:
+        raise_alone(UnreadableTableError(f"{engine} cannot read it ({type(error).__name__})", file=file, remedy=remedy))
+
+
+@final
+class Failures:
+    """Our own errors about a stream that goes through an engine, which would report them in its words.
+
+    Example:
+        >>> failures = Failures()
+        >>> def stream():
+        ...     raise DataError("it has no end")
+        ...     yield 1
+        >>> with failures.told():
+        ...     try:
+        ...         list(failures.noted(stream()))
+        ...     except DataError:
+        ...         raise ValueError("the engine failed") from None
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.DataError: it has no end
+    """
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._first: DataError | None = None
+
+    def noted(self, stream: Iterable[T]) -> Iterator[T]:
+        """The stream; its failure is noted."""
+        try:
+            yield from stream
+        except DataError as error:
+            self._first = error
+            raise
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Raise what was noted in place of what the engine says."""
+        try:
+            yield
+        except Exception:
+            if self._first is None:
+                raise
+            raise_alone(self._first)
 
 
 def filtered(reader: Reader, where: str) -> Reader:
@@ -35,19 +93,17 @@ def filtered(reader: Reader, where: str) -> Reader:
         MissingExtraError: DuckDB is not installed.
 
     Example:
-        >>> import pyarrow as pa
-        >>> from hedgerow.data.reading.readers import open_table
         >>> reader = filtered(open_table(pa.table({"a": [1, 2, 3], "b": ["x", "y", "x"]})), "b = 'x'")
         >>> [batch.to_pydict() for batch in reader.batches(["a"], [])]
         [{'a': [1, 3]}]
     """
+    from hedgerow.data.reading.row_filter import filtered_by, row_filter
+
     condition = row_filter(where, reader.file, reader.names, reader.names if reader.texts else ())
     require_duckdb()
     _check_cases(reader)
 
     def batches(names: Sequence[str], _: Collection[str]) -> Batches:
-        import pyarrow as pa
-
         looked_at, failures = list(dict.fromkeys([*names, *filtered_by(where)])), Failures()
         with closing(batch.select(looked_at) for batch in reader.batches(looked_at, [])) as stream:
             first = next(stream, None)
@@ -132,13 +188,22 @@ def _opened(file: str, relation: str, where: str | None, opening: Callable[[], d
         if where is not None:
             _check_macros(file, connection)
         (n_rows,) = connection.execute(f"SELECT count(*) FROM {relation}").fetchone() or (None,)  # from metadata
-    condition = "" if where is None else f" WHERE {row_filter(where, file, names)}"
+    condition = _condition(where, file, names, "duckdb")
 
     def batches(wanted: Sequence[str], _: Collection[str]) -> Batches:
         with _connected(file, opening) as connection:
             yield from _selected(connection, wanted, relation + condition)
 
     return Reader(file, names, batches, n_rows=n_rows if where is None else None, filtered=where is not None)
+
+
+def _condition(where: str | None, file: str, names: Sequence[str], dialect: str) -> str:
+    """A filter, checked, as the end of a statement; empty where there is none."""
+    if where is None:
+        return ""
+    from hedgerow.data.reading.row_filter import row_filter
+
+    return f" WHERE {row_filter(where, file, names, dialect=dialect)}"
 
 
 def _selected(connection: duckdb.DuckDBPyConnection, names: Sequence[str], relation: str) -> Batches:
@@ -150,17 +215,70 @@ def _selected(connection: duckdb.DuckDBPyConnection, names: Sequence[str], relat
 def _connected(
     file: str, opening: Callable[[], duckdb.DuckDBPyConnection] = connect
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection for one pass; what DuckDB says of failures stays here, because it can hold cells."""
+    """A DuckDB connection for one pass."""
     import duckdb
 
-    try:
-        with interruptible(), opening() as connection:
-            yield connection
-    except (duckdb.Error, *STREAM_FAILURES) as error:
-        remedy = "check the path, the names and the filter; DuckDB's own message is withheld: it can hold cells"
-        message = f"DuckDB cannot read it ({type(error).__name__})"
-        raise_alone(UnreadableTableError(message, file=file, remedy=remedy))
+    remedy = "check the path, the names and the filter; DuckDB's own message is withheld: it can hold cells"
+    with _withholding("DuckDB", file, duckdb.Error, remedy), interruptible(), opening() as connection:
+        yield connection
 
 
 def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
+
+
+def open_postgresql(address: str, table: str, where: str | None, shown: str) -> Reader:
+    """A table or view of a PostgreSQL database.
+
+    Args:
+        address: ``postgresql://user@host:port/database``, as libpq takes it; a password is best left to its files.
+        table: Name of the table, perhaps with that of its schema before a dot.
+        where: A SQL condition on its columns.
+        shown: The address and the table as messages may show them.
+
+    Raises:
+        UnreadableTableError: The database or the table is not there.
+        MissingExtraError: The driver is not installed.
+    """
+    if find_spec("adbc_driver_postgresql") is None:
+        message = "the driver for PostgreSQL is not installed"
+        raise MissingExtraError(message, remedy="pip install 'hedgerow[postgresql]'")
+    relation = ".".join(map(quoted, table.split(".")))
+
+    def batches(names: Sequence[str], _: Collection[str]) -> Batches:
+        with _connected_to_postgresql(address, shown) as connection, connection.cursor() as cursor:
+            cursor.execute(f"SELECT {', '.join(map(quoted, names))} FROM {relation}{condition}")
+            for batch in cursor.fetch_record_batch():
+                stored = [_stored(batch.schema.field(i), column, shown) for i, column in enumerate(batch.columns)]
+                yield pa.RecordBatch.from_arrays(stored, names=batch.schema.names)
+
+    with _connected_to_postgresql(address, shown) as connection, connection.cursor() as cursor:
+        cursor.execute(f"SELECT * FROM {relation} LIMIT 0")
+        names = tuple(cursor.fetch_record_batch().schema.names)
+    condition = _condition(where, shown, names, "postgres")
+    return Reader(shown, names, batches, filtered=where is not None)
+
+
+def _stored(field: pa.Field[Any], column: pa.Array[Any], shown: str) -> pa.Array[Any]:
+    """Texts and numbers: numbers of any length come as a type of their own around their texts."""
+    kind = (field.metadata or {}).get(b"POSTGRESQL:type")
+    if kind == b"money":  # it comes as a number of cents
+        remedy = "cast it to numeric in a view, or leave it out"
+        raise ColumnError("its type is money, whose unit is not known", file=shown, column=field.name, remedy=remedy)
+    stored = column.storage if isinstance(column, pa.ExtensionArray) else column
+    if kind != b"numeric":
+        return stored
+    empty: Any = pc.match_substring_regex(stored, "^nan$")
+    found: pa.Array[Any] = pc.if_else(empty, pa.scalar(None, pa.string()), stored)
+    return found
+
+
+@contextmanager
+def _connected_to_postgresql(address: str, shown: str) -> Iterator[Connection]:
+    """A PostgreSQL connection for one pass."""
+    from adbc_driver_manager.dbapi import Error
+    from adbc_driver_postgresql import dbapi
+
+    remedy = "check address, names, rights and filter with psql; the message is withheld: it can hold cells"
+    with _withholding("PostgreSQL", shown, Error, remedy), dbapi.connect(address) as connection:
+        yield connection
