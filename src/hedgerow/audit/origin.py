@@ -22,7 +22,7 @@ def check_noise(secure: Any, noise: Any, version: int) -> Finding:
     """Whether all noise came from the secure source.
 
     Args:
-        secure: What the file says.
+        secure: The file's own statement.
         noise: Full name of the class of the source; None in files that do not say it.
         version: The file's format version.
 
