@@ -1,6 +1,6 @@
 """The audit of files: every check in its order, and what the files add up to.
 
-No check trusts another: what one of them stumbles over is a finding of that check, and the others go on.
+No check trusts another: an error in one of them is a finding of that check, and the others still run.
 """
 
 from __future__ import annotations

@@ -199,12 +199,12 @@ def _ratio(sensitivity: Fraction, scale: Fraction) -> Fraction:
 
 
 def _of_any_pure(loss: Fraction, unit: str) -> Bounds:
-    """What any mechanism costs whose log-probabilities move by at most so much: in zCDP, as randomised response."""
+    """Cost of any mechanism whose log-probabilities move by at most so much: in zCDP, as randomised response."""
     return Bounds.of(loss) if unit == "epsilon" else Bounds.of(loss).times(tanh_of_half(loss))
 
 
 def _of_bounded_range(loss: Fraction, unit: str) -> Bounds:
-    """What a mechanism costs whose log-weights move within an interval of so much."""
+    """Cost of a mechanism whose log-weights move within an interval of so much."""
     return Bounds.of(loss if unit == "epsilon" else loss * loss / 8)
 
 

@@ -159,7 +159,7 @@ def check_head(ledger: Mapping[str, Any], version: int) -> Finding:
 
 
 def budget_faults(budget: Mapping[str, Any]) -> str:
-    """What is wrong with the shape of a budget; empty if nothing is.
+    """Describe a fault in the shape of a budget; empty if there is none.
 
     Example:
         >>> budget_faults({"kind": "pure", "epsilon": "much", "neighbours": "replace"})

@@ -23,7 +23,7 @@ _GRID = Fraction(1, 2**10)
 """Errors are rounded to this before noise is added, which adds as much to their sensitivity."""
 
 _TEN_BITS = 1 - Fraction(1, 2**9)
-"""What a count is worth in a score is rounded down to 10 bits."""
+"""The worth of a count in a score is rounded down to 10 bits."""
 
 MECHANISMS = {"laplace": "discrete Laplace", "gaussian": "discrete Gaussian"}
 TOTAL = "number of records"
@@ -151,7 +151,7 @@ def check_sensitivities(
 
     Args:
         entries: The ledger's events.
-        backed: Which event paid for which measurement.
+        backed: Stored measurements, by the number of the event that paid for each.
         families: The workload's families; none if there is no workload.
         bounds: Bounds of the queries that a session takes; None if there is no session.
     """

@@ -15,7 +15,7 @@ SECURE_SOURCE = "hedgerow.privacy.noise.OpenDPNoise"
 """The one source of noise that a private release may come from, by the name that files hold."""
 
 KNOWN_BAD: Mapping[tuple[str, str], str] = {}
-"""Why a version of a library must not be trusted, by library and version; none is known."""
+"""Reasons why a version of a library must not be trusted, by library and version; none is known."""
 
 
 def check_noise(secure: Any, noise: Any, version: int) -> Finding:

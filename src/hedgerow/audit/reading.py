@@ -115,7 +115,7 @@ def _read_archive(file: Path, stream: IO[bytes]) -> Opened:
 
 
 def _faults_of_arrays(archive: zipfile.ZipFile, head: Mapping[str, Any], text: str) -> list[str]:
-    """What is wrong with the arrays: each must have the size and the checksum that the text says."""
+    """Faults of the arrays: each must have the size and the checksum that the text says."""
     try:
         table = {f"{name}.npy": (entry["bytes"], entry["sha256"]) for name, entry in head["arrays"].items()}
     except _SHAPES:

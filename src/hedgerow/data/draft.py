@@ -44,7 +44,7 @@ _LONGEST_RANGE = 100
 _BINS = 20
 _RARE = 10
 _TRACKED = 10_000
-"""With more distinct values than this a column is no list of categories."""
+"""With more distinct values than this a column is not a list of categories."""
 
 
 def draft_domain(
@@ -59,7 +59,7 @@ def draft_domain(
         source: As for ``read_table``.
         columns: Columns to draft; None for all.
         max_values: Texts with more distinct values than this are not listed.
-        name: What the header calls the table; its path by default.
+        name: Name of the table in the header; its path by default.
 
     Returns:
         YAML, which ``read_domain`` reads, with comments on what to check. It is as private as the data.
@@ -101,7 +101,7 @@ def draft_domain(
 @final
 @dataclass
 class _Summary:
-    """What a column holds.
+    """Summary of a column.
 
     Attributes:
         counts: Distinct values with their numbers of rows; None once there are too many.
@@ -217,7 +217,7 @@ def _options(name: str, summary: _Summary, distinct: int, max_values: int) -> tu
 
 
 def _why_useless(name: str, summary: _Summary, distinct: int) -> str:
-    """Why a column can be no attribute; empty if it can."""
+    """Reason why a column cannot be an attribute; empty if it can."""
     if _INDEX.fullmatch(name):
         return "looks like the row index of pandas; left out."
     if not summary.supported:

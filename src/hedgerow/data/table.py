@@ -95,7 +95,7 @@ class Table:
 
     @property
     def weights(self) -> Ints | None:
-        """How often each row counts (private), or None for once each; it cannot be written to."""
+        """Number of records of each row (private), or None for one each; it cannot be written to."""
         return None if self._weights is None else _locked(self._weights)
 
     def total(self) -> int:

@@ -2,6 +2,7 @@ from .budgets.budget import (
     ZCDP as ZCDP,
     ApproxDP as ApproxDP,
     Budget as Budget,
+    Limit as Limit,
     PureDP as PureDP,
     Regime as Regime,
     budget_for as budget_for,
@@ -46,7 +47,7 @@ from .register.earlier_runs import (
     note_release as note_release,
     warn_of_weakness as warn_of_weakness,
 )
-from .register.entries import DATA_SET as DATA_SET, Contents as Contents, Entry as Entry, Limit as Limit
+from .register.entries import DATA_SET as DATA_SET, Contents as Contents, Entry as Entry
 from .register.register import Register as Register
 from .watch import Watch as Watch, WatchState as WatchState
 from .workload_error import WorkloadError as WorkloadError

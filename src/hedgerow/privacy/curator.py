@@ -4,7 +4,7 @@ Every method goes the same way, in this order: check the public arguments; build
 sensitivity, scale and charge together; charge the ledger, which refuses before anything is touched; only then read
 the exact answer; hand it to the noise source; return noisy values. A failure after the charge never refunds it. Only
 where reading is a pass over a table that may be far away, which can fail, is the pass made before the charge that the
-budget covers: counts that nobody has seen are no release.
+budget covers: counts that nobody has seen are not a release.
 Everything that an algorithm computes from what it gets here is post-processing of the events in the ledger.
 """
 
@@ -22,15 +22,16 @@ from hedgerow.data import CountSource, PreparedSource
 from hedgerow.domain import Domain
 from hedgerow.errors import BudgetError, ConfigError, QueryError
 from hedgerow.privacy.budgets import Budget, Regime, Subsampled, budget_for, secret_sample
-from hedgerow.privacy.exact import GRID, EqualUnits, EqualWidths, database_scores, database_sensitivity, eligible_places
-from hedgerow.privacy.exact.lattice import LARGEST_MASS, check_exact, check_mass, exact_answers, exact_units, step_of
-from hedgerow.privacy.exact.scores import (
-    grid_differences,
-    grid_errors,
-    public_answers,
+from hedgerow.privacy.exact import (
+    GRID,
+    EqualUnits,
+    EqualWidths,
+    database_sensitivity,
+    eligible_places,
     public_databases,
-    public_offsets,
 )
+from hedgerow.privacy.exact.lattice import LARGEST_MASS, check_exact, check_mass, exact_answers, exact_units, step_of
+from hedgerow.privacy.exact.scores import database_scores, grid_differences, grid_errors, public_answers, public_offsets
 from hedgerow.privacy.ledger import PUBLIC, RECORDS, Event, Ledger, LedgerView, PaidNoise
 from hedgerow.privacy.mechanisms import IndependentDraws, Law, Mechanism, SparseVector, selection_by
 from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise, additive_noise
@@ -104,17 +105,17 @@ class Curator:
 
     @property
     def budget(self) -> Budget:
-        """What may be spent in all."""
+        """The budget: amount, unit and neighbouring relation."""
         return self.__budget
 
     @property
     def regime(self) -> Regime:
-        """How charges are measured."""
+        """Regime of the charges: pure epsilon or zCDP."""
         return self.__budget.regime
 
     @property
     def neighbours(self) -> Neighbours:
-        """Which tables the guarantee makes indistinguishable."""
+        """The neighbouring relation: tables that the guarantee makes indistinguishable."""
         return self.__budget.neighbours
 
     @property
@@ -313,7 +314,7 @@ class Curator:
             BudgetError: The newest watch in the ledger is another one, or runs already.
         """
         if self.__watching:
-            raise BudgetError("the newest watch of this curator runs already", remedy="go on with that one")
+            raise BudgetError("the newest watch of this curator runs already", remedy="continue that one")
         watches = [event for event in self.__ledger.events if event.mechanism == state.mechanism.name]
         if not watches or not _same_watch(watches[-1], self._watch_event(state.mechanism, label)):
             raise BudgetError("the ledger does not hold this watch", remedy="restore it together with its ledger")
@@ -414,7 +415,7 @@ class Curator:
         return additive_noise(self.regime, charge, l1=l1, l2=l2, step=step, kind=kind)
 
     def _event(self, label: str, target: str, mechanism: Mechanism, values: int = 1) -> Event:
-        """What the ledger holds of one use of a mechanism."""
+        """The event for one use of a mechanism."""
         return Event(
             label=label,
             mechanism=mechanism.name,

@@ -33,11 +33,11 @@ from hedgerow.errors import (
     RegisterError,
     RegisterExceededError,
 )
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, Limit, PureDP
 from hedgerow.privacy.budgets.conversion import epsilon_of, rho_of
 from hedgerow.privacy.budgets.subsampling import Subsampled, amplified
 from hedgerow.privacy.randomness.source import NoiseSource, OpenDPNoise, SeededNoise
-from hedgerow.privacy.register.entries import Contents, Limit, charge_of, fixed_of
+from hedgerow.privacy.register.entries import Contents, charge_of, fixed_of
 from hedgerow.privacy.register.register import Register
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
@@ -437,7 +437,7 @@ def test_other_files_are_no_registers(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "database")) as connection, connection:
         connection.execute("CREATE TABLE entries (a)")
     for name in ("text", "database"):
-        with pytest.raises(DamagedRegisterError, match="no register of hedgerow"):
+        with pytest.raises(DamagedRegisterError, match="not a register of hedgerow"):
             Register(tmp_path / name, PureDP(1.0))
     with pytest.raises(RegisterError, match="cannot be read"):
         Register(tmp_path, PureDP(1.0))

@@ -59,7 +59,7 @@ def covering_blocks(domain: Domain, cliques: Sequence[Clique], largest: int) -> 
 
     Args:
         domain: The domain.
-        cliques: What is wanted; the same clique may come twice.
+        cliques: The wanted cliques; the same clique may come twice.
         largest: Bound on the cells of a block.
 
     Example:
@@ -83,7 +83,7 @@ def covering_blocks(domain: Domain, cliques: Sequence[Clique], largest: int) -> 
 
 
 class _Cover:
-    """Which cliques are not covered yet, and how much each attribute would bring; kept up attribute by attribute.
+    """Cliques that are not covered yet, and the gain of each attribute; updated attribute by attribute.
 
     A clique counts 8^-(number of attributes that it lacks): powers of two, whose sums are exact.
     """

@@ -150,7 +150,7 @@ def open_folder(folder: Path, where: str | None = None) -> Reader:
 
 
 def _is_aside(path: Path) -> bool:
-    """Whether it is no part of the table, as Spark and Arrow see it: what a job that failed has left, say."""
+    """Whether it does not belong to the table, as Spark and Arrow see it: the remains of a failed job, say."""
     return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in path.parts)
 
 

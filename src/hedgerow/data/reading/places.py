@@ -27,7 +27,7 @@ def open_place(source: str | os.PathLike[str], where: str | None = None) -> Read
     Raises:
         UnreadableTableError: There is no such table.
         QueryError: The condition may look at more than one row.
-        MissingExtraError: What reads it is not installed.
+        MissingExtraError: The library that reads it is not installed.
     """
     text = os.fspath(source)
     kind = _scheme(text)

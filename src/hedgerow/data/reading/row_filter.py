@@ -108,11 +108,11 @@ def _checked(text: str, dialect: str) -> Any:
     try:
         parsed: Any = parse_one(text, dialect="duckdb")
     except SqlglotError as error:
-        raise QueryError(f"the filter {text!r} is no SQL condition", remedy=REMEDY) from error
+        raise QueryError(f"the filter {text!r} is not a SQL condition", remedy=REMEDY) from error
     for node in parsed.walk():
         _check_node(node, dialect)
     if not isinstance(parsed, _CONDITIONS):
-        raise QueryError(f"the filter {text!r} is no condition", remedy=REMEDY)
+        raise QueryError(f"the filter {text!r} is not a condition", remedy=REMEDY)
     return parsed
 
 
@@ -120,7 +120,7 @@ def _check_node(node: exp.Expression, dialect: str) -> None:
     if not isinstance(node, _ALLOWED):
         raise QueryError(f"the filter holds {_words(node)}, which may look at other rows", remedy=REMEDY)
     if isinstance(node, exp.DataType) and (node.this.name not in _TYPES or node.expressions or node.args.get("nested")):
-        raise QueryError(f"the filter holds a cast to {node.sql()}, which is no plain type", remedy=REMEDY)
+        raise QueryError(f"the filter holds a cast to {node.sql()}, which is not a plain type", remedy=REMEDY)
     if isinstance(node, exp.Column) and len(node.parts) > 1:
         raise QueryError(
             f"the filter names {node.sql()}, a column of some table",

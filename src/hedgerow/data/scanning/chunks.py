@@ -94,7 +94,7 @@ def scan_table(
     Raises:
         DataError: As for ``read_table``, of columns; of cells when the table is first counted.
         QueryError: The condition may look at more than one row.
-        MissingExtraError: What reads it is not installed.
+        MissingExtraError: The library that reads it is not installed.
 
     Example:
         >>> import tempfile

@@ -153,10 +153,10 @@ def _packed(partial: Partial) -> pa.RecordBatch:
 
 
 def _unpacked(data: bytes) -> Partial:
-    """What `_packed` wrote in an executor of the same job."""
+    """A partial result that `_packed` wrote in an executor of the same job."""
     found = pickle.loads(data)
     if not isinstance(found, Partial):
-        message = f"a {type(found).__name__} is no partial count"
+        message = f"a {type(found).__name__} is not a partial count"
         raise TypeError(message)
     return found
 
@@ -187,7 +187,7 @@ def _partitions_of(frame: DataFrame) -> int:
 
 @contextmanager
 def _withheld(file: str) -> Iterator[None]:
-    """What Spark says of failures stays in its logs, because it can hold cells."""
+    """Leave Spark's own messages of failures in its logs: they can hold cells."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 

@@ -2,6 +2,7 @@ from .budget import (
     ZCDP as ZCDP,
     ApproxDP as ApproxDP,
     Budget as Budget,
+    Limit as Limit,
     PureDP as PureDP,
     Regime as Regime,
     budget_for as budget_for,

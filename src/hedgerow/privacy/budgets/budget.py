@@ -23,7 +23,7 @@ from hedgerow.queries import Neighbours
 
 
 class Regime(StrEnum):
-    """How charges are measured and add up."""
+    """Currency of the charges: how they are measured, and add up."""
 
     PURE = "pure"
     ZCDP = "zcdp"
@@ -60,7 +60,7 @@ class _OfTables:
 
     kind: ClassVar[str]
     regime: ClassVar[Regime]
-    """How charges are measured: (epsilon, delta) is run as zCDP."""
+    """Regime of the charges: (epsilon, delta) is run as zCDP."""
     neighbours: Neighbours
 
     def _check(self, **numbers: float) -> None:
@@ -108,7 +108,7 @@ class PureDP(_OfTables):
 
     @property
     def limit(self) -> float:
-        """What the charges may add up to."""
+        """Limit for the sum of the charges."""
         return float(self.epsilon)
 
     def statement(self) -> str:
@@ -157,7 +157,7 @@ class ZCDP(_OfTables):
 
     @property
     def limit(self) -> float:
-        """What the charges may add up to."""
+        """Limit for the sum of the charges."""
         return float(self.rho)
 
     def statement(self) -> str:
@@ -239,7 +239,9 @@ class ApproxDP(_OfTables):
         return float(self.epsilon), self.delta
 
 
-Budget = PureDP | ZCDP | ApproxDP | Subsampled
+Limit = PureDP | ZCDP | ApproxDP
+"""A budget for a whole table; what the releases of one table may add up to."""
+Budget = Limit | Subsampled
 _KINDS: dict[str, type[Budget]] = {each.kind: each for each in (PureDP, ZCDP, ApproxDP, Subsampled)}
 
 

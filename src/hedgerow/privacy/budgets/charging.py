@@ -1,4 +1,4 @@
-"""What mechanisms cost, and how charges are rounded.
+"""Costs of mechanisms, and the rounding of charges.
 
 **Rounding.** The scale of a mechanism is the number that the sampler receives, exactly. Charges are computed from it
 in floating point and then raised by 2^-50 of themselves, which is more than the error of the computation.

@@ -83,7 +83,7 @@ class Subsampled:
 
     @property
     def regime(self) -> Regime:
-        """How charges are measured, as by the inner budget."""
+        """Regime of the charges, that of the inner budget."""
         return self.inner.regime
 
     @property
@@ -93,7 +93,7 @@ class Subsampled:
 
     @property
     def limit(self) -> float:
-        """What the charges on the sample may add up to."""
+        """Limit for the sum of the charges on the sample."""
         return self.inner.limit
 
     def approximate(self, delta: float | None = None) -> tuple[float, float]:

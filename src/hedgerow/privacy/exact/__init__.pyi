@@ -3,8 +3,8 @@ from .scores import (
     GRID as GRID,
     EqualUnits as EqualUnits,
     EqualWidths as EqualWidths,
-    database_scores as database_scores,
     database_sensitivity as database_sensitivity,
     eligible_places as eligible_places,
     grid_sensitivity as grid_sensitivity,
+    public_databases as public_databases,
 )

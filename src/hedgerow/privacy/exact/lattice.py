@@ -142,7 +142,7 @@ def prepare(tables: Tables, workload: Workload) -> None:
 
     Args:
         tables: The private counts.
-        workload: What will be asked; one over another domain is left to those who refuse it.
+        workload: The questions to come; a workload over another domain is refused elsewhere.
     """
     if isinstance(tables, PreparedSource) and tables.domain == workload.domain:
         tables.prepare(workload)

@@ -290,7 +290,7 @@ def public_databases(workload: Workload, answers: Floats) -> Floats:
 
 
 def database_sensitivity(workload: Workload, neighbours: Neighbours) -> float:
-    """How far one record moves the score of any database, in counts, exact."""
+    """Largest change of the score of any database by one record, in counts, exact."""
     return float(grid_sensitivity(workload.sensitivities(neighbours).max()))
 
 

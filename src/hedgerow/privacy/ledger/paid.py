@@ -143,7 +143,7 @@ class PaidNoise:
         return self.__source.secret(event.threshold_scale / GRID)
 
     def resume(self, event: Event) -> None:
-        """Go on with the tests of a sparse vector whose threshold was drawn before.
+        """Continue the tests of a sparse vector whose threshold was drawn before.
 
         Raises:
             UnpaidNoiseError: The ledger does not hold the event, or it is for something else.
@@ -167,7 +167,7 @@ class PaidNoise:
         return self.__source.exceeds(margin, event.scale / GRID)
 
     def random_bytes(self, size: int) -> bytes:
-        """Uniform bytes, for choices that are no mechanism: which records a secret sample holds."""
+        """Uniform bytes, for choices outside any mechanism: which records a secret sample holds."""
         return self.__source.random_bytes(size)
 
     def _use(self, event: Event, *mechanisms: str) -> None:

@@ -61,7 +61,7 @@ class AdditiveNoise(ABC):
 
     @abstractmethod
     def charge(self, regime: Regime) -> float:
-        """What one measurement costs, in the unit of the regime, rounded up."""
+        """Cost of one measurement in the unit of the regime, rounded up."""
 
     @property
     @abstractmethod

@@ -1,4 +1,4 @@
-"""What a ledger's event says it was, made anew from its numbers, so that nobody has to believe its charge.
+"""Mechanisms made anew from the numbers of a ledger's events, so that nobody has to believe a charge.
 
 An event names its mechanism and gives sensitivity, scale and number of values. That is all that the charge follows
 from, so it is computed again whenever an event is made or read: a charge below what the mechanism costs is refused.
@@ -32,7 +32,7 @@ _SHORT = 1.0 - 2.0**-51
 _NAMELESS = ("earlier release", "interrupted")
 _THRESHOLD = re.compile(r"with noise of scale ([-+.e\d]+), up to")
 _AGREE = 1e-4
-"""How far the scale in words, of six digits, may be from the one that follows from the charge, relatively."""
+"""Largest relative difference between the scale in words, of six digits, and the one that follows from the charge."""
 _MORE = 1.0 + TOLERANCE
 """Scales are made a little larger, so that what they cost does not pass the charge by rounding."""
 

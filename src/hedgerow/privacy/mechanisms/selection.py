@@ -43,7 +43,7 @@ class Selection(ABC):
 
     Attributes:
         scale: Units of score over which probabilities change by a factor of e; what the sampler receives.
-        sensitivity: How far one record moves any score.
+        sensitivity: Largest change of a score by one record.
     """
 
     scale: float
@@ -65,7 +65,7 @@ class Selection(ABC):
 
     @abstractmethod
     def charge(self, regime: Regime) -> float:
-        """What one choice costs, in the unit of the regime, rounded up."""
+        """Cost of one choice in the unit of the regime, rounded up."""
 
 
 @final
@@ -147,7 +147,7 @@ class IndependentDraws(Selection):
 
     Attributes:
         scale: Units of score over which probabilities change by a factor of e; what the sampler receives.
-        sensitivity: How far one record moves any score.
+        sensitivity: Largest change of a score by one record.
         draws: Number of draws.
 
     Example:
@@ -175,7 +175,7 @@ class IndependentDraws(Selection):
         return (2.0 * self.sensitivity / self.scale + SLACK) * ABOVE
 
     def charge(self, regime: Regime) -> float:
-        """What all draws cost together, in the unit of the regime, rounded up."""
+        """Cost of all draws together in the unit of the regime, rounded up."""
         one = self.epsilon if regime is Regime.PURE else bounded_range_rho(self.epsilon) * ABOVE
         return self.draws * one * ABOVE
 

@@ -32,7 +32,7 @@ from hedgerow.arrays import Floats, Ints
 RandomBytes = Callable[[int], bytes]
 
 SLACK = 2.0**-38
-"""What the rounding of weights may add to the privacy loss of one draw, in nats."""
+"""Privacy loss that the rounding of weights may add to one draw, in nats."""
 
 _LOWEST = -700.0
 _MANTISSA = 53

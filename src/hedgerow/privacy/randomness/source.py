@@ -65,7 +65,7 @@ class NoiseSource(Protocol):
         ...
 
     def random_bytes(self, size: int) -> bytes:
-        """So many uniform bytes, for choices that are no mechanism: which records a secret sample holds."""
+        """So many uniform bytes, for choices outside any mechanism: which records a secret sample holds."""
         ...
 
     def secret(self, scale: float) -> int:

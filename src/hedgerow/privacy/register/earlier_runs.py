@@ -1,4 +1,4 @@
-"""What is done around a release from Python: the table's register is charged, or somebody is warned.
+"""Steps around a release from Python: charge the table's register, or warn.
 
 Epsilons of several releases of one table add up. A register does the sum; where there is none, a second release of
 one and the same object is noticed, at least within one process. Only that the object was released is remembered, and
@@ -46,7 +46,7 @@ def before_a_run(
         noise: Its source of noise; None for the secure one.
         register: Register of the table, if there is one.
         kind: ``"release"`` or ``"session"``.
-        name: What the release is called.
+        name: Name of the release.
         counts_earlier: Whether the budget holds what an earlier release spent: then the sum of the two is known.
 
     Returns:
@@ -91,7 +91,7 @@ def warn_of_weakness(budget: Budget, total: float, noise: NoiseSource | None) ->
     """Warn of a guarantee that promises next to nothing.
 
     Args:
-        budget: What was spent.
+        budget: The budget that was spent.
         total: Number of records, noisy or public.
         noise: The source of noise; None for the secure one. Another one promises nothing in any case.
     """

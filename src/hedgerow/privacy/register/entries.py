@@ -1,4 +1,4 @@
-"""What a register holds: entries of a hash chain, each with what it costs, and the check that they fit together.
+"""Contents of a register: entries of a hash chain, each with its cost, and the check that they fit together.
 
 An entry charges a release, a session or a data set of a server before it is begun. A *completion* costs nothing: it
 adds the digest of the file that a charged run has written, as an entry of its own, because what stands in a chain
@@ -24,13 +24,10 @@ from fractions import Fraction
 from typing import Any, Self, final
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets import Budget, Regime, Subsampled, budget_from_dict, epsilon_of
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, PureDP
+from hedgerow.privacy.budgets import ApproxDP, Budget, Limit, Regime, Subsampled, budget_from_dict, epsilon_of
 from hedgerow.privacy.budgets.charging import ABOVE, TOLERANCE, check_amount, pure_rho
 from hedgerow.system import link, start_of
 
-Limit = PureDP | ZCDP | ApproxDP
-"""Budget that all entries of a register together stay within."""
 FORMAT = 1
 DATA_SET = "data set"
 KINDS = ("release", "session", DATA_SET)
@@ -109,7 +106,7 @@ def check_line(what: str, text: str) -> None:
     """Refuse a text that is not one short line of plain characters.
 
     Raises:
-        ConfigError: It is too long, has several lines or other characters, or is no text.
+        ConfigError: It is too long, has several lines or other characters, or is not a text.
 
     Example:
         >>> check_line("name", "people")
@@ -152,6 +149,7 @@ def charge_of(budget: Budget, limit: Limit) -> float:
         ConfigError: The budget is of another neighbouring relation, or has no charge in the register's unit.
 
     Example:
+        >>> from hedgerow.privacy.budgets.budget import ZCDP, PureDP
         >>> charge_of(PureDP(1.0), PureDP(3.0)), round(charge_of(PureDP(1.0), ZCDP(3.0)), 6)
         (1.0, 0.462117)
         >>> charge_of(ZCDP(0.1), PureDP(3.0))
@@ -247,12 +245,12 @@ class Contents:
 
     @property
     def spent(self) -> float:
-        """What the entries add up to: an exact sum, rounded once."""
+        """Sum of the charges: exact, rounded once."""
         return float(self._sum())
 
     @property
     def remaining(self) -> float:
-        """What is left."""
+        """The rest of the limit."""
         return float(Fraction(self.amount) - self._sum())
 
     def covers(self, *charges: float) -> bool:
@@ -260,7 +258,7 @@ class Contents:
         return self._sum() + sum(map(Fraction, charges)) <= Fraction(self.amount)
 
     def approximate(self, delta: float | None = None) -> tuple[float, float]:
-        """What the entries add up to as (epsilon, delta).
+        """Sum of the entries as (epsilon, delta).
 
         Args:
             delta: The delta for turning a sum of rhos into an epsilon; that of the limit unless given.
@@ -294,7 +292,7 @@ def fixed_of(table: str, limit: Limit, mark: str = "") -> dict[str, Any]:
         mark: Random text that tells it from other registers.
 
     Raises:
-        ConfigError: The name is no short line.
+        ConfigError: The name is not a short line.
     """
     check_line("table", table)
     return {

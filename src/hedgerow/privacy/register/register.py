@@ -1,4 +1,4 @@
-"""The register of a table: what all releases of it add up to, and the limit that refuses one more.
+"""The register of a table: the sum over all its releases, and the limit that refuses one more.
 
 A ledger keeps the books of one release and knows of no other. A register is a ledger one level up: a small file
 beside the table, in which every release and session of it is charged, with the whole of its budget, *before* anything
@@ -21,17 +21,8 @@ from pathlib import Path
 from typing import final
 
 from hedgerow.errors import ConfigError, RegisterError, RegisterExceededError
-from hedgerow.privacy.budgets import Budget
-from hedgerow.privacy.register.entries import (
-    Contents,
-    Entry,
-    Limit,
-    charge_of,
-    checked_limit,
-    completion,
-    fixed_of,
-    now,
-)
+from hedgerow.privacy.budgets import Budget, Limit
+from hedgerow.privacy.register.entries import Contents, Entry, charge_of, checked_limit, completion, fixed_of, now
 from hedgerow.privacy.register.file import RegisterFile
 
 
@@ -116,7 +107,7 @@ class Register:
 
     @property
     def remaining(self) -> float:
-        """What is left."""
+        """The rest of the limit."""
         return self.contents().remaining
 
     @property
