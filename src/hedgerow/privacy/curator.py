@@ -87,7 +87,7 @@ class Curator:
         paid = PaidNoise(OpenDPNoise() if noise is None else noise, ledger)
         if isinstance(budget, Subsampled):
             if events:  # the sample that they were spent on is not known any more
-                message = "what was spent on another sample cannot be added to"
+                message = "the events were charged for another sample, which is not known any more"
                 raise BudgetError(message, remedy="start with an empty ledger")
             source = secret_sample(source, budget, paid.random_bytes)
         self.__noise = paid

@@ -188,7 +188,7 @@ def test_what_all_add_up_to(tmp_path: Path) -> None:
         register.charge(ApproxDP(1.0, 1e-9))
     assert register.contents().approximate() == (epsilon_of(register.spent, 1e-9), 1e-9)
     assert register.contents().approximate(1e-6)[0] < register.contents().approximate()[0] < 3.0
-    with pytest.raises(ConfigError, match="for every delta"):
+    with pytest.raises(ConfigError, match="at each delta"):
         Register(tmp_path / "other", ZCDP(1.0)).contents().approximate()
 
 

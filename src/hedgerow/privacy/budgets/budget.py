@@ -179,7 +179,7 @@ class ZCDP(_OfTables):
             ConfigError: No delta is given, or it is not between 0 and 1.
         """
         if delta is None:
-            raise ConfigError("a rho is an (epsilon, delta) for every delta", remedy="say for which delta")
+            raise ConfigError("a rho means another epsilon at each delta", remedy="give the delta")
         return epsilon_of(float(self.rho), delta), delta
 
 

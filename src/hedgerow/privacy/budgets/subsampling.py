@@ -78,7 +78,7 @@ class Subsampled:
                 remedy="give 1 <= sampled <= population",
             )
         if isinstance(self.inner, Subsampled):
-            raise ConfigError("a sample of a sample is not drawn", remedy="give one sample of the smaller size")
+            raise ConfigError("a sample of a sample is not supported", remedy="give one sample of the smaller size")
         self.approximate()
 
     @property

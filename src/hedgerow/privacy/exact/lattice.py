@@ -160,4 +160,4 @@ def check_mass(total: int) -> None:
         >>> check_mass(48_842)
     """
     if total > LARGEST_MASS:
-        raise DataError("so many records pass the largest mass of 2^31", remedy="sample the table first")
+        raise DataError("the table has more than 2^31 records", remedy="sample the table first")

@@ -247,7 +247,7 @@ class Ledger:
             listed = mapping["events"] if version > 1 else map(upgraded, mapping["events"])
             found = cls(mapping["limit"], mapping["unit"], [Event.from_dict(event) for event in listed])
             if version > 1 and mapping["head"] != found.head:
-                raise BudgetError("events of this ledger were changed, left out or moved: its head is another one")
+                raise BudgetError("events of this ledger were changed, left out or moved: its head does not match")
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise BudgetError(f"this is not a ledger: {error}") from error
         return found

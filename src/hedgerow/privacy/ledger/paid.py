@@ -203,7 +203,9 @@ def check_limit(ledger: Ledger, budget: Budget) -> None:
         >>> check_limit(Ledger(1.0, "epsilon"), PureDP(1.0))
     """
     if ledger.unit != budget.unit or ledger.limit > budget.limit * (1.0 + TOLERANCE):
-        raise BudgetError(f"the ledger may hold {ledger.limit:.6g} {ledger.unit}, the budget is another one")
+        raise BudgetError(
+            f"the ledger may hold {ledger.limit:.6g} {ledger.unit}, its budget is {budget.limit:.6g} {budget.unit}"
+        )
 
 
 def check_answers_paid(

@@ -71,7 +71,7 @@ def mechanism_of(
             case _ if name == SPARSE_VECTOR:
                 return SparseVector(threshold_scale, scale, sensitivity, values)
     except ConfigError as error:
-        raise BudgetError(f"no {name} has sensitivity {sensitivity!r} and scale {scale!r}") from error
+        raise BudgetError(f"a {name} cannot have sensitivity {sensitivity!r} and scale {scale!r}") from error
     raise BudgetError(f"there is no mechanism {name!r}")
 
 

@@ -220,7 +220,7 @@ class Contents:
         limit = checked_limit(budget_from_dict(fixed["limit"]))
         amount = float(fixed["amount"])
         if amount <= 0.0 or Fraction(amount) > Fraction(limit.limit) * (1 + _ROUNDING):
-            raise ValueError("the limit is not what was said")
+            raise ValueError("the amount of the limit does not match the limit")
         head, entries = start_of("register", fixed), dict[int, Entry]()
         for place, (row, linked) in enumerate(rows, start=1):
             head = link(head, row)
@@ -276,7 +276,7 @@ class Contents:
         if delta is None and isinstance(self.limit, ApproxDP):
             delta = self.limit.delta
         if delta is None:
-            raise ConfigError("a sum of rhos is an (epsilon, delta) for every delta", remedy="say for which delta")
+            raise ConfigError("a sum of rhos means another epsilon at each delta", remedy="give the delta")
         return epsilon_of(self.spent, delta), delta
 
     def _sum(self) -> Fraction:
