@@ -30,7 +30,7 @@ from hedgerow.algorithms.online_pmw.state import (
 from hedgerow.algorithms.shared import check_table
 from hedgerow.domain import domain_from_mapping, domain_to_mapping
 from hedgerow.errors import MarginalTooLargeError, QuestionTooLargeError, SessionError
-from hedgerow.privacy.budgets.budget import budget_from_dict, budget_of_filtered
+from hedgerow.privacy.budgets.budget import budget_for, budget_from_dict
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger.ledger import Event, Ledger
 from hedgerow.privacy.register.earlier_runs import before_a_run, note_release, warn_of_weakness
@@ -196,7 +196,7 @@ class SessionFile:
         """
         self._check_locked()
         check_table(source)
-        within = budget_of_filtered(budget) if source.filtered else budget
+        within = budget_for(budget, source)
         earlier = check_start(config, source.domain, within, warm)
         before = None if self.is_new else self._interrupted(source.domain, within)
         told: dict[str, Any] = {} if before is None else dict(before.notes)

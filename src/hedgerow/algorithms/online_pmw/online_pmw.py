@@ -272,10 +272,10 @@ class OnlinePMW:
             WeakGuaranteeWarning: epsilon is above 20, or delta not below 1 / (number of records).
         """
         from hedgerow.algorithms.online_pmw.start import check_start
-        from hedgerow.privacy import Curator, budget_of_filtered
+        from hedgerow.privacy import Curator, budget_for
 
         check_table(source)
-        within = budget_of_filtered(budget) if source.filtered else budget
+        within = budget_for(budget, source)
         events = check_start(self, source.domain, within, warm)
         entry = before_a_run(
             source, budget, noise, register, kind="session", name=name, counts_earlier=warm is not None

@@ -34,7 +34,7 @@ from hedgerow.models import Hypothesis, Potentials
 from hedgerow.privacy.budgets.budget import budget_from_dict
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger.ledger import Event, Ledger
-from hedgerow.privacy.ledger.paid_answers import check_answers_paid
+from hedgerow.privacy.ledger.paid import check_answers_paid
 from hedgerow.privacy.mechanisms.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise
 from hedgerow.privacy.watch import WatchState
 from hedgerow.queries import LinearQuery, Measurement, NoiseKind, query_key
