@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from numpy.typing import NDArray
 
@@ -21,6 +21,7 @@ from hedgerow.release.release import Release
 
 if TYPE_CHECKING:
     from hedgerow.domain import Domain
+    from hedgerow.models import Model
     from hedgerow.system import SigningKey
 
 _FAULTS = (AttributeError, KeyError, IndexError, OverflowError, TypeError, ValueError)
@@ -85,7 +86,7 @@ def _release_of(container: Container) -> Release:
     check_limit(ledger, budget)
     check_answers_paid(ledger.events, measurements, budget.neighbours, error)
     return Release(
-        model=StoredModel(domain, total, content["model"], arrays),
+        model=cast("Model", StoredModel(domain, total, content["model"], arrays)),
         workload=workload_from_dict(content["workload"], arrays, domain),
         budget=budget,
         events=ledger.events,

@@ -14,7 +14,7 @@ from scipy.special import wrightomega
 from hedgerow.arrays import Floats
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.models.core.implicit import marginal_step
+from hedgerow.models.core.steps import marginal_step
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit import refit as refit_module
 from hedgerow.models.fit.refit import Proximal, Refit, Sweeps, refit

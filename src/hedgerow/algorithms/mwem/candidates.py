@@ -18,8 +18,7 @@ import numpy as np
 from hedgerow.arrays import Bools
 from hedgerow.domain import Clique
 from hedgerow.errors import CandidatesTooLargeError, ConfigError
-from hedgerow.models.choice import may_be_dense
-from hedgerow.models.classes.choice import domain_of_classes, wants_classes
+from hedgerow.models.choice import domain_of_classes, may_be_dense, wants_classes
 from hedgerow.models.core.memory import usable_bytes
 from hedgerow.models.trees.growth import Growth
 from hedgerow.models.trees.junction_tree import JunctionTree

@@ -20,7 +20,7 @@ from hedgerow.models.answering import Answering
 from hedgerow.models.choice import Hypothesis as Form, may_be_dense, suited
 from hedgerow.models.classes.value_classes import ValueClasses
 from hedgerow.models.core.memory import usable_bytes
-from hedgerow.models.core.model import Potentials
+from hedgerow.models.core.terms import Potentials
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit.refit import Proximal, refit
 from hedgerow.models.trees.junction_tree import JunctionTree

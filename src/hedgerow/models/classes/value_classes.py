@@ -19,19 +19,24 @@ import numpy as np
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
-from hedgerow.errors import ConfigError, QueryError
-from hedgerow.models.core.checks import check_clique, check_step, checked_table
-from hedgerow.models.core.memory import Room, check_cells
-from hedgerow.models.core.model import Codes, Potentials, SamplingMethod
-from hedgerow.models.core.records import code_type, collected
-from hedgerow.models.core.terms import Key, Terms
+from hedgerow.errors import QueryError
+from hedgerow.models.core import Codes, HasPotentials, Potentials, Room, SamplingMethod, Terms, check_cells, code_type
+from hedgerow.models.core.terms import Key, checked_table
 from hedgerow.models.trees import Markov
-from hedgerow.queries.classes.classes import Classes, box_sums
-from hedgerow.queries.classes.coarsening import Coarsening
-from hedgerow.queries.conditions.canonical import canonical
-from hedgerow.queries.core.measurement import Measurement
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Marginal, Measurable, Parity
-from hedgerow.system import Seed, generator
+from hedgerow.queries import (
+    Classes,
+    Coarsening,
+    Conjunction,
+    Explicit,
+    LinearQuery,
+    Marginal,
+    Measurable,
+    Measurement,
+    Parity,
+    canonical,
+)
+from hedgerow.queries.classes.classes import box_sums
+from hedgerow.system import generator
 
 _GRID_CELLS = 1 << 24
 """Conditions are summed over tables of so many classes; on more, one by one over the cliques."""
@@ -42,7 +47,7 @@ _CHUNK_CELLS = 1 << 24
 
 
 @final
-class ValueClasses:
+class ValueClasses(HasPotentials):
     """A distribution proportional to a product of positive factors, uniform where these tell no values apart.
 
     Example:
@@ -67,14 +72,13 @@ class ValueClasses:
             ConfigError: The total is not positive.
             ModelTooLargeError: The classes do not fit into memory.
         """
-        self._domain = domain
+        super().__init__(domain, total)
         self._coarsening = Coarsening.of(domain)
         self._scopes: dict[Clique, None] = {}
-        self._terms = Terms()
         self._known: set[Key] = set()
         self._translated: dict[Key, Conjunction] = {}
         self._origin: dict[Key, Conjunction] = {}
-        self._inner = _product(self._coarsening, float(total), (), self._terms)
+        self._inner = _product(self._coarsening, self._total, (), self._terms)
         self.cover(queries)
 
     @classmethod
@@ -94,28 +98,13 @@ class ValueClasses:
             >>> model.conjunctions([Conjunction.where(domain, {"a": [0]})]).round(9)
             array([2.])
         """
-        if potentials.base is not None:
-            raise ConfigError("classes of values start uniform", remedy="take a histogram for a base")
         model = cls(domain, total)
         for clique, table in potentials.tables.items():
             checked_table(domain, clique, table)
         model._refine(model._coarsening.split(tables=potentials.tables.items()), potentials.tables)
         model.cover(potentials.steps)
-        for clique, table in potentials.tables.items():
-            model.reweigh(clique, table)
-        for query, step in potentials.steps.items():
-            model.update(query, step)
+        model._restore(potentials)
         return model
-
-    @property
-    def domain(self) -> Domain:
-        """The domain of the records."""
-        return self._domain
-
-    @property
-    def total(self) -> float:
-        """Mass of the hypothesis, in counts."""
-        return self._inner.total
 
     @property
     def cheap_cells(self) -> int:
@@ -148,10 +137,6 @@ class ValueClasses:
         twin._terms, twin._inner = self._terms.copy(), self._inner.copy()
         return twin
 
-    def potentials(self) -> Potentials:
-        """The state over the domain of the records, for saving; copies."""
-        return self._terms.potentials(None)
-
     def cover(self, queries: Iterable[LinearQuery]) -> None:
         """Refine the classes and make room for updates of some queries; the distribution stays the same.
 
@@ -177,39 +162,14 @@ class ValueClasses:
 
     # Updates
 
-    def update(self, query: LinearQuery, step: float) -> None:
-        """Multiply every cell x by ``exp(step * q(x))`` and scale back to the total (theory.md section 1).
-
-        Args:
-            query: The query.
-            step: Signed and finite.
-
-        Raises:
-            ConfigError: The step is not finite.
-            ModelTooLargeError: The classes would not fit into memory; nothing was changed.
-        """
-        check_step(step)
-        plain = canonical(query) if isinstance(query, Conjunction) else query
-        if not isinstance(plain, Conjunction):
-            self.reweigh(plain.scope, step * plain.values())
-        elif _says(plain):
+    def _step(self, query: Conjunction, step: float) -> None:
+        plain = canonical(query)
+        if isinstance(plain, Conjunction) and _says(plain):
             self.cover([plain])
             self._terms.add_step(plain, step)
             self._inner.update(self._over_classes([plain])[plain.scope, plain.codes], step)
 
-    def reweigh(self, clique: Clique, log_factors: Floats) -> None:
-        """Multiply by the exponential of a table over a clique and scale back to the total.
-
-        Args:
-            clique: Attributes in domain order.
-            log_factors: Finite, shape ``domain.shape_of(clique)``.
-
-        Raises:
-            QueryError: The clique is not in domain order, or the table does not have its shape.
-            ConfigError: A log-factor is not finite.
-            ModelTooLargeError: The classes would not fit into memory; nothing was changed.
-        """
-        table = checked_table(self._domain, clique, log_factors)
+    def _reweigh(self, clique: Clique, table: Floats) -> None:
         self._refine(self._coarsening.split(tables=[(clique, table)]), [clique])
         self._terms.add_table(clique, table)
         self._inner.reweigh(*self._coarsening.coarse_table(clique, table))
@@ -260,21 +220,8 @@ class ValueClasses:
 
     # Answers
 
-    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
-        """Tables of the cliques over all values, in counts.
-
-        Args:
-            cliques: Attributes in domain order each.
-
-        Returns:
-            One table per clique, of shape ``domain.shape_of(clique)``.
-
-        Raises:
-            QueryError: A clique is not in domain order.
-            MarginalTooLargeError: A table, or a product on the way to it, does not fit into memory.
-        """
+    def _marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
         for clique in cliques:
-            check_clique(self._domain, clique)
             cells = math.prod(self._domain.shape_of(clique))
             Room().check(clique, cells, 3 * 8 * cells)
         told = [tuple(name for name in clique if name in self.classes) for clique in cliques]
@@ -294,30 +241,10 @@ class ValueClasses:
             found[places] = self._sums(scope, [queries[index] for index in places])
         return found
 
-    def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
-        """Exactly n records in random order: all blocks of ``sample_blocks``.
-
-        Args:
-            n: Number of records.
-            seed: None for fresh randomness.
-            method: "systematic" (classes as ``Markov`` draws codes; the records of a class are spread evenly over its
-                values) or "independent".
-
-        Returns:
-            Codes in the smallest unsigned type, shape ``(n, len(domain))``.
-
-        Raises:
-            ConfigError: n is negative, or the records do not fit into memory.
-        """
-        return collected(self.sample_blocks(n, seed, method), self._domain, n)
-
-    def sample_blocks(
-        self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC
-    ) -> Iterator[Codes]:
-        """Exactly n records in blocks of bounded size."""
-        draw, chosen = generator(seed), SamplingMethod(method)
-        blocks = self._inner.sample_blocks(n, generator(int(draw.integers(2**63))), chosen)
-        return (self._values(block, draw, chosen) for block in blocks)
+    def _blocks(self, n: int, draw: np.random.Generator, method: SamplingMethod) -> Iterator[Codes]:
+        """Classes as ``Markov`` draws codes; systematic: the records of a class are spread evenly over its values."""
+        blocks = self._inner.sample_blocks(n, generator(int(draw.integers(2**63))), method)
+        return (self._values(block, draw, method) for block in blocks)
 
     # Inside
 

@@ -8,15 +8,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints, Words
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models.core.memory import has_room, usable_bytes
-from hedgerow.models.core.model import Codes, SamplingMethod
+
+Codes = NDArray[np.unsignedinteger]
+"""Records as codes, shape ``(n, len(domain))``, columns in the order of the domain."""
+
+
+class SamplingMethod(StrEnum):
+    """How records are drawn from a hypothesis.
+
+    ``SYSTEMATIC``: every cell gets its expected number of records, rounded up or down by one random offset, so that
+    sampling adds little error. ``INDEPENDENT``: every record is drawn on its own.
+    """
+
+    SYSTEMATIC = "systematic"
+    INDEPENDENT = "independent"
+
 
 _BLOCK_CODES = 1 << 21
 """Codes of a block: what is drawn together stays in the fast memory of a core."""

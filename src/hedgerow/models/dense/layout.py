@@ -77,13 +77,13 @@ def _extend(sizes: Sequence[int], start: int, limit: int) -> int:
 
 
 @final
-class Layout:
+class RowLayout:
     """The order of the cells of one domain.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
         >>> from hedgerow.domain.domain import Domain
-        >>> layout = Layout(Domain((IntegerRange("a", 0, 9), IntegerRange("b", 0, 1))))
+        >>> layout = RowLayout(Domain((IntegerRange("a", 0, 9), IntegerRange("b", 0, 1))))
         >>> layout.order, layout.shape
         ((1, 0), (2, 10))
     """

@@ -29,9 +29,8 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints, Words
 from hedgerow.domain import Clique, Domain
-from hedgerow.models.core import Codes, SamplingMethod, block_rows, check_number, code_type, new_state
+from hedgerow.models.core import Codes, SamplingMethod, block_rows, code_type, new_state, sampling_kernels as compiled
 from hedgerow.models.trees.beliefs import Beliefs
-from hedgerow.system import Seed, generator
 
 _TABLED = 1 << 20
 """Codes of an attribute in no part of the model that are still counted one by one."""
@@ -40,11 +39,7 @@ _TINY = 1e-290
 
 
 def sample_trees(
-    parts: Sequence[Beliefs],
-    domain: Domain,
-    n: int,
-    seed: Seed = None,
-    method: SamplingMethod = SamplingMethod.SYSTEMATIC,
+    parts: Sequence[Beliefs], domain: Domain, n: int, draw: np.random.Generator, method: SamplingMethod
 ) -> Iterator[Codes]:
     """Draw records from a product of parts, uniform over the attributes of none, block by block.
 
@@ -55,23 +50,19 @@ def sample_trees(
         parts: Over different attributes of the domain; they may change while blocks are drawn.
         domain: The domain.
         n: Number of records.
-        seed: None for fresh randomness.
-        method: Which of the two; the module says what they are.
+        draw: Source of randomness.
+        method: Systematic or independent, as the module describes them.
 
     Returns:
         Blocks of codes, n in all, columns in the order of the domain.
 
-    Raises:
-        ConfigError: n is negative.
-
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
-        >>> blocks = sample_trees([], Domain((IntegerRange("a", 0, 1),)), 4, seed=1)
+        >>> domain, draw = Domain((IntegerRange("a", 0, 1),)), np.random.default_rng(1)
+        >>> blocks = sample_trees([], domain, 4, draw, SamplingMethod.SYSTEMATIC)
         >>> [sorted(block[:, 0].tolist()) for block in blocks]
         [[0, 0, 1, 1]]
     """
-    check_number(n)
-    draw = generator(seed)
     state = new_state(draw)
     tables = list(_tables(parts, domain))
     columns: list[_Drawn] = []
@@ -191,8 +182,6 @@ class _FromTable(_Drawn):
         self._state = state
 
     def fill(self, codes: Codes) -> None:
-        from hedgerow.models.core import sampling_kernels as compiled
-
         groups, found = np.empty((2, codes.shape[1]), dtype=self._kind)
         compiled.group(codes, self._given, self._strides, groups, self._sizes)
         self._choose(groups, found)
@@ -215,8 +204,6 @@ class _Rounded(_FromTable):
             sizes: How many records each row gets.
             state: Of the compiled generator.
         """
-        from hedgerow.models.core import sampling_kernels as compiled
-
         super().__init__(table, len(sizes), state)
         self._table = table
         self._left = sizes
@@ -232,8 +219,6 @@ class _Rounded(_FromTable):
 
     def counted(self, names: Clique) -> Ints:
         """How many of all records have each combination of codes of some of the table's attributes."""
-        from hedgerow.models.core import sampling_kernels as compiled
-
         table = self._table
         rows, inside = table.places(table.given, names), table.places(table.rest, names)
         sums = np.zeros(np.prod(table.domain.shape_of(names), dtype=np.int64), dtype=np.int64)
@@ -241,8 +226,6 @@ class _Rounded(_FromTable):
         return sums
 
     def _choose(self, groups: NDArray[Any], found: NDArray[Any]) -> None:
-        from hedgerow.models.core import sampling_kernels as compiled
-
         slots = np.empty_like(found)
         taken = (self._sizes, self._starts, self._cells, self._counts, self._left)
         compiled.take(*taken, self._state, self._firsts, slots)
@@ -263,8 +246,6 @@ class _Independent(_FromTable):
         self._ends[self._ends[:, -1] < _TINY] = np.arange(1.0, rows.shape[1] + 1.0)
 
     def _choose(self, groups: NDArray[Any], found: NDArray[Any]) -> None:
-        from hedgerow.models.core import sampling_kernels as compiled
-
         compiled.draw_rows(self._ends, groups, self._state, found)
 
 

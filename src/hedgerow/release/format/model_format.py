@@ -9,7 +9,7 @@ fit into memory, the same product is built over a junction tree. An empirical hy
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,7 +136,6 @@ def _product(domain: Domain, total: float, state: Potentials) -> Product:
     return Histogram.from_potentials(domain, total, state)
 
 
-@final
 class StoredModel:
     """A model in a file, built when it is first used; looking at a release costs nothing of that.
 
