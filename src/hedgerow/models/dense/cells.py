@@ -98,7 +98,7 @@ class Weights:
         """Unscaled table of a clique; takes the mass anew."""
 
         def run(sums: Floats, frame: Frame, start: int, stop: int) -> None:
-            kernels().sum_rows(self.weights, sums, frame.block, frame.row, start, stop)
+            kernels().sum_rows(self.weights, (sums, frame.block, frame.row), start, stop)
 
         return self._sum_rows(clique, run)
 
@@ -108,9 +108,8 @@ class Weights:
         rows = self.layout.spread(scaled, factors)
 
         def run(sums: Floats, frame: Frame, start: int, stop: int) -> None:
-            kernels().multiply_and_sum(
-                self.weights, rows, scaled.block, scaled.row, sums, frame.block, frame.row, start, stop
-            )
+            summed = sums, frame.block, frame.row
+            kernels().multiply_and_sum(self.weights, (rows, scaled.block, scaled.row), summed, start, stop)
 
         return self._sum_rows(wanted, run)
 
@@ -191,10 +190,10 @@ class Weights:
     ) -> tuple[int, Floats]:
         """Steps ``at`` to ``last`` over slices, until a rebuild is due; returns the next step and the sums of steps."""
         steps = np.zeros(len(places))
+        state, packed = (self.mass, self._error, self.moved), pack(places)
         at, self.mass, self._error, self.moved = kernels().sweep(
-            self.flat, *pack(places), targets, rates, implicit, steps,
-            self.mass, self._error, self.moved, LOG_RANGE, at, last,
-        )  # fmt: skip
+            self.flat, packed, targets, rates, implicit, steps, state, LOG_RANGE, at, last
+        )
         return at, steps
 
     # Rebuilding in log space

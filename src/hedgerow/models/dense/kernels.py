@@ -15,6 +15,12 @@ from numba import njit
 
 from hedgerow.arrays import Floats, Ints
 
+Rows = tuple[Floats, Ints, Ints]
+"""A small table, shape ``(rows, width or 1)``, and where it meets the rows: ``block`` and ``row``."""
+
+Packed = tuple[Ints, Ints, Ints, Ints, Ints, Ints]
+"""Slices one after the other: outer offsets and their starts, strides, counts, gathered offsets and their starts."""
+
 _EPS = 2.0**-52
 _FLOOR = 69.0
 _TINY = 1e-195
@@ -71,18 +77,9 @@ def _sum_narrow(row: Floats) -> float:
 
 
 @njit(nogil=True, cache=True)
-def multiply_and_sum(
-    weights: Floats,
-    factors: Floats,
-    factor_block: Ints,
-    factor_row: Ints,
-    sums: Floats,
-    sum_block: Ints,
-    sum_row: Ints,
-    start: int,
-    stop: int,
-) -> None:
+def multiply_and_sum(weights: Floats, multiplied: Rows, summed: Rows, start: int, stop: int) -> None:
     """Multiply blocks ``start`` to ``stop`` by one small table and add them up into another, in one pass."""
+    (factors, factor_block, factor_row), (sums, sum_block, sum_row) = multiplied, summed
     wide_factors = factors.shape[1] > 1
     wide_sums = sums.shape[1] > 1
     for b in range(start, stop):
@@ -102,8 +99,9 @@ def multiply_and_sum(
 
 
 @njit(nogil=True, cache=True)
-def sum_rows(weights: Floats, sums: Floats, sum_block: Ints, sum_row: Ints, start: int, stop: int) -> None:
+def sum_rows(weights: Floats, summed: Rows, start: int, stop: int) -> None:
     """Add blocks ``start`` to ``stop`` up into a small table."""
+    sums, sum_block, sum_row = summed
     wide = sums.shape[1] > 1
     for b in range(start, stop):
         for r in range(weights.shape[1]):
@@ -219,19 +217,12 @@ def implicit_step(mu: float, target: float, rate: float) -> float:
 @njit(nogil=True, cache=True)
 def sweep(
     cells: Floats,
-    outer: Ints,
-    outer_start: Ints,
-    stride: Ints,
-    count: Ints,
-    gather: Ints,
-    gather_start: Ints,
+    places: Packed,
     targets: Floats,
     rates: Floats,
     implicit: bool,
     steps: Floats,
-    mass: float,
-    error: float,
-    moved: float,
+    state: tuple[float, float, float],
     limit: float,
     first: int,
     last: int,
@@ -244,6 +235,8 @@ def sweep(
     Returns:
         Next step, mass, bound on the error of the mass, moved (above the limit if the weights must be rebuilt).
     """
+    outer, outer_start, stride, count, gather, gather_start = places
+    mass, error, moved = state
     n_queries = targets.size
     for index in range(first, last):
         q = index % n_queries

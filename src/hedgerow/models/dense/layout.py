@@ -10,13 +10,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.queries import Conjunction
+
+if TYPE_CHECKING:
+    from hedgerow.models.dense.kernels import Packed
 
 ROW_CELLS = 1024
 BLOCK_CELLS = 2**16
@@ -192,11 +195,8 @@ class RowLayout:
         return _packed(start, _merged(runs))
 
 
-Packed = tuple[Ints, Ints, Ints, Ints, Ints, Ints]
-
-
 def pack(places: Sequence[Slice]) -> Packed:
-    """Slices one after the other: outer offsets and their starts, strides, counts, gathered offsets and their starts.
+    """Slices one after the other, as compiled sweeps take them.
 
     Example:
         >>> pack([Slice(np.array([4, 8]), 1, 2, np.zeros(0, dtype=np.int64))])[:4]

@@ -22,7 +22,7 @@ import numpy as np
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.models.core import Phase, Potentials, Terms
-from hedgerow.models.tree_fit.layout import Layout, axis_order, laid_out, put_back
+from hedgerow.models.tree_fit.layout import WalkLayout, axis_order, laid_out, put_back
 from hedgerow.models.trees import Beliefs
 from hedgerow.queries import Conjunction, LinearQuery, Marginal, Measurable, Measurement, Parity
 
@@ -69,7 +69,7 @@ class TreeFit:
         self._theta = np.zeros(self._places[-1])
         self._sorting = self._sorted_places()
         scopes = [domain.axes(target.scope) for target in self._targets]
-        self._layout = Layout.of([part.tree for part in parts], scopes, ordered=ordered)
+        self._layout = WalkLayout.of([part.tree for part in parts], scopes, ordered=ordered)
         equal = _EqualCells()
         steps = [(place, *equal.of(target)) for target, place in zip(self._targets, self._places, strict=False)]
         self._steps = np.column_stack([self._layout.members, np.array(steps, dtype=np.int64)[self._layout.members]])
@@ -138,26 +138,10 @@ class TreeFit:
     def _swept(self, visits: Ints, targets: Floats, kind: int, rates: Floats, shares: Floats) -> bool:
         from hedgerow.models.tree_fit.sweep_kernels import sweep_trees
 
-        return bool(
-            sweep_trees(
-                self._cells,
-                self._layout.nodes,
-                self._layout.views,
-                self._pool,
-                self._layout.tables,
-                self._old,
-                self._ratio,
-                visits,
-                self._steps,
-                self._values,
-                self._room,
-                targets,
-                self._theta,
-                kind,
-                rates,
-                shares,
-            )
-        )
+        layout = self._layout
+        tables = self._pool, layout.tables, self._old, self._ratio
+        fit = self._cells, layout.nodes, layout.views, *tables, self._values, self._room
+        return bool(sweep_trees(fit, visits, self._steps, targets, self._theta, kind, rates, shares))
 
     def _sorted_places(self) -> Ints:
         """Which target stands where: the cells of marginals are in the order of the layout."""

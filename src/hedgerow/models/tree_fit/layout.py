@@ -60,7 +60,7 @@ def put_back(flat: Floats, shape: tuple[int, ...]) -> Floats:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Layout:
+class WalkLayout:
     """Where everything is. Tables are those of the edges, then one for each scope that is measured in a clique.
 
     Attributes:
@@ -80,7 +80,7 @@ class Layout:
         >>> from hedgerow.models.trees.junction_tree import JunctionTree
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
         >>> tree = JunctionTree.of(domain, [("a", "b"), ("b", "c")])
-        >>> layout = Layout.of([tree], [(0,), (1, 2), (0,)], ordered=False)
+        >>> layout = WalkLayout.of([tree], [(0,), (1, 2), (0,)], ordered=False)
         >>> layout.visits[:, [0, 4, 5, 6]].tolist()
         [[0, 1, 0, 2], [0, 0, 0, 0], [1, 2, 2, 3], [1, 0, 0, 0]]
         >>> layout.members.tolist(), layout.outward[:, [0, 4]].tolist()
@@ -99,7 +99,7 @@ class Layout:
     outward: Ints
 
     @classmethod
-    def of(cls, trees: Sequence[JunctionTree], scopes: Sequence[Sequence[int]], *, ordered: bool) -> Layout:
+    def of(cls, trees: Sequence[JunctionTree], scopes: Sequence[Sequence[int]], *, ordered: bool) -> WalkLayout:
         """For measurements of some scopes.
 
         Args:
@@ -155,15 +155,13 @@ class _Plan:
     """
 
     def __init__(self, forest: Forest, edges: Ints, scopes: Sequence[Sequence[int]], *, hosts: int) -> None:
-        from hedgerow.models.tree_fit.walk_kernels import holders, tables_of
+        from hedgerow.models.tree_fit.walk_kernels import tables_of
         from hedgerow.models.trees import rooted
 
         self.forest, self.edges, self.hosts = forest, edges, hosts
         self.ends = np.cumsum([0, *map(len, scopes)], dtype=np.int64)
         self.scopes = np.array([place for scope in scopes for place in scope], dtype=np.int32)
-        self.owners = holders(
-            forest.starts, forest.members, forest.cells, forest.homes, forest.cliques, self.ends, self.scopes
-        )
+        self.owners = forest.holders(self.ends, self.scopes)
         if self.owners.min(initial=0) < 0:
             raise QueryError("a measured scope lies in no clique", remedy="take trees over all scopes")
         self.graph = _Graph.of(edges, len(forest.cells))
@@ -183,13 +181,13 @@ class _Plan:
         hosted, joined = tree_hosts.with_hosts(forest, edges, plain.owners, scopes)
         return cls(hosted, joined, scopes, hosts=len(joined) - len(edges))
 
-    def layout(self, *, ordered: bool) -> Layout:
+    def layout(self, *, ordered: bool) -> WalkLayout:
         """The whole of it."""
         from hedgerow.models.tree_fit.walk_kernels import outward, rows_of
 
         forest, graph = self.forest, self.graph
-        order, leading, nodes = rows_of(forest.sizes, forest.starts, forest.members, _ONE_ROW, _ROW)
-        views, pool, sizes, room = self._views(order, leading, nodes)
+        rows = rows_of(forest.sizes, forest.starts, forest.members, _ONE_ROW, _ROW)
+        views, pool, sizes, room = self._views(rows)
         steps, (node, out, into, begin, end) = self._in_order() if ordered else self._around()
         visits = self._visits(node, out, into, begin, end)
         _, at = np.unique(self.rooted[2][node], return_index=True)
@@ -199,11 +197,11 @@ class _Plan:
         nothing = np.zeros(len(walk[0]), dtype=np.int64)
         held = np.split(forest.members, forest.starts[1:-1])
         hosts = [place.tolist() for place in held[len(held) - self.hosts :]]
-        return Layout(
-            nodes, hosts, self.edges, views, pool, tables, room, visits, steps, self._visits(*walk, nothing, nothing)
+        return WalkLayout(
+            rows[2], hosts, self.edges, views, pool, tables, room, visits, steps, self._visits(*walk, nothing, nothing)
         )
 
-    def _views(self, order: Ints, leading: Ints, nodes: Ints) -> tuple[Ints, Ints, Ints, int]:
+    def _views(self, rows: tuple[Ints, Ints, Ints]) -> tuple[Ints, Ints, Ints, int]:
         """Two of each edge, from its either end, then one of each measured table; and the cells of the tables."""
         from hedgerow.models.tree_fit.walk_kernels import views_of
 
@@ -212,9 +210,7 @@ class _Plan:
             self.forest.sizes,
             starts,
             members,
-            order,
-            leading,
-            nodes,
+            rows,
             np.concatenate([self.edges.reshape(-1), self.owners[self.first]]),
             np.concatenate([starts[across], len(members) + self.ends[self.first]]),
             np.concatenate([starts[across + 1], len(members) + self.ends[self.first + 1]]),

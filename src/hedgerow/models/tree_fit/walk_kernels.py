@@ -11,40 +11,11 @@ import numpy as np
 
 from hedgerow.arrays import Bools, Floats, Ints, Places
 from hedgerow.models.tree_fit.sweep_kernels import NARROW, PATTERN, WIDE
-from hedgerow.system import inlined, kernel, part
+from hedgerow.models.trees.structure_kernels import holds
+from hedgerow.system import kernel, part
 
-
-@inlined()
-def _holds(members: Places, scope: Places) -> bool:
-    """Whether one ascending list holds another."""
-    at = 0
-    for wanted in scope:
-        while at < members.size and members[at] < wanted:
-            at += 1
-        if at == members.size or members[at] != wanted:
-            return False
-    return True
-
-
-@kernel()
-def holders(
-    starts: Ints, members: Places, cells: Floats, homes: Ints, cliques: Places, ends: Ints, scopes: Places
-) -> Ints:
-    """For each scope the smallest clique that holds it; -1 if none does."""
-    found = np.empty(ends.size - 1, np.int64)
-    for m in range(found.size):
-        found[m] = -1
-        scope = scopes[ends[m] : ends[m + 1]]
-        rarest = scope[0]
-        for a in scope:
-            if homes[a + 1] - homes[a] < homes[rarest + 1] - homes[rarest]:
-                rarest = a
-        for at in range(homes[rarest], homes[rarest + 1]):
-            i = cliques[at]
-            smaller = found[m] < 0 or cells[i] < cells[found[m]]
-            if smaller and _holds(members[starts[i] : starts[i + 1]], scope):
-                found[m] = i
-    return found
+Rows = tuple[Ints, Ints, Ints]
+"""The order of the members of each clique; how many of them count rows; and place, rows and width of its cells."""
 
 
 @kernel()
@@ -60,7 +31,7 @@ def tables_of(owners: Ints, cliques: int, ends: Ints, scopes: Places) -> tuple[I
         t = last[owners[m]]
         while t >= 0:
             known = scopes[ends[first[t]] : ends[first[t] + 1]]
-            if known.size == scope.size and _holds(known, scope):
+            if known.size == scope.size and holds(known, scope):
                 break
             t = before[t]
         if t < 0:
@@ -241,7 +212,7 @@ def outward(slots: Ints, other: Places, edge: Ints, starts: Ints, pending: Ints,
 
 
 @kernel()
-def rows_of(sizes: Floats, starts: Ints, members: Places, one_row: int, least: int) -> tuple[Ints, Ints, Ints]:
+def rows_of(sizes: Floats, starts: Ints, members: Places, one_row: int, least: int) -> Rows:
     """How each clique is laid out: longest axis last.
 
     Args:
@@ -251,8 +222,6 @@ def rows_of(sizes: Floats, starts: Ints, members: Places, one_row: int, least: i
         one_row: Cliques of so many cells are one row.
         least: Cells that a row of others has at least.
 
-    Returns:
-        The order of the members of each clique; how many of them count rows; and place, rows and width of its cells.
     """
     cliques = starts.size - 1
     order, leading, nodes = (
@@ -302,16 +271,7 @@ def _index(pool: Ints, start: int, lengths: Ints, kept: Bools, low: int, high: i
 
 @kernel()
 def views_of(
-    sizes: Floats,
-    starts: Ints,
-    members: Places,
-    order: Ints,
-    leading: Ints,
-    nodes: Ints,
-    owners: Ints,
-    first: Ints,
-    last: Ints,
-    lists: Places,
+    sizes: Floats, starts: Ints, members: Places, rows: Rows, owners: Ints, first: Ints, last: Ints, lists: Places
 ) -> tuple[Ints, Ints, Ints, int]:
     """How cliques meet small tables.
 
@@ -319,9 +279,7 @@ def views_of(
         sizes: Of attributes.
         starts: Where the members of each clique start.
         members: Of cliques.
-        order: See ``rows_of``.
-        leading: See ``rows_of``.
-        nodes: See ``rows_of``.
+        rows: Result of ``rows_of``.
         owners: For each view its clique.
         first: The attributes of the table of view v are those of ``lists[first[v]:last[v]]`` that the clique has.
         last: See ``first``.
@@ -331,6 +289,7 @@ def views_of(
         The views, with one more of a table with one cell; the pool of their maps; the cells of each table; and the most
         cells of a table or of its rows.
     """
+    order, leading, nodes = rows
     zeros, total = 1, 0
     for i in range(nodes.shape[0]):
         zeros = max(zeros, nodes[i, 1], nodes[i, 2])

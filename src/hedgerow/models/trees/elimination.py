@@ -124,7 +124,7 @@ def contracted(
         names, values = step.keep, table[where(step.keep, table.shape, evidence)]
         for child, needed in _children(step, wanted):
             # evidence about what both hold was applied to both: their axes agree
-            names, values = _product((names, values), messages.pop(child), needed)
+            names, values = product((names, values), messages.pop(child), needed)
         messages[step.node] = _summed(names, values, {*wanted, *step.shared})
     return ordered(messages[steps[-1].node], wanted)
 
@@ -165,30 +165,19 @@ def ordered(table: Labelled, order: Sequence[str]) -> Floats:
     return values.transpose([names.index(name) for name in order])
 
 
-def _ordered_children(
-    tree: JunctionTree, keep: Clique, kept: set[str], left: dict[int, tuple[set[str], Clique]]
-) -> Iterator[tuple[int, Clique]]:
-    """Children with what each shares, such that the product with the next one has few cells (greedy)."""
-    names = set(keep)
-    while left:
-        results = {
-            child: (names | held) & kept.union(*(shared for other, (_, shared) in left.items() if other != child))
-            for child, (held, _) in left.items()
-        }
-        child = min(results, key=lambda each: math.prod(tree.domain.shape_of(tuple(results[each]))))
-        names = results[child]
-        yield child, left.pop(child)[1]
+def product(first: Labelled, second: Labelled, needed: set[str]) -> Labelled:
+    """The product of two tables, summed over what is not needed: a stack of matrix products.
 
+    Args:
+        first: A table.
+        second: Another, with the same size where they share an axis.
+        needed: Names of the axes to keep.
 
-def _children(step: Step, wanted: Collection[str]) -> Iterator[tuple[int, set[str]]]:
-    """The children of a step, and the attributes that are still needed when each was multiplied."""
-    for place, (child, _) in enumerate(step.children, start=1):
-        later = (name for _, shared in step.children[place:] for name in shared)
-        yield child, {*wanted, *step.shared, *later}
-
-
-def _product(first: Labelled, second: Labelled, needed: set[str]) -> Labelled:
-    """The product of two tables, summed over what is not needed: a stack of matrix products."""
+    Example:
+        >>> names, values = product((("a", "b"), np.eye(2)), (("b", "c"), np.array([[1.0], [2.0]])), {"a", "c"})
+        >>> names, values.tolist()
+        (('c', 'a'), [[1.0, 2.0]])
+    """
     (names, left), (others, right) = (
         _summed(*mine, needed.union(other[0])) for mine, other in ((first, second), (second, first))
     )
@@ -212,6 +201,28 @@ def _product(first: Labelled, second: Labelled, needed: set[str]) -> Labelled:
     a = ordered((names, left), [*stack, *rows, *inner]).reshape(lengths[0], -1, lengths[2])
     b = ordered((others, right), [*stack, *inner, *columns]).reshape(lengths[0], lengths[2], -1)
     return kept, products(a, b).reshape(shape)
+
+
+def _ordered_children(
+    tree: JunctionTree, keep: Clique, kept: set[str], left: dict[int, tuple[set[str], Clique]]
+) -> Iterator[tuple[int, Clique]]:
+    """Children with what each shares, such that the product with the next one has few cells (greedy)."""
+    names = set(keep)
+    while left:
+        results = {
+            child: (names | held) & kept.union(*(shared for other, (_, shared) in left.items() if other != child))
+            for child, (held, _) in left.items()
+        }
+        child = min(results, key=lambda each: math.prod(tree.domain.shape_of(tuple(results[each]))))
+        names = results[child]
+        yield child, left.pop(child)[1]
+
+
+def _children(step: Step, wanted: Collection[str]) -> Iterator[tuple[int, set[str]]]:
+    """The children of a step, and the attributes that are still needed when each was multiplied."""
+    for place, (child, _) in enumerate(step.children, start=1):
+        later = (name for _, shared in step.children[place:] for name in shared)
+        yield child, {*wanted, *step.shared, *later}
 
 
 def _summed(names: Clique, values: Floats, needed: set[str]) -> Labelled:

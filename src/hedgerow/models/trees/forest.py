@@ -64,6 +64,12 @@ class Forest:
         )
 
     @cached_property
+    def strides(self) -> Ints:
+        """For each attribute of each clique the cells from one of its codes to the next, as ``members`` has them."""
+        sizes = np.split(self.sizes[self.members].astype(np.int64), self.starts[1:-1])
+        return np.concatenate([np.cumprod([1, *each[:0:-1]])[: len(each)][::-1] for each in sizes])
+
+    @cached_property
     def homes(self) -> Ints:
         """The cliques of attribute a are ``cliques[homes[a]:homes[a + 1]]``."""
         return np.concatenate([[0], np.cumsum(np.bincount(self.members, minlength=len(self.sizes)))])
@@ -116,15 +122,22 @@ class Forest:
 
         return bool(np.diff(self.starts).max(initial=0) > MOST_MEMBERS)
 
+    def holders(self, ends: Ints, scopes: Places) -> Ints:
+        """The smallest clique that holds each scope, -1 if none does; scope m is ``scopes[ends[m]:ends[m + 1]]``."""
+        from hedgerow.models.trees.structure_kernels import holders
+
+        return holders(self.starts, self.members, self.cells, self.homes, self.cliques, ends, scopes)
+
     def holds(self, scopes: Places) -> Bools:
         """Whether each scope lies inside one clique.
 
         Args:
             scopes: Positions of attributes, ascending, -1 after the last; shape ``(scopes, most attributes)``.
         """
-        from hedgerow.models.trees.structure_kernels import held
-
-        return np.asarray(held(self.homes, self.cliques, self.starts, self.members, scopes) != 0)
+        inside = scopes >= 0
+        lengths = np.count_nonzero(inside, axis=1)
+        found = self.holders(np.concatenate([[0], np.cumsum(lengths)]), scopes[inside])
+        return np.asarray((found >= 0) | (lengths == 0))
 
 
 def _float(cells: int) -> float:

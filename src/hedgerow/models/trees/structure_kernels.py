@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.arrays import Bytes, Floats, Ints, Places
+from hedgerow.arrays import Floats, Ints, Places
 from hedgerow.system import inlined, kernel, part
 
 Tree = tuple[Ints, Places, Ints, Places, Ints, Ints, Floats]
@@ -21,35 +21,48 @@ MOST_MEMBERS = 62
 _FORKED = 1 << MOST_MEMBERS
 
 
+@part()
+def holds(members: Places, scope: Places) -> bool:
+    """Whether one ascending list holds another."""
+    at = 0
+    for wanted in scope:
+        while at < members.size and members[at] < wanted:
+            at += 1
+        if at == members.size or members[at] != wanted:
+            return False
+    return True
+
+
 @kernel()
-def held(homes: Ints, cliques: Places, starts: Ints, members: Places, scopes: Places) -> Bytes:
-    """Whether each scope lies inside one clique of a tree.
+def holders(
+    starts: Ints, members: Places, cells: Floats, homes: Ints, cliques: Places, ends: Ints, scopes: Places
+) -> Ints:
+    """For each scope the smallest clique of some trees that holds it; -1 if none does, and for no attribute.
 
     Args:
+        starts: Where the members of each clique start.
+        members: Attributes of the cliques, ascending in each.
+        cells: Cells of each clique.
         homes: The cliques of attribute a are ``cliques[homes[a]:homes[a + 1]]``, ascending.
-        cliques: See there.
-        starts: Of the tree.
-        members: Of the tree, ascending in each clique.
-        scopes: Attributes of each scope, ascending, -1 after the last.
+        cliques: See ``homes``.
+        ends: The scope m is ``scopes[ends[m]:ends[m + 1]]``.
+        scopes: Attributes, ascending in each scope.
     """
-    found = np.empty(scopes.shape[0], np.uint8)
-    for s in range(scopes.shape[0]):
-        found[s] = scopes[s, 0] < 0
-        if found[s]:
+    found = np.empty(ends.size - 1, np.int64)
+    for m in range(found.size):
+        found[m] = -1
+        scope = scopes[ends[m] : ends[m + 1]]
+        if scope.size == 0:
             continue
-        rarest = scopes[s, 0]
-        for a in scopes[s]:
-            if a >= 0 and homes[a + 1] - homes[a] < homes[rarest + 1] - homes[rarest]:
+        rarest = scope[0]
+        for a in scope:
+            if homes[a + 1] - homes[a] < homes[rarest + 1] - homes[rarest]:
                 rarest = a
-        for h in range(homes[rarest], homes[rarest + 1]):
-            k, last, inside = starts[cliques[h]], starts[cliques[h] + 1], True
-            for a in scopes[s]:
-                while k < last and members[k] < a:
-                    k += 1
-                inside = inside and (a < 0 or (k < last and members[k] == a))
-            if inside:
-                found[s] = 1
-                break
+        for at in range(homes[rarest], homes[rarest + 1]):
+            i = cliques[at]
+            smaller = found[m] < 0 or cells[i] < cells[found[m]]
+            if smaller and holds(members[starts[i] : starts[i + 1]], scope):
+                found[m] = i
     return found
 
 
@@ -101,8 +114,8 @@ def pair_growth(tree: Tree, homes: Ints, cliques: Places, sizes: Floats, growth:
 
     Args:
         tree: Flat.
-        homes: See ``held``.
-        cliques: See ``held``.
+        homes: See ``holders``.
+        cliques: See ``holders``.
         sizes: Codes of each attribute.
         growth: Where the cells go, shape ``(attributes, attributes)``, symmetric; other pairs are left as they are.
     """
@@ -323,7 +336,7 @@ def routes(homes: Ints, cliques: Places, slots: Ints, other: Places) -> tuple[Pl
     """For each attribute and clique the neighbour towards the attribute, -1 inside, and how many edges it is away.
 
     Args:
-        homes: See ``held``.
+        homes: See ``holders``.
         cliques: See there.
         slots: Of one tree.
         other: Of the tree.
