@@ -77,7 +77,7 @@ class Answering:
     """Answers of a hypothesis, which changes only through this object.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> from hedgerow.models.dense.histogram import Histogram
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> answering = Answering(Histogram(domain, total=12))
@@ -90,7 +90,7 @@ class Answering:
     """
 
     def __init__(self, model: Model, kept_cells: int = KEPT_CELLS) -> None:
-        """Start with no table.
+        """Wrap a hypothesis; no table is made yet.
 
         Args:
             model: The hypothesis; nobody else may change it.
@@ -112,7 +112,7 @@ class Answering:
         return self._model.domain
 
     def replace(self, model: Model) -> None:
-        """Go on with another state of the hypothesis; all tables are forgotten."""
+        """Replace the hypothesis by another state of it and forget all tables."""
         self._model = model
         self._tables.clear()
         self._cells = 0
@@ -121,7 +121,7 @@ class Answering:
         """The answer to a query, in counts.
 
         Args:
-            query: Over the domain of the hypothesis.
+            query: A query over the domain of the hypothesis.
         """
         if not isinstance(query, Conjunction):
             return float(query.of_table(self._table_of(query.scope))[0])
@@ -136,7 +136,7 @@ class Answering:
         """The answers to many queries, in counts, shape ``(len(queries),)``.
 
         Args:
-            queries: Over the domain of the hypothesis.
+            queries: Queries over the domain of the hypothesis.
         """
         groups: dict[Clique, list[int]] = {}
         found = np.empty(len(queries))

@@ -1,4 +1,4 @@
-"""Which form of the hypothesis costs least, and what it takes: cells and memory, before anything is made.
+"""The choice of the form of a hypothesis that costs least, and its cells and memory before it is made.
 
 All forms are the same distribution. A histogram costs one pass over the domain per step, whatever was measured; a tree
 costs a pass over cliques that are as large as what was measured makes them; conditions on attributes of very many
@@ -22,7 +22,7 @@ from hedgerow.quantities import human
 from hedgerow.queries import Boxes, Conjunctions, Measurable, Parity, Workload
 
 SMALL_CELLS = 1 << 12
-"""Domains of so many cells are histograms, whatever is measured."""
+"""Domains of at most this many cells are histograms, whatever is measured."""
 
 LARGEST_DENSE = 1 << 26
 """Larger domains are trees, whatever is measured: a pass over the cells would take a tenth of a second and more."""
@@ -43,7 +43,7 @@ def may_be_dense(domain: Domain) -> bool:
         domain: The domain.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> may_be_dense(Domain(IntegerRange(name, 0, 9) for name in "abcd"))
         True
         >>> may_be_dense(Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30)))
@@ -60,7 +60,7 @@ def is_dense(domain: Domain, scopes: Iterable[Clique]) -> bool:
         scopes: Attributes that updates connect.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abcdef")
         >>> is_dense(domain, [("a", "b"), ("b", "c")]), is_dense(domain, [domain.names])
         (False, True)
@@ -76,7 +76,7 @@ def cheaper_trees(domain: Domain, scopes: Iterable[Clique]) -> JunctionTree | No
         scopes: Attributes that updates connect.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
         >>> trees = cheaper_trees(domain, [("x0", "x1")])
         >>> trees and trees.cells
@@ -102,7 +102,7 @@ def hypothesis(domain: Domain, total: float, scopes: Iterable[Clique] = (), *, c
         ModelTooLargeError: Neither form fits into memory; nothing was allocated.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
         >>> type(hypothesis(domain, 100.0)).__name__
         'Markov'
@@ -117,7 +117,7 @@ def hypothesis_for(workload: Workload, total: float) -> Hypothesis:
     """A uniform hypothesis for answers to all candidates of a workload.
 
     Args:
-        workload: Whose candidates are measured.
+        workload: The workload whose candidates are measured.
         total: Mass in counts, positive.
 
     Raises:
@@ -125,7 +125,7 @@ def hypothesis_for(workload: Workload, total: float) -> Hypothesis:
         ModelTooLargeError: It does not fit into memory; nothing was allocated.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain((IntegerRange("ip", 0, 2**32 - 1), IntegerRange("hour", 0, 23)))
         >>> type(hypothesis_for(Workload.conjunctions(domain, ["ip < 1000 and hour = 3"]), 100.0)).__name__
         'ValueClasses'
@@ -140,7 +140,7 @@ def suited(model: Hypothesis, targets: Sequence[Measurable]) -> Hypothesis:
 
     Args:
         model: The hypothesis; a histogram with a base of its own stays one, and so do classes of values.
-        targets: What was measured, all of it.
+        targets: All measured targets.
 
     Returns:
         The model itself, or a new one in the same state.
@@ -149,8 +149,8 @@ def suited(model: Hypothesis, targets: Sequence[Measurable]) -> Hypothesis:
         ModelTooLargeError: The other form does not fit into memory.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.queries.core.query import Marginal
+        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.queries import Marginal
         >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abcdef")
         >>> model = hypothesis(domain, 100.0)
         >>> pair, everything = Marginal(domain, ("a", "b")), Marginal(domain, domain.names)
@@ -177,7 +177,7 @@ def wants_classes(workload: Workload) -> bool:
         workload: The workload.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain((IntegerRange("ip", 0, 2**32 - 1), IntegerRange("hour", 0, 23)))
         >>> wants_classes(Workload.conjunctions(domain, ["ip < 1000", "ip > 50 and hour < 8"]))
         True
@@ -193,12 +193,12 @@ def domain_of_classes(workload: Workload, classes: Mapping[str, int], measured: 
     """The domain with as many codes as classes at most, once more was measured: public, for estimates of cells.
 
     Args:
-        workload: Whose candidates are measured.
-        classes: For attributes of which something is told apart already, how many classes.
-        measured: How many candidates more.
+        workload: The workload whose candidates are measured.
+        classes: Number of classes of each attribute that has more than one already.
+        measured: Number of candidates still to be measured.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain((IntegerRange("ip", 0, 2**32 - 1), IntegerRange("hour", 0, 23)))
         >>> domain_of_classes(Workload.conjunctions(domain, ["ip < 1000"]), {"ip": 5}).shape
         (7, 24)
@@ -224,7 +224,7 @@ class Footprint:
         required_bytes: Memory of the hypothesis and the work on it.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
         >>> Footprint.of(domain, [("x0", "x1"), ("x1", "x2")]).words
         'junction trees of up to 200 cells; the domain has about 10^30'
@@ -236,11 +236,11 @@ class Footprint:
 
     @classmethod
     def of(cls, domain: Domain, scopes: Iterable[Clique], copies: int = 2) -> Footprint:
-        """Of a hypothesis whose updates connect some scopes.
+        """The footprint of a hypothesis whose updates connect some scopes.
 
         Args:
             domain: The domain.
-            scopes: All of them.
+            scopes: All scopes that updates connect.
             copies: Arrays over all cells that are held at once, where it is a histogram.
         """
         trees = cheaper_trees(domain, scopes)
@@ -248,7 +248,7 @@ class Footprint:
 
     @classmethod
     def of_workload(cls, workload: Workload, copies: int = 2) -> Footprint:
-        """Of a hypothesis that is corrected by answers to all candidates of a workload, over classes of values too."""
+        """The footprint of a hypothesis for all candidates of a workload, also over classes of values."""
         if not wants_classes(workload):
             return cls.of(workload.domain, workload.scopes, copies)
         coarse = domain_of_classes(workload, {}, workload.n_candidates)
@@ -256,11 +256,11 @@ class Footprint:
 
     @classmethod
     def up_to(cls, domain: Domain, tree_cells: int | None, copies: int = 2) -> Footprint:
-        """Of a hypothesis that is kept below a number of cells, whatever it will be asked.
+        """The footprint of a hypothesis that is kept below a number of cells, whatever it will be asked.
 
         Args:
             domain: The domain.
-            tree_cells: Of all cliques; None for a histogram.
+            tree_cells: Most cells of all cliques together; None for a histogram.
             copies: Arrays over all cells that are held at once, where it is a histogram.
         """
         if tree_cells is None:
@@ -277,7 +277,7 @@ class Footprint:
 
     @property
     def words(self) -> str:
-        """What is held, in words."""
+        """The form and its cells, in words."""
         if self.tree_cells is None:
             return f"{human(self.cells)} cells"
         return f"junction trees of up to {human(self.tree_cells)} cells; the domain has {human(self.cells)}"

@@ -39,9 +39,9 @@ from hedgerow.queries.classes.classes import box_sums
 from hedgerow.system import generator
 
 _GRID_CELLS = 1 << 24
-"""Conditions are summed over tables of so many classes; on more, one by one over the cliques."""
+"""Largest table of classes over which conditions are summed; on larger ones, one by one over the cliques."""
 _CORNERED = 2
-"""Boxes on so many attributes are summed by their corners: each takes four times as many look-ups as the last."""
+"""Most attributes of boxes that are summed by their corners: each takes four times as many look-ups as the last."""
 _CHUNK_CELLS = 1 << 24
 """Cells of the tables in which many conditions are summed at once."""
 
@@ -51,7 +51,7 @@ class ValueClasses(HasPotentials):
     """A distribution proportional to a product of positive factors, uniform where these tell no values apart.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain((IntegerRange("ip", 0, 2**32 - 1), IntegerRange("port", 0, 2**16 - 1)))
         >>> model = ValueClasses(domain, total=100)
         >>> model.update(Conjunction.where(domain, {"ip": range(2**31)}), step=math.log(3))
@@ -66,7 +66,7 @@ class ValueClasses(HasPotentials):
         Args:
             domain: The domain.
             total: Mass in counts, positive.
-            queries: What updates will speak of, if known: refines the classes and makes room at once.
+            queries: Queries of the updates to come, if known: refines the classes and makes room at once.
 
         Raises:
             ConfigError: The total is not positive.
@@ -91,7 +91,7 @@ class ValueClasses(HasPotentials):
             ModelTooLargeError: The classes do not fit into memory.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow.domain import IntegerRange
             >>> domain = Domain((IntegerRange("a", 0, 2**40),))
             >>> steps = {Conjunction.where(domain, {"a": [0]}): 40 * math.log(2)}
             >>> model = ValueClasses.from_potentials(domain, 4, Potentials(steps=steps))
@@ -118,7 +118,7 @@ class ValueClasses(HasPotentials):
 
     @property
     def classes(self) -> Mapping[str, Classes]:
-        """The classes of each attribute of which something is told apart."""
+        """The classes of each attribute that has more than one."""
         return self._coarsening.classes
 
     # State
@@ -143,7 +143,7 @@ class ValueClasses(HasPotentials):
         The product is built anew at most once: cheaper than query by query.
 
         Args:
-            queries: Over the domain of the model.
+            queries: Queries over the domain of the model.
 
         Raises:
             ModelTooLargeError: The classes would not fit into memory; nothing was changed.
@@ -177,12 +177,12 @@ class ValueClasses(HasPotentials):
     # Refits
 
     def over_classes(self, measurements: Sequence[Measurement]) -> tuple[Markov, list[Measurement]]:
-        """Where to fit, and what: measurements refine the classes and are turned into ones over classes.
+        """Translate measurements into ones over classes, which they refine; returns the product to fit and these.
 
         Give the fitted product to ``take_over``. Measurements that say the same of all records are left out.
 
         Args:
-            measurements: Over the domain of the model.
+            measurements: Measurements over the domain of the model.
 
         Raises:
             ModelTooLargeError: The classes would not fit into memory; nothing was changed.
@@ -249,7 +249,7 @@ class ValueClasses(HasPotentials):
     # Inside
 
     def _refine(self, coarsening: Coarsening, scopes: Iterable[Clique]) -> None:
-        """Go on with finer classes, and with room for some scopes."""
+        """Switch to finer classes, and make room for some scopes."""
         wanted = self._scopes | dict.fromkeys(scopes)
         if coarsening is self._coarsening:
             self._inner.cover(_told(coarsening, scope) for scope in wanted.keys() - self._scopes.keys())
@@ -259,7 +259,7 @@ class ValueClasses(HasPotentials):
         self._scopes = wanted
 
     def _over_classes(self, queries: Sequence[Conjunction]) -> dict[Key, Conjunction]:
-        """Conjunctions in canonical form, whose codes are told apart, over classes."""
+        """Conjunctions in canonical form, which the classes tell apart, over classes."""
         new = [query for query in queries if (query.scope, query.codes) not in self._translated]
         found = self._coarsening.conjunctions(new)
         for query, each in zip(new, found, strict=True):
@@ -336,7 +336,7 @@ def _told(coarsening: Coarsening, scope: Clique) -> Clique:
 
 
 def _says(query: Conjunction) -> bool:
-    """Whether a conjunction in canonical form holds for some records and not for others."""
+    """Whether a conjunction in canonical form can hold, and can fail."""
     return bool(query.scope) and all(query.codes)
 
 
@@ -355,7 +355,7 @@ def _codes(query: Conjunction, names: Clique) -> dict[str, Iterable[int]]:
 
 
 def _weighted(table: Floats, weights: Sequence[Floats]) -> Floats:
-    """For each row of all weights, the sum of the cells times the product of its weights along the axes."""
+    """Sums of the cells times the product of weights along the axes, one for each row of weights."""
     if not weights:
         return np.asarray(table.reshape(1), dtype=np.float64)
     rows = max(1, _CHUNK_CELLS // max(1, table.size // table.shape[0]))

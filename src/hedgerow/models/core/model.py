@@ -1,4 +1,4 @@
-"""What every hypothesis can do, and what is the same in all of them."""
+"""The base class of all forms of a hypothesis."""
 
 from __future__ import annotations
 

@@ -26,10 +26,10 @@ Step = Literal["source", "sharp"]
 """Size of a multiplicative-weights step: the papers', or the one that is optimal for Hoeffding's lemma."""
 
 Kind = Literal["explicit", "implicit", "joint"]
-"""Of steps: functions of this module."""
+"""Kinds of steps: the functions of this module that take them."""
 
 CELL_RATES: dict[Step, float] = {"source": 0.5, "sharp": 2.0}
-"""``eta / r`` for the cells of a marginal; ``algorithms/steps.py`` says why 2 is the sharp one."""
+"""``eta / r`` for the cells of a marginal; ``algorithms/shared/steps.py`` says why 2 is the sharp one."""
 
 FLOOR = 1e-30
 """Smallest probability that a step leaves to a cell, so that a later one can raise it again."""
@@ -45,7 +45,7 @@ def query_rate(bounds: tuple[float, float], rule: Step) -> float:
 
     Args:
         bounds: Smallest and largest value of the query.
-        rule: Which step.
+        rule: The size of the step.
 
     Example:
         >>> query_rate((0.0, 1.0), "source"), query_rate((-1.0, 1.0), "sharp")
@@ -63,7 +63,7 @@ class Run:
     """Steps to take one after the other.
 
     Attributes:
-        targets: What was measured.
+        targets: Measured targets.
         values: The noisy answers as fractions.
         rates: ``eta / r`` of explicit steps, the length dt of implicit ones.
     """
@@ -86,9 +86,9 @@ class Phase:
 
     Attributes:
         kind: "explicit", "implicit" or "joint".
-        targets: What the answers should move to, as fractions, those of all measurements one after the other.
+        targets: Answers to move to, as fractions, those of all measurements one after the other.
         rates: ``eta / r`` of explicit steps, the length dt of the others, shape ``(measurements,)``.
-        shares: What the rates are multiplied by in each sweep.
+        shares: Factors of the rates, one for each sweep.
     """
 
     kind: Kind

@@ -69,7 +69,7 @@ class Terms:
     """
 
     def __init__(self) -> None:
-        """Start with none."""
+        """Start without any."""
         self.tables: dict[Clique, Floats] = {}
         self._steps: dict[Key, float] = {}
         self._queries: dict[Key, Conjunction] = {}
@@ -131,11 +131,11 @@ def components(domain: Domain, scopes: Iterable[Clique]) -> tuple[Clique, ...]:
     """The attributes of the scopes in groups, such that every scope lies inside one group.
 
     Args:
-        domain: Gives the order of the groups and of their attributes.
+        domain: The domain, which gives the order of the groups and of their attributes.
         scopes: Attributes that belong together; empty ones say nothing.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcde")
         >>> components(domain, [("a", "d"), ("c",), ("d", "e")])
         (('a', 'd', 'e'), ('c',))
@@ -153,13 +153,15 @@ def check_step(step: float) -> None:
     """Refuse a step that is not finite.
 
     Raises:
-        ConfigError: It is not.
+        ConfigError: The step is not finite.
 
     Example:
         >>> check_step(-2.5)
     """
     if not math.isfinite(step):
-        raise ConfigError(f"a step of size {step}", remedy="check the noisy answers that it was computed from")
+        raise ConfigError(
+            f"the step of an update is {step}", remedy="check the noisy answers that it was computed from"
+        )
 
 
 def check_clique(domain: Domain, clique: Clique) -> None:
@@ -167,10 +169,10 @@ def check_clique(domain: Domain, clique: Clique) -> None:
 
     Raises:
         DomainError: An attribute does not exist.
-        QueryError: They are.
+        QueryError: The attributes are not in domain order.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> check_clique(Domain(IntegerRange(name, 0, 1) for name in "abc"), ("a", "c"))
     """
     places = domain.axes(clique)
@@ -192,7 +194,7 @@ def checked_table(domain: Domain, clique: Clique, log_factors: ArrayLike) -> Flo
         ConfigError: A log-factor is not finite.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> checked_table(Domain(IntegerRange(name, 0, 1) for name in "abc"), ("b",), [1, 2])
         array([1., 2.])
     """

@@ -57,8 +57,7 @@ class Weights:
         moved: Sum of the ranges of all log-factors since the last rebuild.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.domain import Domain, IntegerRange
         >>> cells = Weights(RowLayout(Domain((IntegerRange("a", 0, 3),))))
         >>> cells.rebuild(None, {}, [])
         >>> cells.mass

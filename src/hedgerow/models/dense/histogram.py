@@ -33,7 +33,7 @@ class Histogram(HasPotentials):
     """Weights of all cells, scaled to a total.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> model = Histogram(domain, total=12)
         >>> model.update(Conjunction.where(domain, {"a": [0]}), step=math.log(3))
@@ -68,7 +68,7 @@ class Histogram(HasPotentials):
         """The model that ``potentials()`` was taken from.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow.domain import IntegerRange
             >>> domain = Domain((IntegerRange("a", 0, 1),))
             >>> steps = {Conjunction.where(domain, {"a": [0]}): math.log(3)}
             >>> Histogram.from_potentials(domain, 4, Potentials(steps=steps)).marginals([("a",)])[0].round(12).tolist()

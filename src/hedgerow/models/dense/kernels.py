@@ -295,7 +295,7 @@ def cells_at(cells: Floats, starts: Floats, block: int, positions: Floats, found
 
 @njit(nogil=True, cache=True)
 def corner_sums(table: Floats, corners: Ints, signs: Floats, ends: Ints, axes: int, sums: Floats) -> None:
-    """For each query the signed sum of a flat table over the product of one list of places per axis.
+    """Signed sums of a flat table over products of one list of places per axis, one sum for each query.
 
     List k of query i ends at ``ends[i * axes + k]`` and starts where the one before it ends; a cell is the sum of one
     place from each list, and its sign the product of their signs.

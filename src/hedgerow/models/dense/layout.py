@@ -1,4 +1,4 @@
-"""How the cells of a domain lie in memory, and where small tables and slices are found in them.
+"""The order of the cells of a domain in memory, and the places of small tables and slices in it.
 
 Axes are sorted by size, the largest last, and the cells are seen as blocks of rows: the last axes form a row that
 is long enough for vector instructions, the middle axes a block that stays in the cache, the first axes the blocks.
@@ -84,8 +84,7 @@ class RowLayout:
     """The order of the cells of one domain.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.domain import Domain, IntegerRange
         >>> layout = RowLayout(Domain((IntegerRange("a", 0, 9), IntegerRange("b", 0, 1))))
         >>> layout.order, layout.shape
         ((1, 0), (2, 10))

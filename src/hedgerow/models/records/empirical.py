@@ -18,7 +18,7 @@ from hedgerow.queries import Conjunction, LinearQuery, Parity
 _LOOKED_UP = 1 << 22
 """Numbers that are looked up together."""
 _LISTED_CODES = 1 << 12
-"""Attributes of so many codes are looked up in lists of what each query allows."""
+"""Most codes of an attribute that is looked up in lists of what each query allows."""
 
 Asked = TypeVar("Asked", Clique, Conjunction)
 
@@ -34,7 +34,7 @@ class Empirical(Model):
         codes: The records in the smallest unsigned type, shape ``(n, len(domain))``; not to be changed.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> model = Empirical(domain, total=12, codes=[[0, 2], [1, 1]])
         >>> model.update(Conjunction.where(domain, {"a": [0]}), step=float(np.log(3)))
@@ -60,7 +60,7 @@ class Empirical(Model):
         self._masses: Floats | None = None
 
     cheap_cells = 1 << 20
-    """Tables of so many cells cost little more than the records."""
+    """A table of this size costs little more than the records."""
 
     @property
     def log_weights(self) -> Floats | None:
@@ -178,7 +178,7 @@ def cells_of(domain: Domain, codes: Codes, cliques: Sequence[Clique]) -> Ints:
         Row-major positions in the tables, shape ``(len(cliques), n)``.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> cells_of(domain, np.array([[1, 2], [0, 1]], dtype=np.uint8), [("a", "b"), ("a",)])
         array([[5, 1],
@@ -195,7 +195,7 @@ def holding(domain: Domain, codes: Codes, queries: Sequence[Conjunction]) -> Boo
     """Whether each conjunction holds at each record, shape ``(len(queries), n)``.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> records = np.array([[1, 2], [0, 1]], dtype=np.uint8)
         >>> holding(domain, records, [Conjunction.where(domain, {"b": [1, 2], "a": [0]})])
@@ -221,7 +221,7 @@ def values_at(query: LinearQuery, codes: Codes) -> Floats:
     """The query at each record, shape ``(n,)``.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "ab")
         >>> values_at(Parity(domain, ("a", "b")), np.array([[0, 1], [1, 1]], dtype=np.uint8))
         array([-1.,  1.])
@@ -235,7 +235,7 @@ def values_at(query: LinearQuery, codes: Codes) -> Floats:
 
 
 def _by_depth(domain: Domain, scopes: Sequence[Clique]) -> list[tuple[Ints, Ints]]:
-    """For the first attribute of all scopes, the second, ...: which scopes have one, and its axis."""
+    """Scopes that have a first, second, ... attribute, and the axis of this attribute."""
     position = {name: axis for axis, name in enumerate(domain.names)}
     axes = [[position[name] for name in scope] for scope in scopes]
     lengths = np.array([len(each) for each in axes], dtype=np.int64)

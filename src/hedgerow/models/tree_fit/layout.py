@@ -64,19 +64,19 @@ class WalkLayout:
     """Where everything is. Tables are those of the edges, then one for each scope that is measured in a clique.
 
     Attributes:
-        nodes: For each clique, and then each host (``tree_hosts.py``), where its cells start, its rows and their width.
-        hosts: Positions of the attributes of each.
+        nodes: For each clique, and then each host (``hosts.py``), where its cells start, its rows and their width.
+        hosts: Positions of the attributes of each host.
         edges: The two ends of each edge: those of the trees in their order, then one for each host.
-        views: How cliques meet tables, and ``pool`` their index maps; see ``tree_kernels.sweep_trees``.
+        views: Places of tables in cliques, and ``pool`` their index maps; see ``sweep_kernels.Fit``.
         tables: Where each table starts, and its cells.
         room: Cells of the largest table, also when it is spread over the rows of a clique.
-        visits: Of the walk: clique, view and table of the factors, view and table of the sums, first and last step.
+        visits: Visits of the walk: clique, view and table of the factors, view and table of the sums, first and last
+            step.
         members: For each step its measurement.
         outward: Visits that bring all cliques up to date after a walk.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.domain import Domain, IntegerRange
         >>> from hedgerow.models.trees.junction_tree import JunctionTree
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
         >>> tree = JunctionTree.of(domain, [("a", "b"), ("b", "c")])
@@ -100,10 +100,10 @@ class WalkLayout:
 
     @classmethod
     def of(cls, trees: Sequence[JunctionTree], scopes: Sequence[Sequence[int]], *, ordered: bool) -> WalkLayout:
-        """For measurements of some scopes.
+        """The layout for measurements of some scopes.
 
         Args:
-            trees: Over disjoint attributes; each has some of the measurements.
+            trees: Trees over disjoint attributes; each has some of the measurements.
             scopes: Positions of attributes, ascending, at least one each.
             ordered: Whether steps keep the order of the measurements.
 
@@ -147,7 +147,7 @@ class _Plan:
         forest: Cliques and hosts, without edges.
         owners: For each measurement its node.
         edges: The two ends of each edge.
-        hosts: How many of the nodes are hosts.
+        hosts: Number of nodes that are hosts.
         graph: The same as the nodes see it.
         rooted: For each node the slot of its edge to its parent, its depth, and the root of its tree.
         table: For each measurement its table, counted without those of the edges.
@@ -170,7 +170,7 @@ class _Plan:
 
     @classmethod
     def of(cls, trees: Sequence[JunctionTree], scopes: Sequence[Sequence[int]]) -> _Plan:
-        """With hosts beside large cliques."""
+        """A plan with hosts beside large cliques."""
         forest = Forest.of(trees[0].domain, trees)
         first = np.cumsum([0, *(len(tree.cliques) for tree in trees)]).tolist()
         pairs = [(i + at, j + at) for tree, at in zip(trees, first, strict=False) for i, j in tree.edges]
@@ -182,7 +182,7 @@ class _Plan:
         return cls(hosted, joined, scopes, hosts=len(joined) - len(edges))
 
     def layout(self, *, ordered: bool) -> WalkLayout:
-        """The whole of it."""
+        """The layout of this plan."""
         from hedgerow.models.tree_fit.walk_kernels import outward, rows_of
 
         forest, graph = self.forest, self.graph
@@ -252,7 +252,7 @@ class _Plan:
         return np.stack([node, self._view(node, into), into, self._view(node, out), out, begin, end], axis=1)
 
     def _view(self, node: Ints, table: Ints) -> Ints:
-        """Of a table at a clique; the two tables with one cell, after all others, have the last view together."""
+        """The view of a table at a clique; the two tables with one cell, after all others, share the last view."""
         edges = len(self.edges)
         far = self.edges[np.minimum(table, edges - 1), 1] == node if edges else np.zeros(len(node), dtype=np.bool_)
         return np.where(table < edges, 2 * table + far, np.minimum(edges + table, 2 * edges + len(self.first)))

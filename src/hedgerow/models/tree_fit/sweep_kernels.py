@@ -3,7 +3,7 @@
 Every node of a tree holds a table of probabilities, flat in one array; the last attribute changes fastest and is the
 one with most codes. A visit multiplies a node by one small table and sums it into another, in one pass. A node of few
 cells is one row with an index map. Others are rows, on which a small table is *wide* (one value per cell), *narrow*
-(one value per row) or a *pattern* (spread over the cells of a row first). ``tree_layout.py`` makes the arrays.
+(one value per row) or a *pattern* (spread over the cells of a row first). ``layout.py`` makes the arrays.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LOST = 1e-250
 """A marginal probability so small may have lost cells to underflow."""
 _ITERATIONS = 100
 _NEAR, _CLOSE = 0.3, 1e-3
-"""How far omega is followed by its series, with an iteration after it and without."""
+"""Largest moves that omega is followed by its series, with an iteration after it and without."""
 
 
 @inlined()
@@ -56,7 +56,7 @@ def _scale_of(table: Floats) -> float:
 
 @kernel()
 def implicit_marginal(p: Floats, target: Floats, dt: float, theta: Floats, room: Floats) -> bool:
-    """Take the implicit step of a marginal (see ``implicit.marginal_step``).
+    """Take the implicit step of a marginal (see ``steps.marginal_step``).
 
     Args:
         p: Changed in place.
@@ -168,7 +168,7 @@ def _marginal(p: Floats, target: Floats, rate: float, kind: int, theta: Floats, 
 
 @inlined()
 def _implicit_values(values: Floats, masses: Floats, target: float, dt: float, p: Floats) -> float:
-    """The implicit step of a query with several values (see ``implicit.query_step``); values increase."""
+    """The implicit step of a query with several values (see ``steps.query_step``); values increase."""
     last = values.size - 1
     low, high = dt * (target - values[last]), dt * (target - values[0])
     step: float = min(max(0.0, low), high)
@@ -318,11 +318,11 @@ def sweep_trees(
             makes a message.
         steps: For each its measurement, place of its targets, number of values of a query (0: a marginal), place of
             their classes in the pool, and of the values.
-        targets: What the answers should move to; after joint steps the answers after them.
+        targets: Answers to move to; joint steps replace them by the answers after each step.
         theta: Log-factors so far, one per target.
-        kind: Of the steps.
-        rates: Of each measurement.
-        shares: What they are multiplied by in each sweep.
+        kind: Kind of the steps.
+        rates: Rate of each measurement.
+        shares: Factors of the rates, one for each sweep.
 
     Returns:
         Whether it went well; False as soon as a marginal lost a cell to underflow.

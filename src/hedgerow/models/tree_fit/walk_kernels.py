@@ -20,7 +20,7 @@ Rows = tuple[Ints, Ints, Ints]
 
 @kernel()
 def tables_of(owners: Ints, cliques: int, ends: Ints, scopes: Places) -> tuple[Ints, Ints]:
-    """Which measurements share a table, since they have the same scope; and the first measurement of each table."""
+    """The table of each measurement, shared by equal scopes; and the first measurement of each table."""
     table, first = np.empty(owners.size, np.int64), np.empty(owners.size, np.int64)
     last, before = np.empty(cliques, np.int64), np.empty(owners.size, np.int64)
     for i in range(cliques):  # the last table of each clique, and the one before each
@@ -46,7 +46,7 @@ def tables_of(owners: Ints, cliques: int, ends: Ints, scopes: Places) -> tuple[I
 
 @kernel()
 def spanned(slots: Ints, other: Places, needed: Bools) -> Bools:
-    """Which cliques lie on the way between those that are needed."""
+    """Whether each clique lies on the way between those that are needed."""
     kept, degree = np.empty(slots.size - 1, np.bool_), np.empty(slots.size - 1, np.int64)
     for i in range(kept.size):
         kept[i], degree[i] = True, slots[i + 1] - slots[i]
@@ -73,8 +73,8 @@ def around(
         other: Their far ends.
         back: The slots of the same edges there.
         edge: Their numbers.
-        kept: Which cliques are visited.
-        of_clique: What is measured at clique i are the tables ``tables[of_clique[i]:of_clique[i + 1]]``.
+        kept: Whether each clique is visited.
+        of_clique: The tables measured at clique i are ``tables[of_clique[i]:of_clique[i + 1]]``.
         tables: Their numbers, after those of the edges.
 
     Returns:
@@ -127,8 +127,8 @@ def in_order(
         other: The far ends of edges.
         edge: Their numbers.
         up: For each clique the slot of its edge to its parent.
-        depths: Of each clique.
-        roots: Of its tree.
+        depths: Depth of each clique.
+        roots: Root of the tree of each clique.
         stops: Cliques in which steps are taken, tree by tree.
         tables: Their tables.
 
@@ -213,13 +213,13 @@ def outward(slots: Ints, other: Places, edge: Ints, starts: Ints, pending: Ints,
 
 @kernel()
 def rows_of(sizes: Floats, starts: Ints, members: Places, one_row: int, least: int) -> Rows:
-    """How each clique is laid out: longest axis last.
+    """Lay out each clique, longest axis last.
 
     Args:
-        sizes: Of attributes.
+        sizes: Codes of each attribute.
         starts: Where the members of each clique start.
-        members: Of cliques.
-        one_row: Cliques of so many cells are one row.
+        members: Members of cliques.
+        one_row: Largest number of cells of a clique that is one row.
         least: Cells that a row of others has at least.
 
     """
@@ -254,7 +254,7 @@ def rows_of(sizes: Floats, starts: Ints, members: Places, one_row: int, least: i
 
 @part()
 def _index(pool: Ints, start: int, lengths: Ints, kept: Bools, low: int, high: int) -> int:
-    """For each cell of a table, at ``start`` and after, the cell of the table of the axes that are kept; its size."""
+    """Write, for each cell of a table, the cell of the table of the axes that are kept; returns the size of that."""
     count, cells = 1, 1
     pool[start] = 0
     for axis in range(low, high):
@@ -273,12 +273,12 @@ def _index(pool: Ints, start: int, lengths: Ints, kept: Bools, low: int, high: i
 def views_of(
     sizes: Floats, starts: Ints, members: Places, rows: Rows, owners: Ints, first: Ints, last: Ints, lists: Places
 ) -> tuple[Ints, Ints, Ints, int]:
-    """How cliques meet small tables.
+    """Find where small tables meet cliques.
 
     Args:
-        sizes: Of attributes.
+        sizes: Codes of each attribute.
         starts: Where the members of each clique start.
-        members: Of cliques.
+        members: Members of cliques.
         rows: Result of ``rows_of``.
         owners: For each view its clique.
         first: The attributes of the table of view v are those of ``lists[first[v]:last[v]]`` that the clique has.

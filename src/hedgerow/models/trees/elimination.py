@@ -29,12 +29,12 @@ Index = tuple[slice | np.ndarray[tuple[int, ...], np.dtype[np.intp]], ...]
 @final
 @dataclass(frozen=True)
 class Step:
-    """What one clique of the subtree contributes.
+    """The contribution of one clique of the subtree.
 
     Attributes:
         node: The clique.
         children: Cliques whose results it is multiplied with, in this order, and what each shares with it.
-        shared: What it shares with its parent; empty for the root.
+        shared: Attributes that it shares with its parent; empty for the root.
         keep: Attributes of the clique that are needed, in domain order.
     """
 
@@ -48,13 +48,12 @@ def plan(tree: JunctionTree, wanted: Sequence[str], evidence: Collection[str] = 
     """The steps of an elimination, children before parents, the root last.
 
     Args:
-        tree: Its structure.
-        wanted: Attributes whose codes are told apart in the result.
+        tree: The tree.
+        wanted: Attributes of the result.
         evidence: Other attributes of the same component, of which something is given.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.domain import Domain, IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcd")
         >>> tree = JunctionTree.of(domain, [("a", "b", "d"), ("b", "c")])
         >>> [(step.node, step.keep, step.shared) for step in plan(tree, ("a", "c"))]
@@ -81,9 +80,9 @@ def width(steps: Sequence[Step], sizes: Mapping[str, int], wanted: Collection[st
     """Cells of the largest array of an elimination, exact however large.
 
     Args:
-        steps: Of the plan.
+        steps: Steps of the plan.
         sizes: Codes of each attribute that are not ruled out by evidence.
-        wanted: Attributes whose codes are told apart in the result.
+        wanted: Attributes of the result.
 
     Example:
         >>> width([Step(0, (), (), ("a", "b"))], {"a": 3, "b": 4}, ("a",))
@@ -106,7 +105,7 @@ def contracted(
     """Run an elimination.
 
     Args:
-        steps: Of the plan.
+        steps: Steps of the plan.
         found: For each clique its marginal over ``keep``, in any unit.
         wanted: Attributes of the result, in domain order.
         evidence: For other attributes the codes that count.
@@ -144,7 +143,7 @@ def where(clique: Clique, shape: Sequence[int], allowed: Mapping[str, Codes]) ->
 
 
 def conditional(table: Floats, names: Clique, shared: Clique) -> Floats:
-    """Given what is shared; codes that never occur give 0.
+    """The distribution of a table given what is shared; codes that never occur give 0.
 
     Example:
         >>> conditional(np.array([[3.0, 1.0], [0.0, 0.0]]), ("a", "b"), ("a",)).tolist()

@@ -108,13 +108,13 @@ def products(left: Floats, right: Floats) -> Floats:
 def separator_maps(
     starts: Ints, members: Places, slots: Ints, shared: Ints, sizes: Floats, firsts: Ints, places: Ints, maps: Places
 ) -> Ints:
-    """For each edge and each cell of its clique the cell of the separator; returns the cells of the separators.
+    """Write the cell of the separator for each edge and each cell of its clique; returns the cells of each separator.
 
     Args:
-        starts: Of a forest (see ``structure_kernels.py``).
-        members: Likewise.
-        slots: Likewise.
-        shared: Likewise.
+        starts: Where the members of each clique of a forest start (see ``structure_kernels.py``).
+        members: Attributes of the cliques.
+        slots: Where the edges of each clique start.
+        shared: Attributes that each edge shares, as bits.
         sizes: Codes of each attribute.
         firsts: First cell of each clique, one more than there are cliques.
         places: For each edge where its map starts.
@@ -157,8 +157,8 @@ def _given_one(cells: Floats, sums: Floats, home: int, stride: int, tree: Maps, 
     Sums of what is left are divided by sums of all, both of probabilities: where one is 0 nothing is left.
 
     Args:
-        cells: Of all cliques.
-        sums: Of these, see ``separator_sums``.
+        cells: Cells of all cliques.
+        sums: Their sums, from ``separator_sums``.
         home: A clique of the attribute.
         stride: Cells from one of its codes to the next there.
         tree: See ``Maps``.
@@ -257,7 +257,7 @@ def pair_parities(
 
 @inlined()
 def _apart(a: int, b: int, c: int, parts: Ints, singles: Floats, pairs: Floats) -> float:
-    """Of three attributes that are not all in one component."""
+    """The expectation of three attributes that are not all in one component."""
     if parts[a] == parts[b]:
         found: float = pairs[a, b] * singles[c]
     elif parts[a] == parts[c]:

@@ -12,12 +12,12 @@ from hedgerow.arrays import Bytes, Floats, Ints, Places
 from hedgerow.system import inlined, kernel
 
 Rooms = tuple[Bytes, Places, Places, Places, Bytes, Floats, Ints]
-"""What ``_rooms`` makes."""
+"""The arrays that ``_rooms`` makes."""
 
 
 @inlined()
 def _cost(near: Bytes, lists: Places, degrees: Ints, sizes: Floats, v: int) -> tuple[float, float]:
-    """What eliminating an attribute would connect, and the cells of its clique."""
+    """The cost of the connections that eliminating an attribute would make, and the cells of its clique."""
     missing, cells = 0.0, sizes[v]
     for i in range(degrees[v]):
         a = lists[v, i]
@@ -136,7 +136,7 @@ def _list(near: Bytes, alive: Bytes, lists: Places, degrees: Ints) -> None:
 
 @inlined()
 def _parents(order: Places, cliques: Places, ends: Ints, count: int, parents: Ints, places: Ints) -> None:
-    """For each clique the next one that holds all its attributes but the first; -1 if it has no other."""
+    """Find the parent of each clique: the next that holds all its attributes but the first; -1 if it has no other."""
     for i in range(count):
         places[order[i]] = i
     for i in range(count):
@@ -150,7 +150,7 @@ def _parents(order: Places, cliques: Places, ends: Ints, count: int, parents: In
 
 @inlined()
 def _keepers(ends: Ints, parents: Ints, count: int, keepers: Ints) -> None:
-    """For each clique itself, or the clique kept that it lies in."""
+    """Find the clique that is kept for each: itself, or one that it lies in."""
     for i in range(count):
         keepers[i] = i
     for i in range(count):  # a clique inside another is inside one that it is the parent of

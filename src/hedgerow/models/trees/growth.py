@@ -1,4 +1,4 @@
-"""How large a hypothesis over junction trees would become with one more scope: what may still be measured.
+"""The size of a hypothesis over junction trees with one more scope: a limit on what may still be measured.
 
 A function of public quantities alone: the domain, the scopes measured so far and the trees over them. So to leave out
 candidates that would make the hypothesis too large costs no privacy.
@@ -34,11 +34,11 @@ def grown_tree(domain: Domain, trees: Sequence[JunctionTree], scope: Clique) -> 
 
     Args:
         domain: The domain.
-        trees: Over disjoint attributes.
+        trees: Trees over disjoint attributes.
         scope: In domain order.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcde")
         >>> chain = JunctionTree.of(domain, [("a", "b"), ("b", "c"), ("c", "d")])
         >>> grown_tree(domain, [chain], ("a", "d")).cliques
@@ -83,7 +83,7 @@ class Growth:
 
     Example:
         >>> from itertools import combinations
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(f"x{i}", 0, 1) for i in range(400))
         >>> growth = Growth(domain, list(combinations(domain.names, 2)))
         >>> growth.cells([("x0", "x1"), ("x1", "x2")])[:4]  # the first lies in a clique and adds nothing
@@ -93,7 +93,7 @@ class Growth:
     """
 
     def __init__(self, domain: Domain, candidates: Sequence[Clique] | Ints) -> None:
-        """Note the candidates.
+        """Remember the candidates.
 
         Args:
             domain: The domain.
@@ -115,8 +115,8 @@ class Growth:
 
         Args:
             held: Scopes so far.
-            trees: Over disjoint attributes; they hold the scopes. Taken as they are for bounds; by default those of
-                ``JunctionTree.of``.
+            trees: Trees over disjoint attributes that hold the scopes. Taken as they are for bounds; by default those
+                of ``JunctionTree.of``.
 
         Returns:
             Shape ``(candidates,)``.
@@ -132,12 +132,12 @@ class Growth:
         return grown
 
     def within(self, limit: float, held: Sequence[Clique], trees: Sequence[JunctionTree] | None = None) -> Bools:
-        """Whether all cliques together have at most so many cells, shape ``(candidates,)``.
+        """Whether all cliques together stay within a number of cells, shape ``(candidates,)``.
 
         They are not looked at one by one if each of them could be carried through all cliques.
 
         Args:
-            limit: Cells.
+            limit: Largest number of cells.
             held: Scopes so far.
             trees: See ``cells``.
         """

@@ -36,7 +36,7 @@ def markov_bytes(trees: Iterable[JunctionTree]) -> int:
         trees: The structure of each part.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abc")
         >>> markov_bytes([JunctionTree.of(domain, [("a", "b"), ("b", "c")])])
         11200
@@ -46,7 +46,7 @@ def markov_bytes(trees: Iterable[JunctionTree]) -> int:
 
 
 def cells_bytes(cells: int) -> int:
-    """The same for cliques of so many cells in all, of which one may have nearly all.
+    """The same for cliques with a given number of cells in all, of which one may have nearly all.
 
     Example:
         >>> cells_bytes(2**20) / 2**20
@@ -56,7 +56,7 @@ def cells_bytes(cells: int) -> int:
 
 
 def check_tree_fits(cells: int) -> None:
-    """Refuse cliques of so many cells in all if they do not fit into memory.
+    """Refuse a number of cells that does not fit into memory.
 
     Raises:
         ModelTooLargeError: They do not.
@@ -72,7 +72,7 @@ class Markov(HasPotentials):
     """A distribution proportional to a product of positive factors over the scopes of updates, scaled to a total.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(50))
         >>> model = Markov(domain, total=100)
         >>> model.update(Conjunction.where(domain, {"x3": [0, 1], "x8": [5]}), step=math.log(50))
@@ -84,11 +84,7 @@ class Markov(HasPotentials):
     """
 
     def __init__(
-        self,
-        domain: Domain,
-        total: float,
-        scopes: Iterable[Clique] = (),
-        start: Mapping[Clique, Floats] | None = None,
+        self, domain: Domain, total: float, scopes: Iterable[Clique] = (), start: Mapping[Clique, Floats] | None = None
     ) -> None:
         """Start from the uniform hypothesis or from a product of given factors.
 
@@ -123,7 +119,7 @@ class Markov(HasPotentials):
             ModelTooLargeError: The cliques do not fit into memory; nothing was allocated.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow.domain import IntegerRange
             >>> domain = Domain((IntegerRange("a", 0, 1),))
             >>> steps = {Conjunction.where(domain, {"a": [0]}): math.log(3)}
             >>> Markov.from_potentials(domain, 4, Potentials(steps=steps)).marginals([("a",)])[0].round(12).tolist()
@@ -247,7 +243,7 @@ class Markov(HasPotentials):
             part.add(clique, table)
 
     def credit(self, factors: Potentials) -> None:
-        """Note updates that the parts hold already.
+        """Record updates that the parts hold already.
 
         Args:
             factors: Log-factors over scopes that lie in a clique; their base is not used.
@@ -276,7 +272,7 @@ class Markov(HasPotentials):
             MarginalTooLargeError: A table that is needed for a set of many attributes does not fit into memory.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow.domain import IntegerRange
             >>> model = Markov(Domain(IntegerRange(name, 0, 1) for name in "abc"), total=8)
             >>> model.reweigh(("a", "b"), np.log([[3.0, 1.0], [1.0, 3.0]]))
             >>> model.parities([("a", "b"), ("b", "c"), ()]).round(12)

@@ -30,7 +30,7 @@ LONGEST = 3
 _MAP_CELLS = 1 << 23
 """Cells of all maps from cliques to separators; trees of larger cliques are left to others."""
 _KEPT = 1 << 23
-"""As many parities are kept for the next time."""
+"""Number of parities that are kept for the next time, at most."""
 
 
 @final
@@ -39,8 +39,8 @@ class _Frame:
     """The structure of all components.
 
     Attributes:
-        forest: Its cliques.
-        maps: How cells of cliques meet those of separators (see ``elimination_kernels.py``).
+        forest: The cliques of all components.
+        maps: Maps from cells of cliques to those of separators (see ``elimination_kernels.py``).
         homes: For each attribute its smallest clique, where its codes stand there, and its component.
     """
 
@@ -50,7 +50,7 @@ class _Frame:
 
     @classmethod
     def of(cls, domain: Domain, trees: Sequence[JunctionTree]) -> _Frame | None:
-        """None where cliques are too large."""
+        """The structure of some trees; None where cliques are too large."""
         from hedgerow.models.trees.elimination_kernels import separator_maps
 
         forest = Forest.of(domain, trees)
@@ -78,7 +78,7 @@ class TreeParities:
     """Parities of up to three binary attributes, kept for components that stay as they are.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> from hedgerow.models.trees.junction_tree import JunctionTree
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
         >>> part = Beliefs(JunctionTree.of(domain, [("a", "c")]))
@@ -88,10 +88,10 @@ class TreeParities:
     """
 
     def __init__(self, domain: Domain) -> None:
-        """Nothing is known yet.
+        """Start without any parity.
 
         Args:
-            domain: Of all components.
+            domain: The domain of all components.
         """
         self._domain = domain
         self._frame: _Frame | None = None
@@ -106,10 +106,10 @@ class TreeParities:
         return self._axes is axes
 
     def expectations(self, parts: Sequence[Beliefs], axes: Ints) -> Floats | None:
-        """Of the products of ``1 - 2 code`` over sets of attributes.
+        """Expectations of the products of ``1 - 2 code`` over sets of attributes.
 
         Args:
-            parts: Connected, over different attributes; all others are uniform.
+            parts: Connected parts over different attributes; all others are uniform.
             axes: Positions of binary attributes, increasing, -1 to fill up; shape ``(sets, at most LONGEST)``. Sets
                 that begin alike should stand together.
 
@@ -164,7 +164,7 @@ class TreeParities:
 
 
 def _probabilities(part: Beliefs) -> Floats:
-    """Of all cells of all cliques, one clique after the other."""
+    """Probabilities of all cells, one clique after the other."""
     tables = [part.sums(i, clique) for i, clique in enumerate(part.tree.cliques)]
     return np.concatenate([(table / table.sum()).reshape(-1) for table in tables])
 

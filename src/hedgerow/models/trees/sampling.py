@@ -47,7 +47,7 @@ def sample_trees(
     block, not in all together.
 
     Args:
-        parts: Over different attributes of the domain; they may change while blocks are drawn.
+        parts: Parts over different attributes of the domain; they may change while blocks are drawn.
         domain: The domain.
         n: Number of records.
         draw: Source of randomness.
@@ -57,7 +57,7 @@ def sample_trees(
         Blocks of codes, n in all, columns in the order of the domain.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain, draw = Domain((IntegerRange("a", 0, 1),)), np.random.default_rng(1)
         >>> blocks = sample_trees([], domain, 4, draw, SamplingMethod.SYSTEMATIC)
         >>> [sorted(block[:, 0].tolist()) for block in blocks]
@@ -150,15 +150,15 @@ def _tables(parts: Sequence[Beliefs], domain: Domain) -> Iterator[_Table]:
 
 
 def _strides(domain: Domain, names: Clique) -> Ints:
-    """How far the codes of each attribute stand apart in a flat table, the last 1."""
+    """Cells from one code of each attribute to the next in a flat table."""
     return np.cumprod((1, *domain.shape_of(names)[::-1]), dtype=np.int64)[-2::-1].copy()
 
 
 class _Drawn(ABC):
-    """What fills some columns of a block of codes, shape ``(attributes, records)``.
+    """Some columns of a block of codes, shape ``(attributes, records)``, to be drawn.
 
     Attributes:
-        passed_over: How many numbers are passed over for each block.
+        passed_over: Number of cells that are passed over for each block.
     """
 
     passed_over: int = 0
@@ -197,38 +197,36 @@ class _Rounded(_FromTable):
     """Whole counts of all cells, and how many of them are not yet dealt out."""
 
     def __init__(self, table: _Table, sizes: Ints, state: Words) -> None:
-        """Round.
+        """Round the cells of each row.
 
         Args:
-            table: The cells.
-            sizes: How many records each row gets.
-            state: Of the compiled generator.
+            table: The cells to round.
+            sizes: Number of records for each row.
+            state: State of the compiled generator.
         """
         super().__init__(table, len(sizes), state)
         self._table = table
         self._left = sizes
         room = min(table.cells.size, int(sizes.sum()))
-        self._starts = np.empty(len(sizes) + 1, dtype=np.int64)
-        cells, counts = np.empty(room, dtype=self._kind), np.empty(room, dtype=np.int64)
+        starts, cells = np.empty(len(sizes) + 1, dtype=np.int64), np.empty(room, dtype=self._kind)
+        counts = np.empty(room, dtype=np.int64)
         rows, inside = table.places(table.given, table.clique), table.places(table.rest, table.clique)
-        self.passed_over = compiled.round_rows(
-            table.cells, rows, inside, sizes, _TINY, state, self._starts, cells, counts
-        )
-        self._cells, self._counts = cells[: self.passed_over].copy(), counts[: self.passed_over].copy()
+        found = compiled.round_rows(table.cells, rows, inside, sizes, _TINY, state, (starts, cells, counts))
+        self.passed_over = found
+        self._entries = starts, cells[:found].copy(), counts[:found].copy()
         self._firsts = np.empty_like(sizes)
 
     def counted(self, names: Clique) -> Ints:
-        """How many of all records have each combination of codes of some of the table's attributes."""
+        """Number of records with each combination of codes of some of the table's attributes."""
         table = self._table
         rows, inside = table.places(table.given, names), table.places(table.rest, names)
         sums = np.zeros(np.prod(table.domain.shape_of(names), dtype=np.int64), dtype=np.int64)
-        compiled.add_entries(self._starts, self._cells, self._counts, rows, inside, sums)
+        compiled.add_entries(self._entries, rows, inside, sums)
         return sums
 
     def _choose(self, groups: NDArray[Any], found: NDArray[Any]) -> None:
         slots = np.empty_like(found)
-        taken = (self._sizes, self._starts, self._cells, self._counts, self._left)
-        compiled.take(*taken, self._state, self._firsts, slots)
+        compiled.take(self._sizes, self._entries, self._left, self._state, self._firsts, slots)
         compiled.deal(groups, self._sizes, self._firsts, slots, self._state, found)
 
 

@@ -51,7 +51,7 @@ class _Group:
 
     Attributes:
         node: The clique.
-        inside: What they all have inside it.
+        inside: Attributes that they all have inside it.
         edges: Cliques behind the edges, in the order of the products, each with what its attribute depends on there.
     """
 
@@ -65,8 +65,7 @@ class SharedElimination:
     """Marginals of one part.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.domain import Domain, IntegerRange
         >>> from hedgerow.models.trees.junction_tree import JunctionTree
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
         >>> beliefs = Beliefs(JunctionTree.of(domain, [("a", "b"), ("b", "c")]))
@@ -77,11 +76,11 @@ class SharedElimination:
     """
 
     def __init__(self, part: Beliefs, check: Check = lambda names, cells: None) -> None:
-        """Note where from answers come.
+        """Take the part that answers come from.
 
         Args:
-            part: The factors.
-            check: Is told of arrays before they are made.
+            part: The part.
+            check: Called with each array's attributes and cells before it is made.
         """
         self._part = part
         self._tree = part.tree
@@ -174,7 +173,7 @@ class SharedElimination:
         return order
 
     def _group(self, clique: Clique, node: int) -> _Group | None:
-        """None if two attributes are behind the same edge."""
+        """The group of a marginal at a clique; None if two attributes are behind the same edge."""
         edges = [self._toward(name, node) for name in clique]
         outside = [(edge, self._given(edge, node, name)) for edge, name in zip(edges, clique, strict=True) if edge >= 0]
         inside = tuple(name for edge, name in zip(edges, clique, strict=True) if edge < 0)
@@ -186,7 +185,7 @@ class SharedElimination:
         return int(self._tree.forest.routes[0][self._domain.index(name), node])
 
     def _given(self, i: int, j: int, name: str) -> Clique:
-        """What an attribute behind an edge depends on of the separator: less, where a later one is in it."""
+        """The part of the separator that an attribute behind an edge depends on: less, where a later one is in it."""
         key = (i, j, name)
         if key not in self._dependences:
             shared, further = self._tree.separator(i, j), self._toward(name, i)
@@ -287,8 +286,8 @@ class SharedElimination:
         """The products of a table with each conditional, summed over what is shared and not kept.
 
         Args:
-            table: Holds all that is shared.
-            shared: What the conditionals are given.
+            table: A table over all that is shared, and more.
+            shared: Attributes that the conditionals are given.
             conditionals: For each attribute; the last axis is its own.
             kept: Names that are still needed.
         """
@@ -355,9 +354,9 @@ class _Columns:
 
         Args:
             tables: For each attribute; the last axis is its own.
-            names: Whose.
+            names: Attributes whose conditionals to join.
             shared: Names of the other axes.
-            order: Of these.
+            order: Order of these axes.
         """
         key = (tuple(names), tuple(order), tuple(id(tables[name]) for name in names))
         if key not in self._kept:

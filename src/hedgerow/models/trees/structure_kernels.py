@@ -37,7 +37,7 @@ def holds(members: Places, scope: Places) -> bool:
 def holders(
     starts: Ints, members: Places, cells: Floats, homes: Ints, cliques: Places, ends: Ints, scopes: Places
 ) -> Ints:
-    """For each scope the smallest clique of some trees that holds it; -1 if none does, and for no attribute.
+    """Find the smallest clique of some trees that holds each scope; -1 if none does, and for no attribute.
 
     Args:
         starts: Where the members of each clique start.
@@ -113,7 +113,7 @@ def pair_growth(tree: Tree, homes: Ints, cliques: Places, sizes: Floats, growth:
     unless the one before holds all that.
 
     Args:
-        tree: Flat.
+        tree: The tree, flat.
         homes: See ``holders``.
         cliques: See ``holders``.
         sizes: Codes of each attribute.
@@ -154,13 +154,13 @@ def pair_growth(tree: Tree, homes: Ints, cliques: Places, sizes: Floats, growth:
 
 @kernel()
 def rooted(slots: Ints, other: Places, back: Ints, root: int) -> tuple[Ints, Ints, Ints]:
-    """For each clique the edge towards the root of its part, -1 for roots, its depth, and the root: the first clique.
+    """Find the edge of each clique towards the root of its part, -1 for roots, its depth, and the root.
 
     Args:
-        slots: Of a tree.
-        other: Of a tree.
-        back: Of a tree.
-        root: The root of its own part, instead of the first clique; -1 for none.
+        slots: Where the edges of each clique start.
+        other: Their far ends.
+        back: The same edges as the far ends count them.
+        root: A clique to be the root of its part, instead of the first clique; -1 for none.
     """
     n = slots.size - 1
     up, depths, queue, roots = (
@@ -190,7 +190,7 @@ def rooted(slots: Ints, other: Places, back: Ints, root: int) -> tuple[Ints, Int
 
 @kernel()
 def tops_of(homes: Ints, cliques: Places, depths: Ints) -> Ints:
-    """For each attribute its clique nearest to the root, -1 if it is in none."""
+    """Find the clique of each attribute nearest to the root, -1 if it is in none."""
     tops = np.empty(homes.size - 1, np.int64)
     for a in range(tops.size):
         tops[a] = -1
@@ -211,7 +211,7 @@ def _deepest(cliques: Ints, depths: Ints) -> int:
 
 @inlined()
 def _present(members: Places, scope: Places) -> tuple[int, int]:
-    """Which attributes of a scope a clique holds, and which of its attributes these are; a bit for each."""
+    """The attributes of a scope that a clique holds, and their places in the clique; a bit for each."""
     here, bits = 0, 0
     for k in range(members.size):
         for x in range(scope.size):
@@ -236,14 +236,14 @@ def joined(
     """Cells that joining attributes of one part would add, at most; they are carried towards the root until they meet.
 
     Args:
-        tree: Flat.
+        tree: The tree, flat.
         up: See ``rooted``.
-        depths: See there.
+        depths: See ``rooted``.
         tops: See ``tops_of``.
         sizes: Codes of each attribute.
         scope: The attributes.
         marks: Room for what each clique shares with those below it; zeros, and zeros again afterwards.
-        carried: Room for what is carried to each clique; likewise.
+        carried: Room for what is carried to each clique; zeros again afterwards too.
         found: Where the new cliques go, shape ``(3, cliques)``: the clique beside which each stands, what it has of its
             attributes, and which attributes of the scope.
 
@@ -295,9 +295,9 @@ def scope_growth(tree: Tree, up: Ints, depths: Ints, tops: Ints, sizes: Floats, 
     """Cells that joining the attributes of each scope would add, at most; those in several parts by a clique of all.
 
     Args:
-        tree: Flat.
+        tree: The tree, flat.
         up: See ``rooted``.
-        depths: See there.
+        depths: See ``rooted``.
         tops: See ``tops_of``.
         sizes: Codes of each attribute.
         parts: Number of the part of each attribute.
@@ -333,13 +333,13 @@ def scope_growth(tree: Tree, up: Ints, depths: Ints, tops: Ints, sizes: Floats, 
 
 @kernel()
 def routes(homes: Ints, cliques: Places, slots: Ints, other: Places) -> tuple[Places, Places]:
-    """For each attribute and clique the neighbour towards the attribute, -1 inside, and how many edges it is away.
+    """Find the neighbour of each clique towards each attribute, -1 inside, and its distance in edges.
 
     Args:
         homes: See ``holders``.
-        cliques: See there.
-        slots: Of one tree.
-        other: Of the tree.
+        cliques: See ``holders``.
+        slots: Where the edges of each clique of one tree start.
+        other: Their far ends.
 
     Returns:
         Both of shape ``(attributes, cliques)``; rows of attributes that are in no clique say nothing.
