@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -26,12 +26,6 @@ LARGEST_TABLE = 1 << 20
 _FEW_ONES = np.ones(1 << 8)
 _DIRECT = 1 << 10
 """Conditions that select more cells of a table go to its prefix sums."""
-
-
-def _kernels() -> Any:
-    from hedgerow.models.dense import kernels  # compiling takes a second
-
-    return kernels
 
 
 @final
@@ -66,9 +60,11 @@ class _Table:
 
     def sums(self, queries: Sequence[tuple[CodeSet, ...]], *, prefix: bool) -> Floats:
         """Sums of conditions over cells, or over corners of the prefix sums."""
+        from hedgerow.models.dense import corner_sums  # compiling takes a second
+
         cells = self.prefixes() if prefix else self.cells
         lists, found = _corners(self.strides, queries, runs=prefix), np.empty(len(queries))
-        _kernels().corner_sums(cells, *lists, len(self.shape), found)
+        corner_sums(cells, *lists, len(self.shape), found)
         return found
 
 

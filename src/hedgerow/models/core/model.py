@@ -75,7 +75,8 @@ class Model(ABC):
         return self._marginals(cliques)
 
     @abstractmethod
-    def _marginals(self, cliques: Sequence[Clique]) -> list[Floats]: ...
+    def _marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        """Tables of cliques that were checked."""
 
     @abstractmethod
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
@@ -98,7 +99,8 @@ class Model(ABC):
         self._update(query, step)
 
     @abstractmethod
-    def _update(self, query: LinearQuery, step: float) -> None: ...
+    def _update(self, query: LinearQuery, step: float) -> None:
+        """Take a step that was checked."""
 
     def reweigh(self, clique: Clique, log_factors: Floats) -> None:
         """Multiply by the exponential of a table over a clique and scale back to the total.
@@ -115,7 +117,8 @@ class Model(ABC):
         self._reweigh(clique, checked_table(self._domain, clique, log_factors))
 
     @abstractmethod
-    def _reweigh(self, clique: Clique, table: Floats) -> None: ...
+    def _reweigh(self, clique: Clique, table: Floats) -> None:
+        """Multiply by a table that was checked; it is not a copy."""
 
     # State
 
@@ -156,7 +159,8 @@ class Model(ABC):
         return self._blocks(n, generator(seed), SamplingMethod(method))
 
     @abstractmethod
-    def _blocks(self, n: int, draw: np.random.Generator, method: SamplingMethod) -> Iterator[Codes]: ...
+    def _blocks(self, n: int, draw: np.random.Generator, method: SamplingMethod) -> Iterator[Codes]:
+        """Draw blocks of a number of records that was checked."""
 
 
 class HasPotentials(Model):
@@ -178,7 +182,8 @@ class HasPotentials(Model):
             self.reweigh(query.scope, step * query.values())
 
     @abstractmethod
-    def _step(self, query: Conjunction, step: float) -> None: ...
+    def _step(self, query: Conjunction, step: float) -> None:
+        """Take the step of a conjunction."""
 
     def _restore(self, potentials: Potentials) -> None:
         """Make all updates of a state that was saved."""

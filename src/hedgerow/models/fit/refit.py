@@ -67,7 +67,7 @@ class Sweeps:
 
     def phases(self, measurements: Sequence[Measurement], total: float) -> list[Phase]:
         """The steps, in fractions of the total."""
-        targets = _fractions(measurements, total)
+        targets = np.concatenate([measured.values for measured in measurements]) / total
         rates = np.array([self._rate(measured) for measured in measurements])
         near = _clipped(targets, measurements) if self.clip else targets
         return [Phase("explicit", near, rates, np.ones(self.sweeps))]
@@ -260,12 +260,10 @@ def _refit_trees(model: Markov, measurements: Sequence[Measurement], rule: Refit
 
 def _is_fitted(part: Beliefs, measurements: Sequence[Measurement], rule: Refit) -> bool:
     """Whether a fit that starts anew would end where the part is."""
-    if not rule.anew:
+    source = part.source
+    if not (rule.anew and isinstance(source, _Source) and source.rule == rule):
         return False
-    if not (isinstance(part.source, _Source) and part.source.rule == rule):
-        return False
-    before = part.source.measurements
-    return len(before) == len(measurements) and all(map(operator.is_, before, measurements))
+    return len(source.measurements) == len(measurements) and all(map(operator.is_, source.measurements, measurements))
 
 
 def _fit_trees(model: Markov, batch: Sequence[tuple[Beliefs, list[Measurement]]], rule: Refit) -> bool:
@@ -284,10 +282,6 @@ _STEPS: dict[Kind, Callable[[Model, Run], object]] = {"explicit": explicit, "imp
 def _each(step: Callable[[Model, Run], object], steps: Sequence[Run], model: Model) -> None:
     for run in steps:
         step(model, run)
-
-
-def _fractions(measurements: Sequence[Measurement], total: float) -> Floats:
-    return np.concatenate([measured.values for measured in measurements]) / total
 
 
 def _clipped(targets: Floats, measurements: Sequence[Measurement]) -> Floats:

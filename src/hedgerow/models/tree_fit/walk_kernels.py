@@ -224,11 +224,8 @@ def rows_of(sizes: Floats, starts: Ints, members: Places, one_row: int, least: i
 
     """
     cliques = starts.size - 1
-    order, leading, nodes = (
-        np.empty(members.size, np.int64),
-        np.zeros(cliques, np.int64),
-        np.empty((cliques, 3), np.int64),
-    )
+    order, leading = np.empty(members.size, np.int64), np.zeros(cliques, np.int64)
+    nodes = np.empty((cliques, 3), np.int64)
     place = 0
     for i in range(cliques):
         cells = 1
@@ -299,11 +296,8 @@ def views_of(
     for place in range(zeros):
         pool[place] = 0
     views = np.empty((owners.size + 1, 5), np.int64)
-    cells, lengths, kept = (
-        np.empty(owners.size, np.int64),
-        np.empty(order.size, np.int64),
-        np.empty(order.size, np.bool_),
-    )
+    cells, lengths = np.empty(owners.size, np.int64), np.empty(order.size, np.int64)
+    kept = np.empty(order.size, np.bool_)
     place, room = pool.size - total, 1
     for v in range(owners.size):
         i = owners[v]

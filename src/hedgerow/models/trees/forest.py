@@ -104,6 +104,13 @@ class Forest:
 
         return rooted(self.slots, self.other, self.flat[4], -1)
 
+    def hung(self, root: int = -1) -> tuple[Ints, Ints, Ints]:
+        """The trees hung up at their first cliques, one at another root if given (see ``structure_kernels.Hung``)."""
+        from hedgerow.models.trees.structure_kernels import rooted, tops_of
+
+        up, depths, _ = rooted(self.slots, self.other, self.flat[4], root)
+        return up, depths, tops_of(self.homes, self.cliques, depths)
+
     @cached_property
     def routes(self) -> tuple[Places, Places]:
         """The neighbour of each clique of one tree towards each attribute, and its distance.

@@ -56,18 +56,16 @@ def grown_tree(domain: Domain, trees: Sequence[JunctionTree], scope: Clique) -> 
 
 def _joined(forest: Forest, inside: list[int]) -> Iterator[list[int]]:
     """The new cliques that carry attributes of one component to each other."""
-    from hedgerow.models.trees.structure_kernels import joined, rooted, tops_of
+    from hedgerow.models.trees.structure_kernels import joined
 
     root = -1
     if len(inside) == 2:
         widest = max(inside, key=lambda place: (forest.sizes[place], place))
         root = int(forest.cliques[forest.homes[widest]])
-    up, depths, _ = rooted(forest.slots, forest.other, forest.flat[4], root)
-    room = np.zeros((2, len(depths)), dtype=np.int64)
-    found = np.empty((3, len(depths) + 1), dtype=np.int64)
-    tops = tops_of(forest.homes, forest.cliques, depths)
+    room = np.zeros((2, len(forest.cells)), dtype=np.int64)
+    found = np.empty((3, len(forest.cells) + 1), dtype=np.int64)
     scope = np.array(inside, dtype=np.int32)
-    _, count = joined(forest.flat, up, depths, tops, forest.sizes, scope, room[0], room[1], found)
+    _, count = joined(forest.flat, forest.hung(root), forest.sizes, scope, room[0], room[1], found)
     for clique, held, carried in found[:, :count].T.tolist():
         members = forest.members[forest.starts[clique] : forest.starts[clique + 1]].tolist()
         yield [*_chosen(members, held), *_chosen(inside, carried)]
@@ -171,14 +169,12 @@ class Growth:
 
     def _bounds(self, forest: Forest, scopes: Places) -> Floats:
         """Upper bounds of what each scope adds."""
-        from hedgerow.models.trees.structure_kernels import pair_growth, scope_growth, tops_of
+        from hedgerow.models.trees.structure_kernels import pair_growth, scope_growth
 
         if forest.too_wide:
             return np.full(len(scopes), np.inf)
-        up, depths, _ = forest.rooted
         if scopes.shape[1] != 2 or (scopes < 0).any():
-            tops = tops_of(forest.homes, forest.cliques, depths)
-            return np.asarray(scope_growth(forest.flat, up, depths, tops, self._sizes, forest.parts, scopes))
+            return np.asarray(scope_growth(forest.flat, forest.hung(), self._sizes, forest.parts, scopes))
         growth: Floats = np.outer(self._sizes, self._sizes)
         pair_growth(forest.flat, forest.homes, forest.cliques, self._sizes, growth)
         return np.asarray(growth[scopes[:, 0], scopes[:, 1]])

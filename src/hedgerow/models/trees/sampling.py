@@ -65,7 +65,7 @@ def sample_trees(
     """
     state = new_state(draw)
     tables = list(_tables(parts, domain))
-    columns: list[_Drawn] = []
+    columns: list[_FromTable | _Wide] = []
     if method is SamplingMethod.SYSTEMATIC:
         rounded: list[_Rounded] = []
         for table in tables:
@@ -79,7 +79,7 @@ def sample_trees(
     return _blocks(columns, domain, n)
 
 
-def _blocks(columns: Sequence[_Drawn], domain: Domain, n: int) -> Iterator[Codes]:
+def _blocks(columns: Sequence[_FromTable | _Wide], domain: Domain, n: int) -> Iterator[Codes]:
     rows = block_rows(domain, sum(each.passed_over for each in columns))
     for start in range(0, n, rows):
         codes: Codes = np.empty((len(domain), min(rows, n - start)), dtype=code_type(domain))
@@ -154,22 +154,14 @@ def _strides(domain: Domain, names: Clique) -> Ints:
     return np.cumprod((1, *domain.shape_of(names)[::-1]), dtype=np.int64)[-2::-1].copy()
 
 
-class _Drawn(ABC):
-    """Some columns of a block of codes, shape ``(attributes, records)``, to be drawn.
+class _FromTable(ABC):
+    """Columns of the rest of a table, drawn given the columns that were drawn before.
 
     Attributes:
         passed_over: Number of cells that are passed over for each block.
     """
 
-    passed_over: int = 0
-
-    @abstractmethod
-    def fill(self, codes: Codes) -> None:
-        """Draw these columns, given the columns that were drawn before."""
-
-
-class _FromTable(_Drawn):
-    """The rest of a table, given the attributes that were drawn before."""
+    passed_over = 0
 
     def __init__(self, table: _Table, groups: int, state: Words) -> None:
         domain = table.domain
@@ -182,6 +174,7 @@ class _FromTable(_Drawn):
         self._state = state
 
     def fill(self, codes: Codes) -> None:
+        """Draw these columns of a block, shape ``(attributes, records)``."""
         groups, found = np.empty((2, codes.shape[1]), dtype=self._kind)
         compiled.group(codes, self._given, self._strides, groups, self._sizes)
         self._choose(groups, found)
@@ -248,8 +241,10 @@ class _Independent(_FromTable):
 
 
 @final
-class _Wide(_Drawn):
+class _Wide:
     """An attribute with a great many codes, all as likely; in whole numbers, so that none is left out."""
+
+    passed_over = 0
 
     def __init__(self, domain: Domain, name: str, draw: np.random.Generator, method: SamplingMethod) -> None:
         self._column, self._size = domain.index(name), domain[name].size

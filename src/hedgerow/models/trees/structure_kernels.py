@@ -16,6 +16,10 @@ from hedgerow.system import inlined, kernel, part
 Tree = tuple[Ints, Places, Ints, Places, Ints, Ints, Floats]
 """Starts, members, slots, other, back, shared; and the cells of each clique."""
 
+Hung = tuple[Ints, Ints, Ints]
+"""A forest hung up at roots: for each clique its edge towards the root (-1 for roots) and its depth; for each attribute
+its clique nearest to the root (-1 if it is in none)."""
+
 MOST_MEMBERS = 62
 """A clique of more attributes has no bit for each of them."""
 _FORKED = 1 << MOST_MEMBERS
@@ -163,12 +167,8 @@ def rooted(slots: Ints, other: Places, back: Ints, root: int) -> tuple[Ints, Int
         root: A clique to be the root of its part, instead of the first clique; -1 for none.
     """
     n = slots.size - 1
-    up, depths, queue, roots = (
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-    )
+    up, depths = np.empty(n, np.int64), np.empty(n, np.int64)
+    queue, roots = np.empty(n, np.int64), np.empty(n, np.int64)
     for i in range(n):
         up[i], depths[i], roots[i] = -1, -1, i
     for turn in range(-1, n):
@@ -223,23 +223,13 @@ def _present(members: Places, scope: Places) -> tuple[int, int]:
 
 @kernel()
 def joined(
-    tree: Tree,
-    up: Ints,
-    depths: Ints,
-    tops: Ints,
-    sizes: Floats,
-    scope: Places,
-    marks: Ints,
-    carried: Ints,
-    found: Ints,
+    tree: Tree, hung: Hung, sizes: Floats, scope: Places, marks: Ints, carried: Ints, found: Ints
 ) -> tuple[float, int]:
     """Cells that joining attributes of one part would add, at most; they are carried towards the root until they meet.
 
     Args:
         tree: The tree, flat.
-        up: See ``rooted``.
-        depths: See ``rooted``.
-        tops: See ``tops_of``.
+        hung: See ``Hung``.
         sizes: Codes of each attribute.
         scope: The attributes.
         marks: Room for what each clique shares with those below it; zeros, and zeros again afterwards.
@@ -251,6 +241,7 @@ def joined(
         The cells, and the number of new cliques.
     """
     starts, members, _, other, back, shared, _ = tree
+    up, depths, tops = hung
     front = np.empty(scope.size, dtype=np.int64)
     total, count, width = 0.0, 0, 0
     everything = (1 << scope.size) - 1
@@ -291,18 +282,17 @@ def joined(
 
 
 @kernel()
-def scope_growth(tree: Tree, up: Ints, depths: Ints, tops: Ints, sizes: Floats, parts: Ints, scopes: Places) -> Floats:
+def scope_growth(tree: Tree, hung: Hung, sizes: Floats, parts: Ints, scopes: Places) -> Floats:
     """Cells that joining the attributes of each scope would add, at most; those in several parts by a clique of all.
 
     Args:
         tree: The tree, flat.
-        up: See ``rooted``.
-        depths: See ``rooted``.
-        tops: See ``tops_of``.
+        hung: See ``Hung``.
         sizes: Codes of each attribute.
         parts: Number of the part of each attribute.
         scopes: Attributes of each scope, -1 after the last.
     """
+    _, depths, tops = hung
     n = depths.size
     marks, carried = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     found, inside = np.empty((3, n + 1), dtype=np.int64), np.empty(scopes.shape[1], dtype=np.int32)
@@ -325,7 +315,7 @@ def scope_growth(tree: Tree, up: Ints, depths: Ints, tops: Ints, sizes: Floats, 
                 if b >= 0 and parts[b] == parts[a]:
                     inside[width] = b
                     width += 1
-            growth[s] += joined(tree, up, depths, tops, sizes, inside[:width], marks, carried, found)[0]
+            growth[s] += joined(tree, hung, sizes, inside[:width], marks, carried, found)[0]
         if several:
             growth[s] += cells
     return growth
