@@ -97,7 +97,7 @@ class Weights:
         """Unscaled table of a clique; takes the mass anew."""
 
         def run(sums: Floats, frame: Frame, start: int, stop: int) -> None:
-            kernels().sum_rows(self.weights, (sums, frame.block, frame.row), start, stop)
+            kernels().sum_rows(self.weights, sums, frame.block, frame.row, start, stop)
 
         return self._sum_rows(clique, run)
 
@@ -107,8 +107,9 @@ class Weights:
         rows = self.layout.spread(scaled, factors)
 
         def run(sums: Floats, frame: Frame, start: int, stop: int) -> None:
-            summed = sums, frame.block, frame.row
-            kernels().multiply_and_sum(self.weights, (rows, scaled.block, scaled.row), summed, start, stop)
+            kernels().multiply_and_sum(
+                self.weights, rows, scaled.block, scaled.row, sums, frame.block, frame.row, start, stop
+            )
 
         return self._sum_rows(wanted, run)
 

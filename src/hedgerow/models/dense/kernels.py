@@ -15,9 +15,6 @@ from numba import njit
 
 from hedgerow.arrays import Floats, Ints
 
-Rows = tuple[Floats, Ints, Ints]
-"""A small table, shape ``(rows, width or 1)``, and where it meets the rows: ``block`` and ``row``."""
-
 Packed = tuple[Ints, Ints, Ints, Ints, Ints, Ints]
 """Slices one after the other: outer offsets and their starts, strides, counts, gathered offsets and their starts."""
 
@@ -77,9 +74,18 @@ def _sum_narrow(row: Floats) -> float:
 
 
 @njit(nogil=True, cache=True)
-def multiply_and_sum(weights: Floats, multiplied: Rows, summed: Rows, start: int, stop: int) -> None:
+def multiply_and_sum(
+    weights: Floats,
+    factors: Floats,
+    factor_block: Ints,
+    factor_row: Ints,
+    sums: Floats,
+    sum_block: Ints,
+    sum_row: Ints,
+    start: int,
+    stop: int,
+) -> None:
     """Multiply blocks ``start`` to ``stop`` by one small table and add them up into another, in one pass."""
-    (factors, factor_block, factor_row), (sums, sum_block, sum_row) = multiplied, summed
     wide_factors = factors.shape[1] > 1
     wide_sums = sums.shape[1] > 1
     for b in range(start, stop):
@@ -99,9 +105,8 @@ def multiply_and_sum(weights: Floats, multiplied: Rows, summed: Rows, start: int
 
 
 @njit(nogil=True, cache=True)
-def sum_rows(weights: Floats, summed: Rows, start: int, stop: int) -> None:
+def sum_rows(weights: Floats, sums: Floats, sum_block: Ints, sum_row: Ints, start: int, stop: int) -> None:
     """Add blocks ``start`` to ``stop`` up into a small table."""
-    sums, sum_block, sum_row = summed
     wide = sums.shape[1] > 1
     for b in range(start, stop):
         for r in range(weights.shape[1]):

@@ -52,10 +52,7 @@ def put_back(flat: Floats, shape: tuple[int, ...]) -> Floats:
         [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
     """
     order = axis_order(shape)
-    places = [0] * len(shape)
-    for place, axis in enumerate(order):
-        places[axis] = place
-    return flat.reshape([shape[axis] for axis in order]).transpose(places)
+    return flat.reshape([shape[axis] for axis in order]).transpose(np.argsort(order))
 
 
 @final

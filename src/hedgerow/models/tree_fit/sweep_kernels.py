@@ -286,8 +286,12 @@ def visit(
         wide[i] = 0.0
     multiply_and_sum(
         cells.reshape(1, rows, width),
-        (spread.reshape(view_in[3], spread.size // view_in[3]), pool[:1], pool[view_in[1] : view_in[1] + rows]),
-        (wide.reshape(view_out[3], wide.size // view_out[3]), pool[:1], pool[view_out[1] : view_out[1] + rows]),
+        spread.reshape(view_in[3], spread.size // view_in[3]),
+        pool[:1],
+        pool[view_in[1] : view_in[1] + rows],
+        wide.reshape(view_out[3], wide.size // view_out[3]),
+        pool[:1],
+        pool[view_out[1] : view_out[1] + rows],
         0,
         1,
     )

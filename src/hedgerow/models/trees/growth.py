@@ -21,6 +21,7 @@ from hedgerow.arrays import Bools, Floats, Ints, Places
 from hedgerow.domain import Clique, Domain
 from hedgerow.models.trees.forest import Forest
 from hedgerow.models.trees.junction_tree import Graph, JunctionTree
+from hedgerow.queries import filled_axes
 
 _EXACT = 1 << 23
 """Candidates times the square of the number of attributes up to which all are triangulated one by one."""
@@ -181,19 +182,13 @@ class Growth:
 
 
 def _places(domain: Domain, candidates: Sequence[Clique] | Ints) -> Places:
-    if isinstance(candidates, np.ndarray):
-        # compiled passes read a first column, also where all scopes are empty
-        axes = candidates if candidates.shape[1] else np.full((len(candidates), 1), -1)
-        return axes.astype(np.int32)
-    position = {name: place for place, name in enumerate(domain.names)}
-    try:
-        return _padded([sorted({position[name] for name in scope}) for scope in candidates])
-    except KeyError as unknown:
-        domain.index(unknown.args[0])
-        raise
-
-
-def _padded(axes: Sequence[Sequence[int]]) -> Places:
-    """Rows of equal length, -1 after the last attribute."""
-    width = max(map(len, axes), default=1) or 1
-    return np.array([[*each, *[-1] * (width - len(each))] for each in axes], dtype=np.int32).reshape(len(axes), width)
+    axes = candidates
+    if not isinstance(axes, np.ndarray):
+        position = {name: place for place, name in enumerate(domain.names)}
+        try:
+            axes = filled_axes(sorted({position[name] for name in scope}) for scope in candidates)
+        except KeyError as unknown:
+            domain.index(unknown.args[0])
+            raise
+    # compiled passes read a first column, also where all scopes are empty
+    return (axes if axes.shape[1] else np.full((len(axes), 1), -1)).astype(np.int32)
