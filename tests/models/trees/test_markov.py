@@ -23,7 +23,7 @@ from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.models.trees.markov import Markov, markov_bytes
 from hedgerow.queries.core.measurement import Measurement, NoiseKind
 from hedgerow.queries.core.query import Conjunction, Marginal, Parity
-from hedgerow.release.format.model_format import model_to_dict
+from hedgerow.release.content import model_to_dict
 from tests.models.contract import ModelContract
 from tests.models.strategies import conjunctions, domain_of, domains, queries
 from tests.reference.dense_model import DenseModel
