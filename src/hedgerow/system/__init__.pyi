@@ -9,5 +9,6 @@ from .files import (
     replacing_folder as replacing_folder,
 )
 from .memory import available_bytes as available_bytes
+from .plug_ins import load_plug_in as load_plug_in, plug_in_names as plug_in_names
 from .randomness import Seed as Seed, generator as generator, numbered as numbered
 from .signing import SigningKey as SigningKey, VerifyingKey as VerifyingKey
