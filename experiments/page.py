@@ -31,7 +31,7 @@ def page_text() -> str:
 def page_file() -> Path | None:
     """Where a checkout of the source code has the page; None for an installed package."""
     docs = Path(__file__).resolve().parents[1] / "docs"
-    return docs / "experiments.md" if (docs / "design.md").exists() else None
+    return docs / "experiments.md" if (docs / "theory.md").exists() else None
 
 
 def notes_of(experiment: Experiment) -> str:
