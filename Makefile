@@ -1,6 +1,6 @@
 # Two commands do everything from a bare checkout with git, make and Python (3.11 or newer, with pip):
 #   make demo    the main job on the shipped data
-#   make test    the quick test suite
+#   make test    the quick test suite, in minutes
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 BIN := .venv/bin
@@ -36,8 +36,16 @@ help:  ## Show this list
 demo: .venv/.runtime  ## Synthetic records of the shipped Adult census data, into demo-output/
 	@$(BIN)/python examples/demo.py
 
-test: .venv/.tools  ## The quick test suite
-	$(BIN)/python -m pytest -q -n $(PROCESSES) -m "not audit"
+# Kernels are compiled once, into the cache of this checkout, before the processes start that share it.
+test: .venv/.tools  ## The quick test suite, in minutes
+	$(BIN)/python -m tests.warm
+	$(BIN)/python -m pytest -q -n $(PROCESSES) --hypothesis-profile quick -m "not slow and not audit"
+
+test-rest: .venv/.tools  ## What make test leaves out: slow tests, and many more random examples
+	$(BIN)/python -m pytest -q -n $(PROCESSES) -m "(slow or hypothesis) and not audit"
+
+# Parts of it: -m browser, -m spark or -m postgresql.
+test-all: test test-rest  ## All tests but the audits
 
 # Random runs go on for HEDGEROW_AUDIT_MINUTES; what one found is seen again with the HEDGEROW_AUDIT_SEED that it prints.
 audit: .venv/.tools  ## Long statistical and privacy audits
@@ -81,4 +89,4 @@ lock:  ## Renew the lock files (needs uv)
 clean:  ## Remove what make made
 	rm -rf .venv benchmarks/peers/.venv demo-output experiments-output site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test audit mutants lint format docs bench bench-peers experiments experiments-quick lock clean
+.PHONY: help demo test test-rest test-all audit mutants lint format docs bench bench-peers experiments experiments-quick lock clean

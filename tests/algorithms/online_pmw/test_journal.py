@@ -30,6 +30,7 @@ from hedgerow.queries.core.measurement import Measurement, NoiseKind
 from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Parity
 from hedgerow.release.content import measurements_from_list, measurements_to_list
 from tests.algorithms.online_pmw.cases import BUDGETS, DOMAIN, REPLACE, cells, config_of, random_queries, skewed
+from tests.examples import examples
 from tests.privacy.mutants import Mutant, killed
 from tests.privacy.tables import DenseCounts, binary
 
@@ -112,7 +113,7 @@ def check_put_together_after_every_question(
     assert whole(final[0]) == whole(final[1]) == whole(kept) == whole(in_one_piece)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(case=st.sampled_from(BUDGETS), seed=st.integers(0, 1000))
 def test_steps_put_together_are_the_session(case: tuple[Variant, Budget], seed: int) -> None:
     variant, budget = case
