@@ -12,7 +12,7 @@ import pytest
 import hedgerow.algorithms.mwem.session as session_module
 from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.algorithms.mwem.session import Session
-from hedgerow.algorithms.shared.charges import RoundCharge
+from hedgerow.algorithms.shared.plans import RoundCharge
 from hedgerow.models.fit.refit import Sweeps
 from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.privacy.curator import Curator

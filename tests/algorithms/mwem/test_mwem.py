@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.mwem.mwem import LARGEST_HISTOGRAM, MWEM
+from hedgerow.algorithms.mwem.mwem import LARGEST_START, MWEM
 from hedgerow.algorithms.mwem.plan import caveats
 from hedgerow.algorithms.mwem.rounds import automatic_rounds, planned_rounds, round_charge
 from hedgerow.algorithms.mwem.session import Session
-from hedgerow.algorithms.shared.charges import RoundCharge, expected_noise, noise_of
-from hedgerow.algorithms.shared.progress import RoundReport
+from hedgerow.algorithms.shared.algorithm import RoundReport
+from hedgerow.algorithms.shared.plans import RoundCharge, expected_noise, noise_of
 from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
@@ -178,7 +178,7 @@ def test_the_potential_falls_by_error_minus_noise(workload: Workload, step: Any,
             before, start = workload.answers(session.model), divergence(DATA, session)
             charge = RoundCharge.split(0.3, 0.5)
             session._round(charge, session._eligible(charge))
-            target, noisy = session.measurements[-1].target, session.measurements[-1].values
+            target, noisy = session.learner.measurements[-1].target, session.learner.measurements[-1].values
             exact = target.of_table(DATA.marginals([target.scope])[0])
             noise = (np.clip(noisy, 0, 2000) - exact) / 2000
             k = next(k for k in range(workload.n_candidates) if workload.candidate(k).text == target.text)
@@ -318,7 +318,7 @@ def test_a_domain_too_large_for_memory_is_refused_before_anything_is_spent() -> 
         MWEM().run_with(keeper, Workload.marginals(domain, cliques=[domain.names[:4]]))
     assert keeper.ledger.events == ()
     assert (found.value.cells, found.value.largest_cells) == (60**4, LARGEST_TREE)
-    assert domain.size > LARGEST_HISTOGRAM
+    assert domain.size > LARGEST_START
 
 
 def test_an_interrupted_run_leaves_the_ledger_readable() -> None:

@@ -12,7 +12,7 @@ from scipy.stats import binom
 from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
 from hedgerow.algorithms.offline_pmw.parameters import step_length
 from hedgerow.algorithms.shared.bounds import BETA
-from hedgerow.algorithms.shared.steps import answer_of
+from hedgerow.algorithms.shared.learning import answer_of
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.randomness.source import SeededNoise

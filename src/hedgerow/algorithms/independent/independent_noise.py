@@ -11,24 +11,31 @@ little below the theorem's ``(m Delta / epsilon) ln(m / beta)``.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 
-from hedgerow.algorithms.independent.equal_shares import footprint, plan_equal_shares, run_equal_shares
-from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, check_domain, check_noise, check_shares
+from hedgerow.algorithms.shared import Algorithm, Learner, ProgressCallback, answer_of, make_release, tell
+from hedgerow.algorithms.shared.algorithm import check_domain, number_of_records
+from hedgerow.algorithms.shared.bounds import BETA
+from hedgerow.algorithms.shared.checks import check_choice, check_noise, check_shares
+from hedgerow.algorithms.shared.plans import Charges, Line, Outline, charges_line, noise_of, says_nothing
 from hedgerow.arrays import Floats
+from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
-from hedgerow.models import Proximal, Refit
-from hedgerow.privacy import Budget, Regime
-from hedgerow.queries import NoiseKind, Workload
-
-if TYPE_CHECKING:
-    from hedgerow.privacy import Curator
-    from hedgerow.release import Release
+from hedgerow.models import Footprint, Proximal, Refit, hypothesis, hypothesis_for
+from hedgerow.privacy import Budget, Curator, Regime
+from hedgerow.queries import Measurable, Measurement, Neighbours, NoiseKind, Workload
+from hedgerow.release import Release
 
 _REFIT = Proximal()
+
+Unit = Literal["candidate", "query"]
+
+Retelling = Callable[[Domain, Sequence[Measurement], float], Sequence[Measurement]]
+"""Says what measurements say in another way, given the domain and the number of records."""
 
 
 @final
@@ -60,7 +67,7 @@ class IndependentNoise(Algorithm):
 
     noise: NoiseKind | None = None
     fit: Refit | None = _REFIT
-    by: Literal["candidate", "query"] = "candidate"
+    by: Unit = "candidate"
     total_share: float = 0.02
     error_share: float = 0.03
 
@@ -72,8 +79,7 @@ class IndependentNoise(Algorithm):
         """
         if self.noise is not None:
             object.__setattr__(self, "noise", _kind_of(self.noise))
-        if self.by not in ("candidate", "query"):
-            raise ConfigError(f"by = {self.by!r} is unknown", remedy="give 'candidate' or 'query'")
+        check_choice("by", self.by, Unit)
         check_shares(self.total_share, self.error_share)
 
     def check(self, workload: Workload, regime: Regime) -> None:
@@ -81,14 +87,14 @@ class IndependentNoise(Algorithm):
 
         Args:
             workload: What the release should answer well.
-            regime: Of the budget.
+            regime: Regime of the budget.
 
         Raises:
             ConfigError: Gaussian noise under pure differential privacy.
             ModelTooLargeError: The hypothesis does not fit into memory.
         """
         self.check_options(regime)
-        footprint(self, self.measured(workload)).check()
+        self.footprint(self.measured(workload)).check()
 
     def check_options(self, regime: Regime) -> None:
         """Refuse what the regime does not allow, however much memory there is.
@@ -137,6 +143,32 @@ class IndependentNoise(Algorithm):
         """The workload whose candidates are measured."""
         return workload.by_query() if self.by == "query" else workload
 
+    def footprint(self, measured: Workload) -> Footprint:
+        """What the hypothesis of a run takes; where nothing is fitted it stays uniform.
+
+        Args:
+            measured: Workload whose candidates are measured.
+
+        Example:
+            >>> from hedgerow import Domain, IntegerRange
+            >>> workload = Workload.marginals(Domain(IntegerRange(f"x{i}", 0, 9) for i in range(20)), 2)
+            >>> IndependentNoise(fit=None).footprint(workload).tree_cells
+            0
+            >>> IndependentNoise().footprint(workload).tree_cells == 10**20
+            True
+        """
+        return Footprint.of(measured.domain, ()) if self.fit is None else Footprint.of_workload(measured)
+
+    def charges(self, amount: float, neighbours: Neighbours) -> Charges:
+        """How an amount of the budget is divided.
+
+        Args:
+            amount: epsilon or rho.
+            neighbours: Relation of the budget.
+        """
+        error = self.error_share if self.fit is not None else 0.0  # nothing is promised of a hypothesis never fitted
+        return Charges.split(amount, neighbours, total=self.total_share, error=error)
+
 
 def noisy_answers(release: Release) -> Floats:
     """The answers of the workload as they were measured: neither consistent nor clipped, may be negative.
@@ -150,12 +182,143 @@ def noisy_answers(release: Release) -> Floats:
     Raises:
         ConfigError: The release was made otherwise.
     """
-    if release.provenance.algorithm != "IndependentNoise":
+    check_made_by(release, "IndependentNoise")
+    return np.concatenate([measured.values for measured in release.measurements])
+
+
+def check_made_by(release: Release, algorithm: str) -> None:
+    """Refuse a release that another algorithm made.
+
+    Args:
+        release: The release.
+        algorithm: Name of the algorithm, all of whose answers follow from what it measured.
+
+    Raises:
+        ConfigError: Another algorithm made it.
+    """
+    if release.provenance.algorithm != algorithm:
         raise ConfigError(
             f"a release of {release.provenance.algorithm} does not hold a noisy answer of every query",
-            remedy="ask a release that IndependentNoise made, or take workload.answers(release.model)",
+            remedy=f"ask a release that {algorithm} made, or take workload.answers(release.model)",
         )
-    return np.concatenate([measured.values for measured in release.measurements])
+
+
+def run_equal_shares(
+    config: IndependentNoise,
+    curator: Curator,
+    measured: Workload,
+    workload: Workload,
+    *,
+    name: str,
+    parameters: dict[str, Any],
+    fitted: Retelling | None = None,
+    progress: ProgressCallback | None = None,
+) -> Release:
+    """Measure every candidate of a workload with an equal share, fit a hypothesis, and make the release.
+
+    Args:
+        config: Noise, fit and shares.
+        curator: Its whole remaining budget is spent.
+        measured: Workload whose candidates are measured.
+        workload: What the release should answer well.
+        name: Name of the algorithm, for the release.
+        parameters: Configuration of the algorithm, for the release.
+        fitted: Function of the domain, the measurements and the number of records that gives what the hypothesis is
+            fitted to; the measurements themselves unless given.
+        progress: Called after every measurement.
+
+    Raises:
+        QueryError: A query depends on no record; nothing was spent.
+    """
+    charges = config.charges(curator.ledger.remaining, curator.neighbours)
+    each = charges.rounds / measured.n_candidates
+    targets = [measured.candidate(index) for index in range(measured.n_candidates)]
+    for target in targets:  # all that could be refused is refused before anything is spent
+        curator.noise_for(target, each, config.noise)
+    total = number_of_records(curator, charges.total)
+    uniform = hypothesis(workload.domain, total) if config.fit is None else hypothesis_for(measured, total)
+    learner = Learner(uniform)
+    for number, target in enumerate(targets, 1):
+        found = curator.measure(target, each, kind=config.noise)
+        learner.measurements.append(found)
+        if progress is not None:
+            residual = float(np.abs(found.values - answer_of(uniform, target)).sum())
+            tell(progress, curator, target.text, residual, number=number, of=len(targets))
+    if config.fit is not None:
+        learner.fit(config.fit, None if fitted is None else fitted(workload.domain, learner.measurements, total))
+    return make_release(
+        curator,
+        workload,
+        learner.model,
+        name=name,
+        parameters=parameters,
+        measurements=learner.measurements,
+        error_charge=charges.error,
+    )
+
+
+def plan_equal_shares(
+    config: IndependentNoise, measured: Workload, workload: Workload, budget: Budget, total: float
+) -> Outline:
+    """The plan of `run_equal_shares`.
+
+    Args:
+        config: Noise, fit and shares.
+        measured: Workload whose candidates would be measured.
+        workload: What the release should answer well.
+        budget: What may be spent.
+        total: A public guess of the number of records.
+    """
+    charges = config.charges(budget.limit, budget.neighbours)
+    each, values = charges.rounds / measured.n_candidates, measured.n_queries
+    noises = [noise_of(target, budget, each, config.noise) for target in _different(measured, budget)]
+    bound = max(noise.quantile(1.0 - BETA, values) for noise in noises)
+    loudest = max(noises, key=lambda noise: noise.expected_abs)
+    held = config.footprint(measured)
+    shares = {"number of records": charges.total, "measurements": charges.rounds, "error estimate": charges.error}
+    text = (
+        ("rounds", f"{measured.n_candidates:,} measurements, each {each:.4g} {budget.unit}"),
+        charges_line(budget.limit, budget.unit, shares),
+        ("noise", f"about {loudest.expected_abs:,.1f} counts on each of {values:,} measured values"),
+        bound_line("no measured value", bound, total),
+        ("", "of the hypothesis fitted to them no theorem speaks; the release estimates its error"),
+    )
+    facts = {
+        "measured": measured.n_candidates,
+        "values": values,
+        "charge": each,
+        "unit": budget.unit,
+        "noise": loudest.kind.value,
+        "scale": max(noise.scale for noise in noises),
+        "bound": bound,
+        "failure": BETA,
+        "charges": {"total": charges.total, "measurements": charges.rounds, "error": charges.error},
+    }
+    return Outline.of(held.required_bytes, held.words, text, facts)
+
+
+def bound_line(what: str, bound: float, total: float) -> Line:
+    """What a plan says about the noise of all measurements together.
+
+    Args:
+        what: Subject of the sentence.
+        bound: Largest error in counts, except with probability ``BETA``.
+        total: Number of records, which no count errs by.
+
+    Example:
+        >>> bound_line("no measured value", 1200.0, 1000.0)
+        ('bound', 'no measured value errs by more than 1,200 counts, except with probability 0.05; that says nothing')
+    """
+    sentence = f"{what} errs by more than {bound:,.0f} counts, except with probability {BETA:.3g}"
+    return "bound", f"{sentence}{says_nothing(bound, total)}"
+
+
+def _different(measured: Workload, budget: Budget) -> list[Measurable]:
+    """One candidate of each family and sensitivity: all others have the same noise."""
+    families = [measured.family_of(index) for index in range(measured.n_candidates)]
+    keys = zip(families, measured.sensitivities(budget.neighbours).tolist(), strict=True)
+    first = {key: index for index, key in reversed(list(enumerate(keys)))}
+    return [measured.candidate(index) for index in sorted(first.values())]
 
 
 def _kind_of(noise: NoiseKind | str) -> NoiseKind:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hedgerow.algorithms.mwem.candidates import Limit, closure
+from hedgerow.algorithms.mwem.settings import MWEMSettings
 from hedgerow.algorithms.shared import RoundCharge, Task, bound_of, expected_noise, task_of
 from hedgerow.arrays import Floats
-from hedgerow.errors import ConfigError
 from hedgerow.models import Step, wants_classes
 from hedgerow.privacy import Budget, Regime
 from hedgerow.queries import Cells, ExplicitMatrix, Family, Marginals, Neighbours, Parities, Workload
-
-if TYPE_CHECKING:
-    from hedgerow.algorithms.mwem.mwem import MWEM
 
 SCAN = 1 << 16
 """Largest number of rounds that is looked at when a bound is minimised."""
@@ -53,37 +49,25 @@ def rounds_by_bound(
     return min(rounds, key=error)
 
 
-def first_rounds(workload: Workload) -> int:
-    """How many rounds an adaptive run would make if its charge never doubled.
+def first_rounds(workload: Workload, *, annealed: bool) -> int:
+    """Number of rounds that an adaptive or annealed run would make if the charge of a round never grew.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> first_rounds(Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2))
-        6
+        >>> from hedgerow import Domain, IntegerRange
+        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)
+        >>> first_rounds(workload, annealed=False), first_rounds(workload, annealed=True)
+        (6, 12)
     """
+    if annealed:
+        return 4 * len(workload.domain)
     return max(2, min(2 * workload.n_candidates, 16 * len(workload.domain)))
 
 
-def annealed_rounds(workload: Workload) -> int:
-    """How many rounds an annealed run would make if its charge never grew.
-
-    Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> annealed_rounds(Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2))
-        12
-    """
-    return 4 * len(workload.domain)
-
-
-def is_annealed(config: MWEM, workload: Workload) -> bool:
+def is_annealed(config: MWEMSettings, workload: Workload) -> bool:
     """Whether a run anneals the charge of its rounds: asked for, or automatic over a domain too large for a histogram.
 
     Example:
-        >>> from hedgerow.algorithms.mwem.mwem import MWEM
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import MWEM, Domain, IntegerRange
         >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
         >>> workload = Workload.marginals(domain, 2)
         >>> is_annealed(MWEM(), workload), is_annealed(MWEM(rounds=5), workload)
@@ -94,27 +78,7 @@ def is_annealed(config: MWEM, workload: Workload) -> bool:
     return Limit(workload, config.largest_tree).binds and closure(workload) is not None
 
 
-def check_rounds(config: MWEM, workload: Workload) -> None:
-    """Refuse more rounds than there are candidates, where none may repeat.
-
-    Raises:
-        ConfigError: There are too many.
-
-    Example:
-        >>> from hedgerow.algorithms.mwem.mwem import MWEM
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> check_rounds(MWEM(rounds=3), Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2))
-    """
-    most = workload.n_candidates
-    if isinstance(config.rounds, int) and config.rounds > most and not config.repeats:
-        raise ConfigError(
-            f"{config.rounds} rounds are too many: the workload has {most} candidates and each is measured once",
-            remedy=f"ask for at most {most} rounds, or allow repeats (in Python: MWEM(..., repeats=True))",
-        )
-
-
-def planned_rounds(config: MWEM, workload: Workload, budget: Budget, amount: float, total: float) -> int | None:
+def planned_rounds(config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float) -> int | None:
     """The number of rounds of a configuration, or None where noisy values decide.
 
     Args:
@@ -125,10 +89,7 @@ def planned_rounds(config: MWEM, workload: Workload, budget: Budget, amount: flo
         total: Number of records (noisy), in counts.
 
     Example:
-        >>> from hedgerow.algorithms.mwem.mwem import MWEM
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import MWEM, Domain, IntegerRange, PureDP
         >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)
         >>> planned_rounds(MWEM(rounds=2), workload, PureDP(1.0), 0.95, 100.0)
         2
@@ -145,7 +106,7 @@ def planned_rounds(config: MWEM, workload: Workload, budget: Budget, amount: flo
     return rounds_by_bound(task, regime, budget.neighbours, amount, share=share, step=step, most=most)
 
 
-def automatic_rounds(config: MWEM, workload: Workload, budget: Budget, amount: float, total: float) -> int:
+def automatic_rounds(config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float) -> int:
     """The number of rounds with the smallest predicted error; a heuristic with public constants.
 
     Measured on public tables (docs/design.md), the mean total variation distance after T rounds is about
@@ -162,10 +123,7 @@ def automatic_rounds(config: MWEM, workload: Workload, budget: Budget, amount: f
         total: Number of records (noisy), in counts.
 
     Example:
-        >>> from hedgerow.algorithms.mwem.mwem import MWEM
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.privacy.budgets.budget import ZCDP
+        >>> from hedgerow import MWEM, Domain, IntegerRange, ZCDP
         >>> workload = Workload.marginals(Domain(IntegerRange(f"a{i}", 0, 1) for i in range(10)), 3)
         >>> [automatic_rounds(MWEM(), workload, ZCDP(rho), rho, 10_000.0) for rho in (1e-4, 1e-2, 1.0)]
         [13, 120, 120]
@@ -213,15 +171,13 @@ def _spread(workload: Workload) -> Floats:
     return np.concatenate([of_family(family) for family in workload.families])
 
 
-def round_charge(config: MWEM, workload: Workload, amount: float, rounds: int) -> RoundCharge:
+def round_charge(config: MWEMSettings, workload: Workload, amount: float, rounds: int) -> RoundCharge:
     """What each of ``rounds`` equal rounds spends.
 
     Where every candidate is measured once there is nothing to select, and selection costs nothing.
 
     Example:
-        >>> from hedgerow.algorithms.mwem.mwem import MWEM
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import MWEM, Domain, IntegerRange
         >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)
         >>> round_charge(MWEM(), workload, 0.75, 3)
         RoundCharge(selection=0.0, measurement=0.25)

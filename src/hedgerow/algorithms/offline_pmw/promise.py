@@ -1,4 +1,4 @@
-"""When offline PMW keeps its promise, and how it chooses what to aim at (theory.md section 3).
+"""When offline PMW keeps its promise, how it chooses what to aim at, and its plan (theory.md section 3).
 
 All quantities are fractions, of queries scaled to [0, 1]: ``(q - lo) / w`` with the query's own bounds and width w. Let
 n be the public number of records, or n-hat, its noisy value; Delta the sensitivity of a scaled answer in counts (1, or
@@ -17,12 +17,13 @@ n-hat. A tenth of beta goes to it. Rounding of the scores to multiples of 2^-10 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from dataclasses import asdict, dataclass
+from typing import final
 
 import numpy as np
 
 from hedgerow.algorithms.offline_pmw.parameters import (
+    OfflinePMWSettings,
     Setting,
     alpha_of,
     boundary,
@@ -30,13 +31,11 @@ from hedgerow.algorithms.offline_pmw.parameters import (
     round_charge,
     round_epsilon,
 )
-from hedgerow.algorithms.shared import Charges, total_error
+from hedgerow.algorithms.shared import Charges, Line, Outline, charges_line, says_nothing, total_error
 from hedgerow.errors import ConfigError
+from hedgerow.models import Footprint
 from hedgerow.privacy import Budget
 from hedgerow.queries import Neighbours, Workload
-
-if TYPE_CHECKING:
-    from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
 
 _BETA_TOTAL = 0.1
 """Part of the failure probability that goes to the noisy number of records."""
@@ -92,7 +91,7 @@ class Scale:
         return cls(workload.domain.size, workload.n_queries, float(ratios.max()), magnitude)
 
 
-def choose(config: OfflinePMW, scale: Scale, budget: Budget, charges: Charges, total: float) -> Setting:
+def choose(config: OfflinePMWSettings, scale: Scale, budget: Budget, charges: Charges, total: float) -> Setting:
     """Fix alpha, rounds and noise from public numbers.
 
     ``alpha="auto"`` is the smallest alpha whose required number of records there are. If there is none below 1, no
@@ -100,7 +99,7 @@ def choose(config: OfflinePMW, scale: Scale, budget: Budget, charges: Charges, t
 
     Args:
         config: The configuration.
-        scale: Of the workload.
+        scale: Numbers of the workload that the promise depends on.
         budget: What the run may spend in all.
         charges: How it is divided.
         total: Number of records (noisy).
@@ -109,10 +108,9 @@ def choose(config: OfflinePMW, scale: Scale, budget: Budget, charges: Charges, t
         ConfigError: Too few rounds were asked for.
 
     Example:
-        >>> from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> scale, budget = Scale(1024, 500, 1.0, 1.0), PureDP(1.0, "replace")
-        >>> chosen = choose(OfflinePMW(), scale, budget, Charges(0.0, 0.0, 1.0, 0.0), 1e6)
+        >>> chosen = choose(OfflinePMWSettings(), scale, budget, Charges(0.0, 0.0, 1.0, 0.0), 1e6)
         >>> round(chosen.alpha, 4), chosen.rounds, chosen.promised
         (0.1245, 1789, True)
     """
@@ -124,7 +122,7 @@ def choose(config: OfflinePMW, scale: Scale, budget: Budget, charges: Charges, t
 class _Chooser:
     """The arguments of `choose`, and settings for any alpha."""
 
-    config: OfflinePMW
+    config: OfflinePMWSettings
     scale: Scale
     budget: Budget
     charges: Charges
@@ -146,7 +144,7 @@ class _Chooser:
 
     def setting(self, alpha: float, rounds: int | None = None) -> Setting:
         most = most_rounds(alpha, self.scale.cells, self.config.step) if rounds is None else rounds
-        epsilon = round_epsilon(self.config, self.budget, self.charges.rounds, most)
+        epsilon = round_epsilon(self.config.calibration, self.budget, self.charges.rounds, most)
         needed = max(
             2.0 * self.scale.sensitivity * self._log_odds(most) / (alpha * epsilon),
             2.0 * self.scale.magnitude * self._total_error / alpha,
@@ -178,3 +176,51 @@ class _Chooser:
     def _total_error(self) -> float:
         """What |n-hat - n| passes with a tenth of the failure probability."""
         return total_error(self.budget, self.charges.total, _BETA_TOTAL * self.config.beta)
+
+
+def make_plan(setting: Setting, charges: Charges, budget: Budget, held: Footprint) -> Outline:
+    """The plan of a run.
+
+    Args:
+        setting: Everything that is fixed before the first round.
+        charges: Parts of the budget.
+        budget: What may be spent.
+        held: Memory that the hypothesis takes.
+    """
+    facts = {
+        "algorithm": "OfflinePMW",
+        **setting.to_dict(),
+        "records_given": setting.total,
+        "round_charge": asdict(setting.charge),
+        "total_charge": charges.total,
+        "error_charge": charges.error,
+        "unit": budget.unit,
+        "limit": budget.limit,
+        "cells": held.cells,
+    }
+    return Outline.of(held.required_bytes, held.words, _told(setting, charges, budget), facts)
+
+
+def _told(setting: Setting, charges: Charges, budget: Budget) -> tuple[Line, ...]:
+    """Rounds, noise and promise in sentences."""
+    each, alpha, unit = setting.charge, setting.alpha, budget.unit
+    rounds = setting.rounds * (each.selection + each.measurement)
+    near = f"{2 * alpha:.3g} of the records"
+    shares = {"number of records": charges.total, "rounds at most": rounds, "error estimate": charges.error}
+    return (
+        ("rounds", f"at most {setting.rounds:,}, each {each.selection:.3g} + {each.measurement:.3g} {unit}"),
+        charges_line(budget.limit, unit, shares),
+        ("alpha", f"{alpha:.4g}; a run stops when hypothesis and noisy answer differ by {near} or less"),
+        ("records", f"{math.ceil(setting.required):,} needed for the promise, {setting.total:,.0f} given"),
+        ("bound", _bound(setting)),
+    )
+
+
+def _bound(setting: Setting) -> str:
+    if not setting.promised:
+        return "none: there are too few records for the theorem; the release estimates its own error"
+    alpha = setting.alpha
+    return (
+        f"every answer, as a fraction of the records, within {4 * alpha:.3g} of its query's width (if all rounds are "
+        f"used: {alpha:.3g}), except with probability {setting.failure:g}{says_nothing(4 * alpha, 1.0)}"
+    )

@@ -1,24 +1,85 @@
-"""What all algorithms that make a release have in common: how they are called, and how a release is put together."""
+"""The algorithms that make a release: how they are called, what they report, and how a release is put together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, final
 
-from hedgerow.algorithms.shared.progress import ProgressCallback
+from hedgerow.algorithms.shared.plans import Outlined
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import LARGEST_MASS, Budget, Regime, Subsampled, before_a_run, note_release, warn_of_weakness
-from hedgerow.queries import Workload
+from hedgerow.models import Model
+from hedgerow.privacy import LARGEST_MASS, Budget, Curator, NoiseSource, Regime, Register, Subsampled, prepare
+from hedgerow.privacy.register.earlier_runs import before_a_run, note_release, warn_of_weakness
+from hedgerow.queries import Measurement, Workload
+from hedgerow.release import Provenance, Release
 
-if TYPE_CHECKING:
-    from hedgerow.algorithms.shared.outline import Outlined
-    from hedgerow.domain import Domain
-    from hedgerow.models import Model
-    from hedgerow.privacy import Curator, NoiseSource, Register
-    from hedgerow.queries import Measurement
-    from hedgerow.release import Release
+
+@final
+@dataclass(frozen=True)
+class RoundReport:
+    """A finished round, as the release will show it too; nothing in it is exact.
+
+    Attributes:
+        round: Number of the round, from 1.
+        rounds: Number of rounds planned; None where noisy values decide when to stop.
+        spent: What the ledger holds after the round.
+        limit: What it may hold.
+        unit: ``"epsilon"`` or ``"rho"``.
+        chosen: Text of the candidate that was measured.
+        residual: Noisy answer minus the hypothesis' answer before the round, L1 over its cells, in counts.
+        hypothesis: What answers the workload after the round, as public as the release; None where the algorithm shows
+            none. The run goes on with this very object: ask it at once, and change nothing.
+
+    Example:
+        >>> RoundReport(1, 4, 0.25, 1.0, "epsilon", "sex * age", 120.0).share_spent
+        0.25
+    """
+
+    round: int
+    rounds: int | None
+    spent: float
+    limit: float
+    unit: str
+    chosen: str
+    residual: float
+    hypothesis: Model | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def share_spent(self) -> float:
+        """Share of the budget that is spent."""
+        return self.spent / self.limit
+
+
+ProgressCallback = Callable[[RoundReport], None]
+"""Called after every round, in the thread that runs the algorithm."""
+
+
+def tell(
+    progress: ProgressCallback | None,
+    curator: Curator,
+    chosen: str,
+    residual: float,
+    *,
+    number: int,
+    of: int | None,
+    model: Model | None = None,
+) -> None:
+    """Report a finished round, if anybody asked for that.
+
+    Args:
+        progress: Called with the report, unless None.
+        curator: Stands before the private table; its ledger says what is spent.
+        chosen: Text of the candidate that was measured.
+        residual: Noisy answer minus the hypothesis' answer, L1 over the cells of the candidate, in counts.
+        number: Number of the round, from 1.
+        of: Number of rounds planned; None where noisy values decide when to stop.
+        model: Hypothesis that the round ended with, to show it.
+    """
+    if progress is not None:
+        ledger = curator.ledger
+        progress(RoundReport(number, of, ledger.spent, ledger.limit, ledger.unit, chosen, residual, model))
 
 
 class Algorithm(Protocol):
@@ -82,7 +143,7 @@ class Algorithm(Protocol):
         """
         check_asked(source, workload, budget, samples=self.takes_samples)
         if register is not None:  # what is charged there is never given back: refuse first
-            check_same_domain(source.domain, workload)
+            check_domain(source, workload)
             self.check(workload, budget.regime)
         before_a_run(source, budget, noise, register, kind="release", name=name)
         curator = open_curator(source, workload, budget, noise, samples=self.takes_samples)
@@ -129,8 +190,6 @@ def open_curator(
     Raises:
         ConfigError: An argument is something else; nothing was read.
     """
-    from hedgerow.privacy import Curator, prepare
-
     check_asked(source, workload, budget, samples=samples)
     prepare(source, workload)
     return Curator(source, budget, noise=noise)
@@ -182,22 +241,17 @@ def _plain(value: Any) -> Any:
     return value.value if isinstance(value, Enum) else value
 
 
-def check_domain(curator: Curator, workload: Workload) -> None:
+def check_domain(table: Any, workload: Workload) -> None:
     """Refuse a workload over another domain than the table's.
 
-    Raises:
-        ConfigError: The domains differ.
-    """
-    check_same_domain(curator.domain, workload)
-
-
-def check_same_domain(domain: Domain, workload: Workload) -> None:
-    """As `check_domain`, with the domain of a table.
+    Args:
+        table: The private table, or a curator before it.
+        workload: The workload.
 
     Raises:
         ConfigError: The domains differ.
     """
-    if workload.domain != domain:
+    if workload.domain != table.domain:
         raise ConfigError("the workload is over another domain than the table", remedy="build it from table.domain")
 
 
@@ -235,8 +289,6 @@ def make_release(
         measurements: Noisy answers, in the order in which they were bought.
         error_charge: epsilon or rho for the noisy error of the workload; 0 leaves it out.
     """
-    from hedgerow.release import Provenance, Release
-
     error = None
     if error_charge > 0.0:
         error = curator.workload_error(workload, workload.answers(model), error_charge)

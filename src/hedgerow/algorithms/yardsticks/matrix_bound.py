@@ -31,6 +31,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
+from hedgerow.algorithms.shared import check_choice
 from hedgerow.algorithms.yardsticks.spectrum import nuclear_norm
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import ApproxDP, Budget, PureDP
@@ -146,8 +147,7 @@ def noise_variance(budget: Budget, calibration: Calibration = "zcdp") -> float:
         >>> noise_variance(PureDP(0.1))
         199.99999999999997
     """
-    if calibration not in ("zcdp", "paper"):
-        raise ConfigError(f"calibration = {calibration!r} is unknown", remedy="give 'zcdp' or 'paper'")
+    check_choice("calibration", calibration, Calibration)
     if calibration == "paper":
         if not isinstance(budget, ApproxDP):
             raise ConfigError("the paper's constant is for (epsilon, delta)", remedy="give an ApproxDP budget")
