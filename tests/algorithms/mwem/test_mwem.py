@@ -12,8 +12,8 @@ import pytest
 
 from hedgerow.algorithms.mwem.mwem import LARGEST_START, MWEM
 from hedgerow.algorithms.mwem.plan import caveats
-from hedgerow.algorithms.mwem.rounds import automatic_rounds, planned_rounds, round_charge
-from hedgerow.algorithms.mwem.session import Session
+from hedgerow.algorithms.mwem.run import MWEMRun
+from hedgerow.algorithms.mwem.settings import automatic_rounds, planned_rounds, round_charge
 from hedgerow.algorithms.shared.algorithm import RoundReport
 from hedgerow.algorithms.shared.plans import RoundCharge, expected_noise, noise_of
 from hedgerow.arrays import Floats
@@ -159,7 +159,7 @@ def test_a_candidate_is_measured_once() -> None:
     assert len(set(texts)) == len(texts)
 
 
-def divergence(data: DenseTables, session: Session) -> float:
+def divergence(data: DenseTables, session: MWEMRun) -> float:
     b = data.cells.reshape(-1) / data.total()
     p = session.model.marginals([data.domain.names])[0].reshape(-1) / session.total
     return float(np.sum(b[b > 0] * np.log(b[b > 0] / p[b > 0])))
@@ -172,7 +172,7 @@ def test_the_potential_falls_by_error_minus_noise(workload: Workload, step: Any,
     factor = 2.0 if step == "sharp" and workload is CELLS else factor
     for seed in range(8):
         config = replace(PAPER, step=step, rounds=6, output="last")
-        session = Session(config, curator(PureDP(2.0, REPLACE), seed), workload, None)
+        session = MWEMRun(config, curator(PureDP(2.0, REPLACE), seed), workload, None)
         session.start()
         for _ in range(6):
             before, start = workload.answers(session.model), divergence(DATA, session)

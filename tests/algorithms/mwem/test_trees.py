@@ -10,8 +10,8 @@ import pytest
 
 from hedgerow.algorithms.mwem.candidates import Limit, closure
 from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.algorithms.mwem.rounds import automatic_rounds
-from hedgerow.algorithms.mwem.session import Session
+from hedgerow.algorithms.mwem.run import MWEMRun
+from hedgerow.algorithms.mwem.settings import automatic_rounds
 from hedgerow.algorithms.shared.plans import RoundCharge, expected_noise
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
@@ -44,8 +44,8 @@ def no_domain_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "LARGEST_HISTOGRAM", 0)
 
 
-def session_of(config: MWEM, workload: Workload, budget: Budget, seed: int = 0) -> Session:
-    return Session(config, Curator(DATA, budget, noise=SeededNoise(seed)), workload, None)
+def session_of(config: MWEM, workload: Workload, budget: Budget, seed: int = 0) -> MWEMRun:
+    return MWEMRun(config, Curator(DATA, budget, noise=SeededNoise(seed)), workload, None)
 
 
 # ---- the same distribution -------------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ def test_what_is_left_out_depends_on_public_numbers_alone() -> None:
     masks = []
     for cells in (np.eye(1, 48), np.ones(48)):
         table = DenseTables(DOMAIN, cells.reshape(DOMAIN.shape) * 40)
-        session = Session(config, Curator(table, PureDP(1.0, REPLACE), noise=SeededNoise(1)), PAIRS, None)
+        session = MWEMRun(config, Curator(table, PureDP(1.0, REPLACE), noise=SeededNoise(1)), PAIRS, None)
         session.start()
         charge = RoundCharge.split(0.3, 0.5)
         session._look(0, charge)

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from hedgerow.algorithms.mwem.rounds import rounds_by_bound
+from hedgerow.algorithms.mwem.settings import rounds_by_bound
 from hedgerow.algorithms.shared.bounds import (
     BETA,
     Bound,

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import final
 
@@ -26,13 +26,11 @@ import numpy as np
 
 from hedgerow.algorithms.independent.independent_noise import (
     IndependentNoise,
-    bound_line,
     check_made_by,
     plan_equal_shares,
     run_equal_shares,
 )
-from hedgerow.algorithms.shared import BETA, Algorithm, Outline, ProgressCallback, check_domain
-from hedgerow.algorithms.shared.plans import noise_of, noise_of_total
+from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, check_domain, check_noise
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
@@ -114,9 +112,8 @@ class FourierMeasurement(Algorithm):
         config = self._independent(measured)
         config.check(workload, curator.regime)
         return run_equal_shares(
-            config, curator, measured, workload, name="FourierMeasurement", parameters=self.parameters(),
-            fitted=as_marginals, progress=progress,
-        )  # fmt: skip
+            config, curator, measured, workload, algorithm=self, fitted=as_marginals, progress=progress
+        )
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
         """What a run would need, spend and promise; nothing is read and nothing is spent.
@@ -137,24 +134,8 @@ class FourierMeasurement(Algorithm):
         """
         measured = coefficients(workload)
         config = self._independent(measured)
-        config.check_options(budget.regime)
-        planned = plan_equal_shares(config, measured, workload, budget, total)
-        bound = self._bound(measured, budget, planned.facts["charge"])
-        text = (
-            *(line for line in planned.text if line[0] not in ("bound", "")),
-            bound_line("no cell made of the coefficients", bound, total),
-            ("", "of the hypothesis fitted to them no theorem speaks; the release estimates its error"),
-        )
-        return replace(planned, text=text, facts={**planned.facts, "bound": bound})
-
-    def _bound(self, measured: Workload, budget: Budget, charge: float) -> float:
-        """On all coefficients, and hence on all cells: these are averages of coefficients with signs."""
-        of_total = noise_of_total(budget, charge)
-        noises = [
-            noise_of(measured.candidate(0), budget, charge, self.noise),
-            *([] if of_total is None else [of_total]),
-        ]
-        return max(noise.quantile(1.0 - BETA, measured.n_queries + 1) for noise in noises)
+        check_noise(self.noise, budget.regime)
+        return plan_equal_shares(config, measured, budget, total, cells=True)
 
     def _independent(self, measured: Workload) -> IndependentNoise:
         """Independent noise on the coefficients, that of no attribute with the same charge as the others."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Literal, final
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from hedgerow.algorithms.shared import Algorithm, Learner, ProgressCallback, ans
 from hedgerow.algorithms.shared.algorithm import check_domain, number_of_records
 from hedgerow.algorithms.shared.bounds import BETA
 from hedgerow.algorithms.shared.checks import check_choice, check_noise, check_shares
-from hedgerow.algorithms.shared.plans import Charges, Line, Outline, charges_line, noise_of, says_nothing
+from hedgerow.algorithms.shared.plans import Charges, Outline, charges_line, noise_of, noise_of_total, says_nothing
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
@@ -93,16 +93,8 @@ class IndependentNoise(Algorithm):
             ConfigError: Gaussian noise under pure differential privacy.
             ModelTooLargeError: The hypothesis does not fit into memory.
         """
-        self.check_options(regime)
-        self.footprint(self.measured(workload)).check()
-
-    def check_options(self, regime: Regime) -> None:
-        """Refuse what the regime does not allow, however much memory there is.
-
-        Raises:
-            ConfigError: Gaussian noise under pure differential privacy.
-        """
         check_noise(self.noise, regime)
+        self.footprint(self.measured(workload)).check()
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """As `run`, with a curator that the caller made; its whole remaining budget is spent.
@@ -114,10 +106,7 @@ class IndependentNoise(Algorithm):
         """
         check_domain(curator, workload)
         self.check(workload, curator.regime)
-        return run_equal_shares(
-            self, curator, self.measured(workload), workload, name="IndependentNoise", parameters=self.parameters(),
-            progress=progress,
-        )  # fmt: skip
+        return run_equal_shares(self, curator, self.measured(workload), workload, algorithm=self, progress=progress)
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
         """What a run would need, spend and promise; nothing is read and nothing is spent.
@@ -136,8 +125,8 @@ class IndependentNoise(Algorithm):
             >>> facts["measured"], round(facts["scale"], 6), facts["bound"]
             (27, 27.0, 169.0)
         """
-        self.check_options(budget.regime)
-        return plan_equal_shares(self, self.measured(workload), workload, budget, total)
+        check_noise(self.noise, budget.regime)
+        return plan_equal_shares(self, self.measured(workload), budget, total)
 
     def measured(self, workload: Workload) -> Workload:
         """The workload whose candidates are measured."""
@@ -209,8 +198,7 @@ def run_equal_shares(
     measured: Workload,
     workload: Workload,
     *,
-    name: str,
-    parameters: dict[str, Any],
+    algorithm: Algorithm,
     fitted: Retelling | None = None,
     progress: ProgressCallback | None = None,
 ) -> Release:
@@ -221,8 +209,7 @@ def run_equal_shares(
         curator: Its whole remaining budget is spent.
         measured: Workload whose candidates are measured.
         workload: What the release should answer well.
-        name: Name of the algorithm, for the release.
-        parameters: Configuration of the algorithm, for the release.
+        algorithm: Configuration that the release names.
         fitted: Function of the domain, the measurements and the number of records that gives what the hypothesis is
             fitted to; the measurements themselves unless given.
         progress: Called after every measurement.
@@ -250,29 +237,34 @@ def run_equal_shares(
         curator,
         workload,
         learner.model,
-        name=name,
-        parameters=parameters,
+        name=type(algorithm).__name__,
+        parameters=algorithm.parameters(),
         measurements=learner.measurements,
         error_charge=charges.error,
     )
 
 
 def plan_equal_shares(
-    config: IndependentNoise, measured: Workload, workload: Workload, budget: Budget, total: float
+    config: IndependentNoise, measured: Workload, budget: Budget, total: float, *, cells: bool = False
 ) -> Outline:
     """The plan of `run_equal_shares`.
 
     Args:
         config: Noise, fit and shares.
         measured: Workload whose candidates would be measured.
-        workload: What the release should answer well.
         budget: What may be spent.
         total: A public guess of the number of records.
+        cells: Whether the bound is on cells made of the measured values and of the number of records, measured with the
+            same charge: averages of these with signs.
     """
     charges = config.charges(budget.limit, budget.neighbours)
     each, values = charges.rounds / measured.n_candidates, measured.n_queries
     noises = [noise_of(target, budget, each, config.noise) for target in _different(measured, budget)]
-    bound = max(noise.quantile(1.0 - BETA, values) for noise in noises)
+    of_total = noise_of_total(budget, each) if cells else None
+    bounded = noises if of_total is None else [*noises, of_total]
+    bound = max(noise.quantile(1.0 - BETA, values + cells) for noise in bounded)
+    what = "no cell made of the coefficients" if cells else "no measured value"
+    sentence = f"{what} errs by more than {bound:,.0f} counts, except with probability {BETA:.3g}"
     loudest = max(noises, key=lambda noise: noise.expected_abs)
     held = config.footprint(measured)
     shares = {"number of records": charges.total, "measurements": charges.rounds, "error estimate": charges.error}
@@ -280,7 +272,7 @@ def plan_equal_shares(
         ("rounds", f"{measured.n_candidates:,} measurements, each {each:.4g} {budget.unit}"),
         charges_line(budget.limit, budget.unit, shares),
         ("noise", f"about {loudest.expected_abs:,.1f} counts on each of {values:,} measured values"),
-        bound_line("no measured value", bound, total),
+        ("bound", f"{sentence}{says_nothing(bound, total)}"),
         ("", "of the hypothesis fitted to them no theorem speaks; the release estimates its error"),
     )
     facts = {
@@ -295,22 +287,6 @@ def plan_equal_shares(
         "charges": {"total": charges.total, "measurements": charges.rounds, "error": charges.error},
     }
     return Outline.of(held.required_bytes, held.words, text, facts)
-
-
-def bound_line(what: str, bound: float, total: float) -> Line:
-    """What a plan says about the noise of all measurements together.
-
-    Args:
-        what: Subject of the sentence.
-        bound: Largest error in counts, except with probability ``BETA``.
-        total: Number of records, which no count errs by.
-
-    Example:
-        >>> bound_line("no measured value", 1200.0, 1000.0)
-        ('bound', 'no measured value errs by more than 1,200 counts, except with probability 0.05; that says nothing')
-    """
-    sentence = f"{what} errs by more than {bound:,.0f} counts, except with probability {BETA:.3g}"
-    return "bound", f"{sentence}{says_nothing(bound, total)}"
 
 
 def _different(measured: Workload, budget: Budget) -> list[Measurable]:

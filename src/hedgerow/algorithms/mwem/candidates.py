@@ -15,7 +15,6 @@ from typing import final
 
 import numpy as np
 
-from hedgerow.algorithms.mwem.settings import MWEMSettings
 from hedgerow.arrays import Bools
 from hedgerow.domain import Clique
 from hedgerow.errors import CandidatesTooLargeError, ConfigError, MarginalTooLargeError
@@ -77,11 +76,6 @@ def attributes_of(workload: Workload) -> Clique:
     """
     axes = workload.scope_axes
     return tuple(workload.domain.names[place] for place in np.unique(axes[axes >= 0]).tolist())
-
-
-def measured_alone(settings: MWEMSettings, workload: Workload) -> Clique:
-    """The attributes of which noisy marginals are the start."""
-    return attributes_of(workload) if settings.initial == "one-way" else ()
 
 
 def check_answers(workloads: Sequence[Workload]) -> None:

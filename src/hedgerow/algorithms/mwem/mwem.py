@@ -19,11 +19,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from hedgerow.algorithms.mwem.candidates import Limit, check_answers, closure, measured_alone
+from hedgerow.algorithms.mwem.candidates import Limit, check_answers, closure
 from hedgerow.algorithms.mwem.plan import Plan, make_plan
-from hedgerow.algorithms.mwem.rounds import is_annealed
-from hedgerow.algorithms.mwem.session import Session
-from hedgerow.algorithms.mwem.settings import MWEMSettings
+from hedgerow.algorithms.mwem.run import MWEMRun
+from hedgerow.algorithms.mwem.settings import MWEMSettings, is_annealed
 from hedgerow.algorithms.shared import Algorithm, ProgressCallback, check_domain, check_noise
 from hedgerow.errors import ConfigError
 from hedgerow.models import check_fits
@@ -97,7 +96,7 @@ class MWEM(MWEMSettings, Algorithm):
         if self.needs_histogram or not limit.binds:
             check_fits(workload.domain, self.copies, averaged=self.output == "average")
         if limit.binds:
-            limit.check(measured_alone(self, workload))
+            limit.check(self.measured_alone(workload))
 
     def check_options(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the workload or the regime does not allow, however much memory there is.
@@ -137,7 +136,7 @@ class MWEM(MWEMSettings, Algorithm):
         """
         check_domain(curator, workload)
         self.check(workload, curator.regime)
-        return Session(self, curator, workload, progress).run()
+        return MWEMRun(self, curator, workload, progress).run()
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Plan:
         """What a run would need, spend and promise; nothing is read and nothing is spent.

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, final
 
-from hedgerow.algorithms.mwem.candidates import Limit, measured_alone
-from hedgerow.algorithms.mwem.rounds import first_rounds, is_annealed, planned_rounds, round_charge
-from hedgerow.algorithms.mwem.settings import MWEMSettings
+from hedgerow.algorithms.mwem.candidates import Limit
+from hedgerow.algorithms.mwem.settings import MWEMSettings, first_rounds, is_annealed, planned_rounds, round_charge
 from hedgerow.algorithms.shared import BETA, Bound, Charges, Line, RoundCharge, Task, bound_of, expected_noise
 from hedgerow.algorithms.shared.bounds import task_of
 from hedgerow.algorithms.shared.plans import charges_line, memory_line, total_error
@@ -152,7 +151,7 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         each = RoundCharge.split(charges.rounds / rounds, config.selecting(annealed=True))
     limit = Limit(workload, config.largest_tree)
     if not config.needs_histogram:
-        limit.check(measured_alone(config, workload))
+        limit.check(config.measured_alone(workload))
     tree_cells = limit.largest_cells if limit.binds and not config.needs_histogram else None
     bound = _bound(config, budget, task_of(workload, total, budget.neighbours), charges, rounds)
     return Plan(

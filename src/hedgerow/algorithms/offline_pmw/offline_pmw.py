@@ -20,11 +20,11 @@ Departures:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast, final
 
 from hedgerow.algorithms.offline_pmw.parameters import OfflinePMWSettings, Setting, alpha_of, step_length
-from hedgerow.algorithms.offline_pmw.promise import Scale, choose, make_plan
+from hedgerow.algorithms.offline_pmw.promise import Chooser, Scale, make_plan
 from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, check_domain, number_of_records, tell
 from hedgerow.algorithms.shared.algorithm import make_release
 from hedgerow.errors import ConfigError
@@ -118,7 +118,7 @@ class OfflinePMW(OfflinePMWSettings, Algorithm):
         scale = Scale.of(single, curator.neighbours)
         charges = self.charges(curator.ledger.remaining, curator.budget)
         total = number_of_records(curator, charges.total)
-        setting = choose(self, scale, curator.budget, charges, total)
+        setting = Chooser(self, scale, curator.budget, charges, total).choose()
         run = _Run(curator, single, setting, step_length(setting.alpha, self.step), progress)
         updates = run.rounds()
         outcome = {"chosen": setting.to_dict(), "updates": updates, "stopped": updates < setting.rounds}
@@ -146,25 +146,24 @@ class OfflinePMW(OfflinePMWSettings, Algorithm):
         self.check_options(workload, budget.regime)
         single = workload.by_query()
         charges = self.charges(budget.limit, budget)
-        setting = choose(self, Scale.of(single, budget.neighbours), budget, charges, max(1.0, total))
+        setting = Chooser(self, Scale.of(single, budget.neighbours), budget, charges, max(1.0, total)).choose()
         return make_plan(setting, charges, budget, Footprint.of_workload(single))
 
 
 @final
+@dataclass(eq=False)
 class _Run:
-    """A run in progress. It sees the private table through the curator alone."""
+    """A run in progress, from the uniform hypothesis on. It sees the private table through the curator alone."""
 
-    def __init__(
-        self, curator: Curator, workload: Workload, setting: Setting, eta: float, progress: ProgressCallback | None
-    ) -> None:
-        """Start from the uniform hypothesis."""
-        self.curator = curator
-        self.workload = workload
-        self.setting = setting
-        self.eta = eta
-        self.progress = progress
-        self.model = hypothesis_for(workload, setting.total)
-        self.measurements: list[Measurement] = []
+    curator: Curator
+    workload: Workload
+    setting: Setting
+    eta: float
+    progress: ProgressCallback | None
+    measurements: list[Measurement] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.model = hypothesis_for(self.workload, self.setting.total)
 
     def rounds(self) -> int:
         """All rounds; gives the number of updates, which is that of rounds unless the last one stopped."""

@@ -91,36 +91,25 @@ class Scale:
         return cls(workload.domain.size, workload.n_queries, float(ratios.max()), magnitude)
 
 
-def choose(config: OfflinePMWSettings, scale: Scale, budget: Budget, charges: Charges, total: float) -> Setting:
-    """Fix alpha, rounds and noise from public numbers.
+@final
+@dataclass(frozen=True)
+class Chooser:
+    """Fixes alpha, rounds and noise from public numbers.
 
-    ``alpha="auto"`` is the smallest alpha whose required number of records there are. If there is none below 1, no
-    promise can be made; then it is the one with the smallest error that the proof would give.
-
-    Args:
-        config: The configuration.
+    Attributes:
+        config: The settings.
         scale: Numbers of the workload that the promise depends on.
         budget: What the run may spend in all.
-        charges: How it is divided.
+        charges: Parts of the budget.
         total: Number of records (noisy).
-
-    Raises:
-        ConfigError: Too few rounds were asked for.
 
     Example:
         >>> from hedgerow import PureDP
         >>> scale, budget = Scale(1024, 500, 1.0, 1.0), PureDP(1.0, "replace")
-        >>> chosen = choose(OfflinePMWSettings(), scale, budget, Charges(0.0, 0.0, 1.0, 0.0), 1e6)
+        >>> chosen = Chooser(OfflinePMWSettings(), scale, budget, Charges(0.0, 0.0, 1.0, 0.0), 1e6).choose()
         >>> round(chosen.alpha, 4), chosen.rounds, chosen.promised
         (0.1245, 1789, True)
     """
-    return _Chooser(config, scale, budget, charges, total).choose()
-
-
-@final
-@dataclass(frozen=True)
-class _Chooser:
-    """The arguments of `choose`, and settings for any alpha."""
 
     config: OfflinePMWSettings
     scale: Scale
@@ -129,6 +118,14 @@ class _Chooser:
     total: float
 
     def choose(self) -> Setting:
+        """Choose what to aim at.
+
+        ``alpha="auto"`` is the smallest alpha whose required number of records there are. If there is none below 1, no
+        promise can be made; then it is the one with the smallest error that the proof would give.
+
+        Raises:
+            ConfigError: Too few rounds were asked for.
+        """
         if self.config.rounds is not None:
             alpha = alpha_of(self.config.rounds, self.scale.cells, self.config.step)
             return self.setting(alpha, self.config.rounds)
@@ -140,9 +137,11 @@ class _Chooser:
         return self.setting(boundary(self.promises, _SMALLEST_ALPHA, _LARGEST_ALPHA)[1])
 
     def promises(self, alpha: float) -> bool:
+        """Whether there are enough records for an alpha."""
         return self.setting(alpha).promised
 
     def setting(self, alpha: float, rounds: int | None = None) -> Setting:
+        """The setting of an alpha; with the most rounds that it can need, unless they are given."""
         most = most_rounds(alpha, self.scale.cells, self.config.step) if rounds is None else rounds
         epsilon = round_epsilon(self.config.calibration, self.budget, self.charges.rounds, most)
         needed = max(

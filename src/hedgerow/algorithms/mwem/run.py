@@ -11,16 +11,10 @@ from typing import final
 import numpy as np
 
 from hedgerow.algorithms.mwem.candidates import Limit, attributes_of, closure
-from hedgerow.algorithms.mwem.rounds import first_rounds, planned_rounds, round_charge
-from hedgerow.algorithms.mwem.settings import MWEMSettings
-from hedgerow.algorithms.shared import Averager, Learner, RoundCharge, answer_of, clipped, expected_noise, take_step
-from hedgerow.algorithms.shared.algorithm import (
-    ProgressCallback,
-    make_release,
-    number_of_records,
-    plain_parameters,
-    tell,
-)
+from hedgerow.algorithms.mwem.settings import MWEMSettings, first_rounds, planned_rounds, round_charge
+from hedgerow.algorithms.shared import Averager, Learner, ProgressCallback, RoundCharge, expected_noise, make_release
+from hedgerow.algorithms.shared.algorithm import number_of_records, plain_parameters, tell
+from hedgerow.algorithms.shared.learning import answer_of, clipped, take_step
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import Clique
 from hedgerow.models import Histogram, Hypothesis, Markov, Proximal, ValueClasses, hypothesis
@@ -35,7 +29,7 @@ _GROWTH = 2.0
 
 
 @final
-class Session:
+class MWEMRun:
     """A run in progress."""
 
     def __init__(
