@@ -52,8 +52,8 @@ class FourierMeasurement(Algorithm):
 
     Attributes:
         noise: Shape of the noise; Laplace for pure budgets and Gaussian for zCDP unless given.
-        fit: How the hypothesis is fitted to the marginals made of the noisy coefficients; None leaves it uniform, so
-            that the release holds the coefficients and nothing else, and no error is estimated.
+        fit: Fit of the hypothesis to the marginals made of the noisy coefficients; None leaves it uniform, so that the
+            release holds the coefficients and nothing else, and no error is estimated.
         error_share: Share of the budget for the noisy error of the workload at the end; 0 leaves it out.
 
     Example:
@@ -81,15 +81,14 @@ class FourierMeasurement(Algorithm):
             ConfigError: It is out of its range.
         """
         if not 0.0 <= self.error_share < 1.0:
-            raise ConfigError(
-                f"error_share = {self.error_share!r} is no share", remedy="give a number from 0 to below 1"
-            )
+            remedy = "give a number from 0 to below 1"
+            raise ConfigError(f"error_share must be a share of the budget, not {self.error_share!r}", remedy=remedy)
 
     def check(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent.
 
         Args:
-            workload: What the release should answer well.
+            workload: Queries that the release should answer well.
             regime: Regime of the budget.
 
         Raises:
@@ -100,12 +99,12 @@ class FourierMeasurement(Algorithm):
         self._independent(coefficients(workload)).check(workload, regime)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
-        """As `run`, with a curator that the caller made; its whole remaining budget is spent.
+        """Run with a curator that the caller made, and spend its whole remaining budget.
 
         Args:
-            curator: Stands before the private table.
-            workload: What the release should answer well.
-            progress: Called after every coefficient.
+            curator: Curator before the private table.
+            workload: Queries that the release should answer well.
+            progress: Callback, called after every coefficient.
         """
         check_domain(curator, workload)
         measured = coefficients(workload)
@@ -116,11 +115,11 @@ class FourierMeasurement(Algorithm):
         )
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
-        """What a run would need, spend and promise; nothing is read and nothing is spent.
+        """Plan a run: memory, charges and promise. Reads nothing and spends nothing.
 
         Args:
-            workload: What the release should answer well.
-            budget: What may be spent.
+            workload: Queries that the release should answer well.
+            budget: Budget of the run.
             total: A public guess of the number of records, which no bound should pass.
 
         Example:
@@ -258,7 +257,7 @@ class Spectrum:
 
 
 def as_marginals(domain: Domain, measurements: Sequence[Measurement], total: float) -> list[Measurement]:
-    """What measured parities say, as marginals wherever they determine one.
+    """Turn measured parities into marginals wherever they determine one.
 
     A hypothesis is fitted to whole marginals much faster than to parities (design.md section 5). Independent noise of
     equal variance on the 2^k coefficients of a marginal is noise of the same kind on its cells, uncorrelated, with

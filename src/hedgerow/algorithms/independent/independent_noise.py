@@ -1,4 +1,4 @@
-"""Independent noise on every answer: what any other algorithm has to beat (theory.md section 8).
+"""Independent noise on every answer: the baseline of every other algorithm (theory.md section 8).
 
 C. Dwork, F. McSherry, K. Nissim, A. Smith, "Calibrating Noise to Sensitivity in Private Data Analysis", TCC 2006
 (Laplace), and its zCDP form with Gaussian noise (M. Bun, T. Steinke, "Concentrated Differential Privacy", TCC 2016).
@@ -47,9 +47,9 @@ class IndependentNoise(Algorithm):
 
     Attributes:
         noise: Shape of the noise; Laplace for pure budgets and Gaussian for zCDP unless given.
-        fit: How the hypothesis is fitted to the noisy answers; None leaves it uniform, so that the release holds the
+        fit: Fit of the hypothesis to the noisy answers; None leaves it uniform, so that the release holds the
             noisy answers and nothing else, and no error is estimated.
-        by: What is measured in one go: a ``"candidate"`` of the workload (a whole marginal, whose cells share one
+        by: Unit that is measured in one go: a ``"candidate"`` of the workload (a whole marginal, whose cells share one
             charge because a record is in one of them), or each single ``"query"`` on its own, as the theorem does.
         total_share: Share of the budget for the noisy number of records, spent under "add-remove" only.
         error_share: Share of the budget for the noisy error of the workload at the end; 0 leaves it out.
@@ -75,7 +75,7 @@ class IndependentNoise(Algorithm):
         """Check every number.
 
         Raises:
-            ConfigError: One is out of its range, or a name is unknown.
+            ConfigError: A number is out of its range, or a name is unknown.
         """
         if self.noise is not None:
             object.__setattr__(self, "noise", _kind_of(self.noise))
@@ -86,7 +86,7 @@ class IndependentNoise(Algorithm):
         """Refuse what the regime or the memory does not allow, before anything is read or spent.
 
         Args:
-            workload: What the release should answer well.
+            workload: Queries that the release should answer well.
             regime: Regime of the budget.
 
         Raises:
@@ -97,23 +97,23 @@ class IndependentNoise(Algorithm):
         self.footprint(self.measured(workload)).check()
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
-        """As `run`, with a curator that the caller made; its whole remaining budget is spent.
+        """Run with a curator that the caller made, and spend its whole remaining budget.
 
         Args:
-            curator: Stands before the private table.
-            workload: What the release should answer well.
-            progress: Called after every measurement.
+            curator: Curator before the private table.
+            workload: Queries that the release should answer well.
+            progress: Callback, called after every measurement.
         """
         check_domain(curator, workload)
         self.check(workload, curator.regime)
         return run_equal_shares(self, curator, self.measured(workload), workload, algorithm=self, progress=progress)
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
-        """What a run would need, spend and promise; nothing is read and nothing is spent.
+        """Plan a run: memory, charges and promise. Reads nothing and spends nothing.
 
         Args:
-            workload: What the release should answer well.
-            budget: What may be spent.
+            workload: Queries that the release should answer well.
+            budget: Budget of the run.
             total: A public guess of the number of records, which no bound should pass.
 
         Example:
@@ -133,7 +133,7 @@ class IndependentNoise(Algorithm):
         return workload.by_query() if self.by == "query" else workload
 
     def footprint(self, measured: Workload) -> Footprint:
-        """What the hypothesis of a run takes; where nothing is fitted it stays uniform.
+        """The memory of the hypothesis of a run; where nothing is fitted it stays uniform.
 
         Args:
             measured: Workload whose candidates are measured.
@@ -149,13 +149,13 @@ class IndependentNoise(Algorithm):
         return Footprint.of(measured.domain, ()) if self.fit is None else Footprint.of_workload(measured)
 
     def charges(self, amount: float, neighbours: Neighbours) -> Charges:
-        """How an amount of the budget is divided.
+        """Divide an amount of the budget.
 
         Args:
             amount: epsilon or rho.
             neighbours: Relation of the budget.
         """
-        error = self.error_share if self.fit is not None else 0.0  # nothing is promised of a hypothesis never fitted
+        error = self.error_share if self.fit is not None else 0.0  # a hypothesis that was never fitted promises nothing
         return Charges.split(amount, neighbours, total=self.total_share, error=error)
 
 
@@ -206,13 +206,13 @@ def run_equal_shares(
 
     Args:
         config: Noise, fit and shares.
-        curator: Its whole remaining budget is spent.
+        curator: Curator whose whole remaining budget is spent.
         measured: Workload whose candidates are measured.
-        workload: What the release should answer well.
+        workload: Queries that the release should answer well.
         algorithm: Configuration that the release names.
         fitted: Function of the domain, the measurements and the number of records that gives what the hypothesis is
             fitted to; the measurements themselves unless given.
-        progress: Called after every measurement.
+        progress: Callback, called after every measurement.
 
     Raises:
         QueryError: A query depends on no record; nothing was spent.
@@ -252,7 +252,7 @@ def plan_equal_shares(
     Args:
         config: Noise, fit and shares.
         measured: Workload whose candidates would be measured.
-        budget: What may be spent.
+        budget: Budget of the run.
         total: A public guess of the number of records.
         cells: Whether the bound is on cells made of the measured values and of the number of records, measured with the
             same charge: averages of these with signs.

@@ -1,8 +1,9 @@
-"""What a run of MWEM may select: a function of public quantities alone.
+"""The candidates that a run of MWEM may select: a function of public quantities alone.
 
-Beside the marginals of a workload their own marginals can be worth measuring: a pair of attributes has few cells, so
-its noise is small, and says something about every triple that holds it. And what would make the hypothesis too large is
-left out, by a rule that looks at the domain, at what was measured and at the share of the budget that is spent.
+Beside the marginals of a workload, the marginals below them can be worth measuring: a pair of attributes has few cells,
+so its noise is small, and it says something about every triple that contains it. Candidates that would make the
+hypothesis too large are left out, by a rule that looks at the domain, at the measurements so far and at the share of
+the budget that is spent.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ _ANSWER_BYTES = 48
 
 
 def closure(workload: Workload) -> Workload | None:
-    """The marginals of a workload and all marginals of these, weighted by what they say about the workload.
+    """The marginals of a workload and all marginals below them, weighted by their overlap with the workload.
 
     The weight of a marginal is the number of attributes that it shares with a marginal of the workload, summed over
     these, each times its own weight (McKenna, Mullins, Sheldon and Miklau, "AIM", VLDB 2022, section 4.1).
 
     Args:
-        workload: The workload.
+        workload: Queries whose marginals are wanted.
 
     Returns:
         None where the workload does not consist of whole marginals, or where there would be too many.
@@ -109,7 +110,7 @@ def check_answers(workloads: Sequence[Workload]) -> None:
 
 @final
 class Limit:
-    """How large a hypothesis may get, and which candidates that leaves.
+    """The limit on the size of a hypothesis, and the candidates that it leaves.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
@@ -234,7 +235,7 @@ def _subsets(scope: Clique) -> Iterator[Clique]:
 
 
 def _overlaps(workload: Workload, below: Sequence[Clique], scopes: Sequence[Weighted]) -> list[float]:
-    """For each marginal the attributes that it shares with those of the workload, counted with their weights."""
+    """For each marginal, the number of attributes that it shares with those of the workload, weighted."""
     shares = dict.fromkeys(workload.domain.names, 0.0)
     for scope, weight in scopes:
         for name in scope:

@@ -40,6 +40,8 @@ LARGEST_START = 1 << 20
 class MWEM(MWEMSettings, Algorithm):
     """Configuration of MWEM; holds no data and can be used for any number of runs.
 
+    The *hypothesis* is the model of the data that MWEM keeps and improves round by round; the last one is released.
+
     Attributes:
         rounds: A number; ``"bound"`` (the theorem's bound is smallest); ``"adaptive"`` (the charge of a round doubles
             when a noisy answer shows no progress, until all is spent); ``"annealed"`` (the same after noisy marginals
@@ -49,9 +51,9 @@ class MWEM(MWEMSettings, Algorithm):
             half.
         step: ``"source"`` (eta = r / 2n) or ``"sharp"`` (eta = 4 r / w**2 n); used where ``refit`` is None.
         output: The last hypothesis, or the average of A_0 ... A_(T-1).
-        refit: How the hypothesis is fitted to all measurements after each round; None takes one step to the newest.
+        refit: Fit of the hypothesis to all measurements after each round; None takes one step towards the newest.
         quick_fits: Whether proximal fits between rounds are done with fewer sweeps; the last one never is.
-        initial: Where the hypothesis starts: uniform; a noisy histogram of all cells (small domains); or uniform,
+        initial: Start of the hypothesis: uniform; a noisy histogram of all cells (small domains); or uniform,
             fitted to noisy marginals of single attributes.
         initial_share: Share of the budget that ``initial`` may spend, unless uniform.
         uniform_share: gamma, the part of the uniform distribution in a histogram start.
@@ -81,7 +83,7 @@ class MWEM(MWEMSettings, Algorithm):
         """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent.
 
         Args:
-            workload: What the release should answer well.
+            workload: Queries that the release should answer well.
             regime: Regime of the budget.
 
         Raises:
@@ -102,7 +104,7 @@ class MWEM(MWEMSettings, Algorithm):
         """Refuse what the workload or the regime does not allow, however much memory there is.
 
         Args:
-            workload: What the release should answer well.
+            workload: Queries that the release should answer well.
             regime: Regime of the budget.
 
         Raises:
@@ -127,23 +129,23 @@ class MWEM(MWEMSettings, Algorithm):
         check_noise(self.noise, regime)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
-        """As `run`, with a curator that the caller made and whose ledger it can read whatever happens.
+        """Run with a curator that the caller made, and whose ledger the caller can read whatever happens.
 
         Args:
-            curator: Stands before the private table; its whole remaining budget is spent.
-            workload: What the release should answer well.
-            progress: Called after every round.
+            curator: Curator before the private table; its whole remaining budget is spent.
+            workload: Queries that the release should answer well.
+            progress: Callback, called after every round.
         """
         check_domain(curator, workload)
         self.check(workload, curator.regime)
         return MWEMRun(self, curator, workload, progress).run()
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Plan:
-        """What a run would need, spend and promise; nothing is read and nothing is spent.
+        """Plan a run: memory, charges and promise. Reads nothing and spends nothing.
 
         Args:
-            workload: What the release should answer well.
-            budget: What may be spent.
+            workload: Queries that the release should answer well.
+            budget: Budget of the run.
             total: A public guess of the number of records.
 
         Raises:

@@ -1,4 +1,4 @@
-"""What a run of MWEM would need, spend and promise: from public quantities, before anything is read or spent."""
+"""The plan of a run of MWEM: memory, time, charges and promise, from public quantities alone."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ _ANSWER_SECONDS = 15e-6
 @final
 @dataclass(frozen=True)
 class Plan:
-    """What a run would do.
+    """Plan of a run.
 
     Attributes:
         rounds: Number of rounds; for adaptive rounds the most that there can be before the charge doubles.
         adaptive: Whether noisy values decide the number of rounds.
-        charges: What the parts of the run spend, in ``unit``.
-        round: What one round (of an adaptive run: the first) spends.
+        charges: Charges of the parts of the run, in ``unit``.
+        round: Charge of one round (of an adaptive run: the first), in ``unit``.
         unit: ``"epsilon"`` or ``"rho"``.
         limit: The budget.
-        noise: For every family of the workload its text and the expected absolute noise of one value, in counts.
+        noise: Text of every family of the workload, with the expected absolute noise of one value, in counts.
         cells: Cells of the domain.
         tree_cells: Cells that the cliques of junction trees may have, or None where a histogram holds the domain.
         required_bytes: Memory of the hypothesis and the work on it.
@@ -88,7 +88,7 @@ class Plan:
         return {**asdict(self), "fits": self.fits}
 
     def lines(self, total: float) -> list[Line]:
-        """What a person reads: pairs of a word and a sentence.
+        """The plan as people read it: pairs of a word and a sentence.
 
         Args:
             total: The public guess of the number of records that the plan was made for.
@@ -135,8 +135,8 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
 
     Args:
         config: The configuration.
-        workload: What the release should answer well.
-        budget: What may be spent.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run.
         total: A public guess of the number of records.
 
     Raises:
@@ -223,7 +223,7 @@ def _seconds(config: MWEMSettings, workload: Workload, rounds: int, tree_cells: 
 
 
 def _passes(rule: Refit | None, measured: int) -> int:
-    """Of one fit to so many measurements; proximal fits double their steps from 4 to a length of some thousands."""
+    """Passes of one fit to ``measured`` measurements; proximal fits double their steps from 4 to some thousands."""
     if isinstance(rule, Sweeps):
         return rule.sweeps * measured
     return (1 if rule is None else rule.polish + round(10 / math.log2(rule.growth))) * measured

@@ -1,6 +1,6 @@
 """One run of MWEM: the state between rounds.
 
-Everything in here is a function of public parameters and of what the curator returned; the privacy proof is
+Everything here is a function of public parameters and of what the curator returned; the privacy proof is
 "post-processing of the ledger" (theory.md section 2).
 """
 
@@ -25,7 +25,7 @@ from hedgerow.release import Release
 _SHARED_NOISE = 0.25
 """Part of the noise of a measurement that is left in a fit to many others, in annealed rounds."""
 _GROWTH = 2.0
-"""What the charge of a round is multiplied with once a measurement taught nothing."""
+"""Factor by which the charge of a round grows once a measurement taught nothing."""
 
 
 @final
@@ -89,7 +89,7 @@ class MWEMRun:
 
     @property
     def _narrow(self) -> Clique:
-        """Those that are no marginal which may turn out too large."""
+        """Those attributes whose marginals cannot turn out too large."""
         most = self.config.largest_tree // max(1, len(self._names)) if self.limit.binds else self.workload.domain.size
         return tuple(name for name in self._names if self.workload.domain[name].size <= most)
 
@@ -106,7 +106,7 @@ class MWEMRun:
         return np.asarray(self.total * ((1.0 - gamma) * shares + gamma / cells.size))
 
     def _measure_one_way(self, names: Clique, charge: float) -> None:
-        """Each of some attributes alone, with so much of the budget each."""
+        """Measure attributes one by one, each with the given charge."""
         for name in names:
             self._learn(Marginal(self.workload.domain, (name,)), charge, lazy=name != names[-1])
 
@@ -129,7 +129,7 @@ class MWEMRun:
                 self._look(index, charge)
 
     def _run_annealed(self, left: float) -> None:
-        """Single attributes first, then marginals of the workload and of its marginals (`closure`).
+        """Measure single attributes first, then marginals of the workload and marginals below these (`closure`).
 
         The charge of a round is small at first, and grows once a measurement teaches nothing at its noise. Single
         attributes may be selected and measured once more with the same charge: everything rests on them.
@@ -145,7 +145,7 @@ class MWEMRun:
         self._run_doubling(left, amount, share)
 
     def _run_doubling(self, left: float, amount: float, share: float) -> None:
-        """Once a noisy answer shows no more than noise, later rounds get more than this one.
+        """Run rounds whose charge doubles as soon as a noisy answer shows no more than noise.
 
         The last round takes what is left, so that the budget is spent exactly. All decisions are functions of noisy
         values; the ledger refuses whatever would pass the limit (theory.md section 2, variation 4).
@@ -166,9 +166,9 @@ class MWEMRun:
         return np.asarray(self.finest < charge.measurement * (1.0 - 1e-9))
 
     def _eligible(self, charge: RoundCharge) -> Bools:
-        """Those that do not make the hypothesis too large; all such where repeats are allowed or none is fresh.
+        """Candidates that do not make the hypothesis too large; all such where repeats are allowed or none is fresh.
 
-        What was measured can be measured again: that leaves the hypothesis as large as it is.
+        A candidate can be measured again: that leaves the hypothesis as large as it is.
         """
         ledger = self.curator.ledger
         scopes = [measured.target.scope for measured in self.learner.measurements]
@@ -185,7 +185,7 @@ class MWEMRun:
         return allowed if self.config.repeats or not fresh.any() else fresh
 
     def _round(self, charge: RoundCharge, eligible: Bools) -> bool:
-        """Select, measure, update. Returns whether the noisy answer lay further off than noise would."""
+        """Select, measure, update. Returns whether the noisy answer was off by more than its noise."""
         config = self.config
         chosen = self.curator.select(
             self.candidates,

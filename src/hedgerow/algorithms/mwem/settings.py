@@ -67,7 +67,7 @@ class MWEMSettings:
         """Check every number.
 
         Raises:
-            ConfigError: One is out of its range, or a name is unknown.
+            ConfigError: A number is out of its range, or a name is unknown.
         """
         if self.rounds not in get_args(NamedRounds) and not is_count(self.rounds):
             raise ConfigError(
@@ -96,20 +96,20 @@ class MWEMSettings:
         """The attributes of which noisy marginals are the start.
 
         Args:
-            workload: What the release should answer well.
+            workload: Queries that the release should answer well.
         """
         return attributes_of(workload) if self.initial == "one-way" else ()
 
     def selecting(self, *, annealed: bool = False) -> float:
-        """``selection_share``, or what it is by default.
+        """``selection_share``, or its default.
 
         Args:
-            annealed: Whether rounds are annealed: these are many, and most see what is worth measuring.
+            annealed: Whether rounds are annealed: they are many, and most find something worth measuring.
         """
         return (0.1 if annealed else 0.5) if self.selection_share is None else self.selection_share
 
     def charges(self, amount: float, neighbours: Neighbours) -> Charges:
-        """How an amount of the budget is divided.
+        """Divide an amount of the budget.
 
         Args:
             amount: epsilon or rho.
@@ -186,9 +186,9 @@ def planned_rounds(config: MWEMSettings, workload: Workload, budget: Budget, amo
 
     Args:
         config: The configuration.
-        workload: The workload.
-        budget: Its regime and neighbours count.
-        amount: What all rounds may spend together.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run; its regime and neighbours matter.
+        amount: Charge of all rounds together, epsilon or rho.
         total: Number of records (noisy), in counts.
 
     Example:
@@ -220,9 +220,9 @@ def automatic_rounds(config: MWEMSettings, workload: Workload, budget: Budget, a
 
     Args:
         config: The configuration.
-        workload: The workload.
-        budget: Its regime and neighbours count.
-        amount: What all rounds may spend together.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run; its regime and neighbours matter.
+        amount: Charge of all rounds together, epsilon or rho.
         total: Number of records (noisy), in counts.
 
     Example:
@@ -271,7 +271,7 @@ def _spread(workload: Workload) -> Floats:
 
 
 def round_charge(config: MWEMSettings, workload: Workload, amount: float, rounds: int) -> RoundCharge:
-    """What each of ``rounds`` equal rounds spends.
+    """The charge of each of ``rounds`` equal rounds.
 
     Where every candidate is measured once there is nothing to select, and selection costs nothing.
 

@@ -69,7 +69,7 @@ class OfflinePMW(OfflinePMWSettings, Algorithm):
         """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent.
 
         Args:
-            workload: What the release should answer well.
+            workload: Queries that the release should answer well.
             regime: Regime of the budget.
 
         Raises:
@@ -84,7 +84,7 @@ class OfflinePMW(OfflinePMWSettings, Algorithm):
         """Refuse what the workload or the regime does not allow, however much memory there is.
 
         Args:
-            workload: What the release should answer well.
+            workload: Queries that the release should answer well.
             regime: Regime of the budget.
 
         Raises:
@@ -105,12 +105,12 @@ class OfflinePMW(OfflinePMWSettings, Algorithm):
             alpha_of(self.rounds, workload.domain.size, self.step)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
-        """As `run`, with a curator that the caller made and whose ledger it can read whatever happens.
+        """Run with a curator that the caller made, and whose ledger the caller can read whatever happens.
 
         Args:
-            curator: Stands before the private table; its whole remaining budget may be spent.
-            workload: What the release should answer well.
-            progress: Called after every round.
+            curator: Curator before the private table; its whole remaining budget may be spent.
+            workload: Queries that the release should answer well.
+            progress: Callback, called after every round.
         """
         check_domain(curator, workload)
         self.check(workload, curator.regime)
@@ -133,11 +133,11 @@ class OfflinePMW(OfflinePMWSettings, Algorithm):
         )
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
-        """What a run would need, spend and promise; nothing is read and nothing is spent.
+        """Plan a run: memory, charges and promise. Reads nothing and spends nothing.
 
         Args:
-            workload: What the release should answer well.
-            budget: What may be spent.
+            workload: Queries that the release should answer well.
+            budget: Budget of the run.
             total: A public guess of the number of records.
 
         Raises:

@@ -1,4 +1,4 @@
-"""The settings of offline PMW, and what one round is and costs, from public numbers (theory.md section 3).
+"""The settings of offline PMW, and the steps and charges of one round, from public numbers (theory.md section 3).
 
 Everything is for queries scaled to [0, 1] and in fractions of the records, but for charges.
 """
@@ -43,7 +43,7 @@ class OfflinePMWSettings:
         """Check every number.
 
         Raises:
-            ConfigError: One is out of its range, or a name is unknown.
+            ConfigError: A number is out of its range, or a name is unknown.
         """
         if self.alpha != "auto":
             check_fraction("alpha", self.alpha, "give a number below 1, or 'auto'")
@@ -60,11 +60,11 @@ class OfflinePMWSettings:
         check_shares(self.total_share, self.error_share)
 
     def charges(self, amount: float, budget: Budget) -> Charges:
-        """How an amount of the budget is divided.
+        """Divide an amount of the budget.
 
         Args:
-            amount: What the run may still spend.
-            budget: What the run may spend in all.
+            amount: Charge that is left for the run, epsilon or rho.
+            budget: Budget of the whole run.
 
         Raises:
             ConfigError: See `check_budget`.
@@ -81,11 +81,11 @@ class Setting:
 
     Attributes:
         alpha: Fraction; the stopping test compares with twice as much.
-        rounds: L, the most that there can be.
+        rounds: L, the largest number of rounds.
         epsilon: eps0, of one selection and of one answer.
-        charge: What one round spends, in the ledger's unit.
+        charge: Charge of one round, in the ledger's unit.
         total: Number of records (noisy).
-        required: Number of records from which on the promise holds.
+        required: Number of records from which the promise holds.
         failure: Probability that the promise, where it holds, may fail.
 
     Example:
@@ -134,7 +134,7 @@ def most_rounds(alpha: float, cells: int, step: Step) -> int:
 
 
 def alpha_of(rounds: int, cells: int, step: Step) -> float:
-    """The alpha that so many rounds are the most for.
+    """The alpha for which ``rounds`` is the largest number of rounds.
 
     Raises:
         ConfigError: It would be 1 or more: the stopping test would always fire.
@@ -173,12 +173,12 @@ def round_rho(epsilon: float) -> float:
 
 
 def round_epsilon(calibration: Calibration, budget: Budget, amount: float, rounds: int) -> float:
-    """eps0 for so many rounds.
+    """eps0 for a number of rounds.
 
     Args:
         calibration: ``"auto"``, or ``"advanced"`` for the source's.
-        budget: What the run may spend in all.
-        amount: What the rounds may spend together.
+        budget: Budget of the whole run.
+        amount: Charge of all rounds together, epsilon or rho.
         rounds: L.
 
     Returns:
@@ -203,7 +203,7 @@ def round_epsilon(calibration: Calibration, budget: Budget, amount: float, round
 
 
 def round_charge(regime: Regime, epsilon: float) -> RoundCharge:
-    """What a selection and an answer at eps0 cost.
+    """The charge of a selection and an answer at eps0.
 
     Example:
         >>> round_charge(Regime.PURE, 0.5)
@@ -219,8 +219,8 @@ def check_budget(calibration: Calibration, budget: Budget, amount: float) -> Non
 
     Args:
         calibration: ``"auto"``, or ``"advanced"`` for the source's.
-        budget: What the run may spend in all.
-        amount: What the rounds may spend together.
+        budget: Budget of the whole run.
+        amount: Charge of all rounds together, epsilon or rho.
 
     Raises:
         ConfigError: Nothing is left to spend; for "advanced" also if it is not an (epsilon, delta) budget with epsilon

@@ -47,13 +47,13 @@ _LARGEST_ALPHA = math.nextafter(1.0, 0.0)
 @final
 @dataclass(frozen=True)
 class Scale:
-    """What the promise needs to know of a workload.
+    """The numbers of a workload that the promise depends on.
 
     Attributes:
         cells: Cells of the domain, |X|.
         queries: m.
         sensitivity: Delta, of a scaled answer in counts: l1 / w.
-        magnitude: M / w, largest over the queries: what an error of one in the number of records moves.
+        magnitude: M / w, largest over the queries: the change of an answer if the number of records is off by one.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
@@ -70,7 +70,7 @@ class Scale:
 
     @classmethod
     def of(cls, workload: Workload, neighbours: Neighbours) -> Scale:
-        """From a workload of single queries.
+        """The numbers of a workload of single queries.
 
         Raises:
             ConfigError: A query is constant, or Delta is not the same for all queries.
@@ -99,7 +99,7 @@ class Chooser:
     Attributes:
         config: The settings.
         scale: Numbers of the workload that the promise depends on.
-        budget: What the run may spend in all.
+        budget: Budget of the whole run.
         charges: Parts of the budget.
         total: Number of records (noisy).
 
@@ -173,7 +173,7 @@ class Chooser:
 
     @property
     def _total_error(self) -> float:
-        """What |n-hat - n| passes with a tenth of the failure probability."""
+        """The error of n-hat that is passed with a tenth of the failure probability at most, in counts."""
         return total_error(self.budget, self.charges.total, _BETA_TOTAL * self.config.beta)
 
 
@@ -183,7 +183,7 @@ def make_plan(setting: Setting, charges: Charges, budget: Budget, held: Footprin
     Args:
         setting: Everything that is fixed before the first round.
         charges: Parts of the budget.
-        budget: What may be spent.
+        budget: Budget of the run.
         held: Memory that the hypothesis takes.
     """
     facts = {

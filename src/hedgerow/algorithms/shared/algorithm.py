@@ -24,13 +24,13 @@ class RoundReport:
     Attributes:
         round: Number of the round, from 1.
         rounds: Number of rounds planned; None where noisy values decide when to stop.
-        spent: What the ledger holds after the round.
-        limit: What it may hold.
+        spent: Charges in the ledger after the round.
+        limit: Most that the ledger may hold.
         unit: ``"epsilon"`` or ``"rho"``.
         chosen: Text of the candidate that was measured.
         residual: Noisy answer minus the hypothesis' answer before the round, L1 over its cells, in counts.
-        hypothesis: What answers the workload after the round, as public as the release; None where the algorithm shows
-            none. The run goes on with this very object: ask it at once, and change nothing.
+        hypothesis: Model of the data after the round, as public as the release; None where there is none to show. The
+            run continues with this very object: ask it at once, and change nothing.
 
     Example:
         >>> RoundReport(1, 4, 0.25, 1.0, "epsilon", "sex * age", 120.0).share_spent
@@ -70,7 +70,7 @@ def tell(
 
     Args:
         progress: Called with the report, unless None.
-        curator: Stands before the private table; its ledger says what is spent.
+        curator: Curator before the private table; its ledger says what is spent.
         chosen: Text of the candidate that was measured.
         residual: Noisy answer minus the hypothesis' answer, L1 over the cells of the candidate, in counts.
         number: Number of the round, from 1.
@@ -85,7 +85,7 @@ def tell(
 class Algorithm(Protocol):
     """The configuration of a mechanism that makes a release: frozen, public, for any number of runs.
 
-    What all of them do in the same way stands here; it is inherited by those that are derived from this class.
+    What all of them do in the same way is inherited from this class.
 
     Example:
         >>> from hedgerow.algorithms.mwem.mwem import MWEM
@@ -120,13 +120,13 @@ class Algorithm(Protocol):
 
         Args:
             source: The private table, as ``read_table`` gives it; only the curator ever sees it.
-            workload: What the release should answer well.
-            budget: What may be spent, and between which tables.
+            workload: Queries that the release should answer well.
+            budget: Budget of the run, with its neighbouring relation.
             noise: Source of noise; the secure one unless given. A seeded source makes the release not private.
-            progress: Called after every round.
+            progress: Callback, called after every round.
             register: Register of the table, where all its releases add up. It is charged the whole budget before the
                 table is touched. Without one a second release of the same object warns.
-            name: What the register calls the release.
+            name: Name of the release in the register.
 
         Raises:
             ConfigError: The configuration does not fit the budget or the workload.
@@ -156,23 +156,23 @@ class Algorithm(Protocol):
         return made
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
-        """As `run`, with a curator that the caller made; its whole remaining budget may be spent."""
+        """Run with a curator that the caller made; its whole remaining budget may be spent."""
         ...
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outlined:
-        """What a run would need, spend and promise; nothing is read and nothing is spent."""
+        """Plan a run: memory, charges and promise. Reads nothing and spends nothing."""
         ...
 
 
 def check_table(source: Any) -> None:
-    """Refuse what is no private table.
+    """Refuse an argument that is not a private table.
 
     Raises:
-        ConfigError: It was not read by ``read_table``, nor does it look as if.
+        ConfigError: It was not made by ``read_table``, and has no such methods.
     """
     if not callable(getattr(source, "total", None)):
         remedy = "read it with hedgerow.read_table(source, domain)"
-        raise ConfigError(f"a {type(source).__name__} is no table that was read", remedy=remedy)
+        raise ConfigError(f"expected a table, got a {type(source).__name__}", remedy=remedy)
 
 
 def open_curator(
@@ -182,8 +182,8 @@ def open_curator(
 
     Args:
         source: The private table, as ``read_table`` gives it; only the curator ever sees it.
-        workload: What the release should answer well.
-        budget: What may be spent, and between which tables.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run, with its neighbouring relation.
         noise: Source of noise; the secure one unless given.
         samples: Whether the algorithm can work on a sample of the records.
 
@@ -196,12 +196,12 @@ def open_curator(
 
 
 def check_asked(source: Any, workload: Any, budget: Any, *, samples: bool = False) -> None:
-    """Refuse what is no table, no workload, or no budget that an algorithm can run under.
+    """Refuse arguments that are not a table, a workload, and a budget that the algorithm can run under.
 
     Args:
         source: The private table.
-        workload: What the release should answer well.
-        budget: What may be spent.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run.
         samples: Whether the algorithm can work on a sample of the records.
 
     Raises:
@@ -210,10 +210,10 @@ def check_asked(source: Any, workload: Any, budget: Any, *, samples: bool = Fals
     check_table(source)
     if not isinstance(workload, Workload):
         remedy = "make one with hedgerow.Workload.parse(text, table.domain)"
-        raise ConfigError(f"a {type(workload).__name__} is no workload", remedy=remedy)
+        raise ConfigError(f"expected a workload, got a {type(workload).__name__}", remedy=remedy)
     if not isinstance(budget, Budget):
         remedy = "give hedgerow.PureDP(epsilon), hedgerow.ApproxDP(epsilon, delta) or hedgerow.ZCDP(rho)"
-        raise ConfigError(f"a {type(budget).__name__} is no budget", remedy=remedy)
+        raise ConfigError(f"expected a budget, got a {type(budget).__name__}", remedy=remedy)
     if isinstance(budget, Subsampled) and not samples:
         raise ConfigError("this algorithm does not work on a sample of the records", remedy="run DualQuery on it")
 
@@ -262,8 +262,8 @@ def number_of_records(curator: Curator, charge: float) -> float:
     cut off, a little below the limit, which the rounded sums of answers must not pass either.
 
     Args:
-        curator: Stands before the private table.
-        charge: What the noisy number may cost; not used under "replace".
+        curator: Curator before the private table.
+        charge: Charge of the noisy number; not used under "replace".
     """
     return min(curator.total(charge), (1.0 - 1e-6) * LARGEST_MASS)
 
@@ -281,11 +281,11 @@ def make_release(
     """Estimate the error of the workload, if that is to be paid for, and put the release together.
 
     Args:
-        curator: Its ledger becomes the release's.
-        workload: What the release should answer well.
+        curator: Curator whose ledger becomes the release's.
+        workload: Queries that the release should answer well.
         model: The final hypothesis, with the (noisy) number of records as its mass.
-        name: Of the algorithm.
-        parameters: Its configuration, as plain values.
+        name: Name of the algorithm.
+        parameters: Configuration of the algorithm, as plain values.
         measurements: Noisy answers, in the order in which they were bought.
         error_charge: epsilon or rho for the noisy error of the workload; 0 leaves it out.
     """

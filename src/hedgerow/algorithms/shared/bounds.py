@@ -27,7 +27,7 @@ class Bound:
 
     Attributes:
         rounds: T, the number of rounds that the bound is for.
-        hypothesis: What is left after T rounds of multiplicative weights without noise, in counts.
+        hypothesis: Error that is left after T rounds of multiplicative weights without noise, in counts.
         selection: Loss of selecting with the exponential mechanism, in counts.
         noise: Loss of measuring with noise, in counts.
         total: Loss of using a noisy number of records, in counts; 0 where that number is public.
@@ -56,7 +56,7 @@ class Bound:
 @final
 @dataclass(frozen=True)
 class Task:
-    """What a bound depends on besides the privacy of a round.
+    """The quantities that a bound depends on besides the privacy of a round.
 
     Attributes:
         total: Number of records n (or its noisy value).
@@ -164,7 +164,7 @@ def gaussian_error(task: Task, sigma: float, rounds: int, beta: float) -> float:
 
 
 def task_of(workload: Workload, total: float, neighbours: Neighbours) -> Task:
-    """What the error bounds need to know of a workload.
+    """The sizes of a workload that the error bounds depend on.
 
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange

@@ -35,7 +35,7 @@ def check_count(name: str, value: object, remedy: str = "give a whole number fro
     Args:
         name: Name of the option.
         value: Value of the option.
-        remedy: What to give instead.
+        remedy: Advice for the user.
 
     Raises:
         ConfigError: It is something else.
@@ -57,7 +57,7 @@ def check_fraction(name: str, value: object, remedy: str = "give a number betwee
     Args:
         name: Name of the option.
         value: Value of the option.
-        remedy: What to give instead.
+        remedy: Advice for the user.
 
     Raises:
         ConfigError: It is something else.
@@ -126,7 +126,7 @@ def check_shares(total: float, error: float, initial: float = 0.0) -> None:
         initial: Share for the measurements before the first round.
 
     Raises:
-        ConfigError: One is out of its range, or their sum is 1 or more.
+        ConfigError: A number is out of its range, or their sum is 1 or more.
 
     Example:
         >>> check_shares(total=0.5, error=0.5)

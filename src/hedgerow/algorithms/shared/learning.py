@@ -36,7 +36,8 @@ class Learner:
         >>> from hedgerow.queries import Marginal, NoiseKind
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> learner = Learner(Histogram(domain, 8.0))
-        >>> learner.measurements.append(Measurement(Marginal(domain, ("a",)), [6.0, 2.0], NoiseKind.LAPLACE, 0.1))
+        >>> noisy = Measurement(Marginal(domain, ("a",)), np.array([6.0, 2.0]), NoiseKind.LAPLACE, 0.1)
+        >>> learner.measurements.append(noisy)
         >>> learner.fit(Proximal())
         >>> learner.model.marginals([("a",)])[0].round(1)
         array([6., 2.])
@@ -72,7 +73,7 @@ def step_size(residual: float, bounds: tuple[float, float], rule: Step) -> float
     Args:
         residual: r, a fraction.
         bounds: Smallest and largest value of the query.
-        rule: Which step.
+        rule: Name of the step, ``"source"`` or ``"sharp"``.
 
     Example:
         >>> step_size(0.25, (0.0, 1.0), "source"), step_size(0.25, (-1.0, 1.0), "sharp")
@@ -100,8 +101,8 @@ def guaranteed_drop(errors: Floats, noise: Floats, target: Measurable, rule: Ste
     Args:
         errors: e = q(b) - q(p), fractions, one per value of the target.
         noise: nu = m - q(b), fractions.
-        target: What was measured.
-        rule: Which step.
+        target: Query or marginal that was measured.
+        rule: Name of the step, ``"source"`` or ``"sharp"``.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
@@ -140,9 +141,9 @@ def exponent_of(target: Measurable, residuals: Floats, rule: Step) -> Floats:
     """The exponent of a step as a table over the scope of the target.
 
     Args:
-        target: What was measured.
+        target: Query or marginal that was measured.
         residuals: Fractions, shape ``(target.size,)``.
-        rule: Which step.
+        rule: Name of the step, ``"source"`` or ``"sharp"``.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
@@ -161,9 +162,9 @@ def take_step(model: Model, target: Measurable, residuals: Floats, rule: Step) -
 
     Args:
         model: The hypothesis.
-        target: What was measured.
+        target: Query or marginal that was measured.
         residuals: Noisy answer minus the model's, in counts, shape ``(target.size,)``.
-        rule: Which step.
+        rule: Name of the step, ``"source"`` or ``"sharp"``.
     """
     fractions = residuals / model.total
     if isinstance(target, LinearQuery):
@@ -173,7 +174,7 @@ def take_step(model: Model, target: Measurable, residuals: Floats, rule: Step) -
 
 
 def answer_of(model: Model, target: Measurable) -> Floats:
-    """What the model says, in counts, shape ``(target.size,)``; about a condition without a table of its attributes."""
+    """The answer of a model, in counts, shape ``(target.size,)``; no table is made for a condition."""
     if isinstance(target, Conjunction):
         return model.conjunctions([target])
     return target.of_table(model.marginals([target.scope])[0])

@@ -28,13 +28,13 @@ MEMORY = "memory"
 @final
 @dataclass(frozen=True)
 class Charges:
-    """What a run spends, in the ledger's unit.
+    """The charges of a run, in the ledger's unit.
 
     Attributes:
-        total: For the noisy number of records; 0 where it is public.
-        initial: For the measurements before the first round; 0 where the run starts uniform.
-        rounds: For all rounds together.
-        error: For the noisy error of the workload at the end; 0 where none is asked for.
+        total: Charge of the noisy number of records; 0 where it is public.
+        initial: Charge of the measurements before the first round; 0 where the run starts uniform.
+        rounds: Charge of all rounds together.
+        error: Charge of the noisy error of the workload at the end; 0 where none is asked for.
 
     Example:
         >>> charges = Charges.split(1.0, Neighbours.ADD_REMOVE, total=0.02, error=0.03)
@@ -59,11 +59,11 @@ class Charges:
 @final
 @dataclass(frozen=True)
 class RoundCharge:
-    """What one round spends.
+    """The charges of one round.
 
     Attributes:
-        selection: 0 where every candidate is measured, so that there is nothing to select.
-        measurement: Always positive.
+        selection: Charge of the selection; 0 where every candidate is measured, so that there is nothing to select.
+        measurement: Charge of the measurement; always positive.
 
     Example:
         >>> RoundCharge.split(0.2, share=0.25)
@@ -109,7 +109,7 @@ def noise_of_total(budget: Budget, charge: float) -> AdditiveNoise | None:
 
 
 def total_error(budget: Budget, charge: float, beta: float) -> float:
-    """What ``|n-hat - n|`` passes with probability ``beta`` at most, in counts; 0 where n is public.
+    """The error of n-hat that is passed with probability ``beta`` at most, in counts; 0 where n is public.
 
     Example:
         >>> from hedgerow.privacy.budgets.budget import PureDP
@@ -152,7 +152,7 @@ class Outlined(Protocol):
         ...
 
     def lines(self, total: float) -> list[Line]:
-        """What a person reads.
+        """The plan as people read it.
 
         Args:
             total: The public guess of the number of records that the plan was made for.
@@ -170,7 +170,7 @@ class Outline:
     """A plan as text and figures.
 
     Attributes:
-        text: What a person reads.
+        text: Lines for people.
         facts: The same as plain values, for programs.
         required_bytes: Memory that the run would need.
         available_bytes: Memory that may be used.
@@ -192,7 +192,7 @@ class Outline:
 
         Args:
             required_bytes: Memory that the run would need.
-            what: What needs it, in words.
+            what: Words for the part that needs it.
             text: All other lines.
             facts: The same as plain values.
         """
@@ -215,12 +215,12 @@ class Outline:
 
 
 def memory_line(required_bytes: int, available_bytes: int, what: str) -> Line:
-    """What a plan says about memory.
+    """The line of a plan about memory.
 
     Args:
         required_bytes: Memory that the run would need.
         available_bytes: Memory that may be used.
-        what: What needs it, in words.
+        what: Words for the part that needs it.
 
     Example:
         >>> memory_line(2**21, 2**30, "131,072 cells")
@@ -231,12 +231,12 @@ def memory_line(required_bytes: int, available_bytes: int, what: str) -> Line:
 
 
 def charges_line(limit: float, unit: str, shares: Mapping[str, float]) -> Line:
-    """What a plan says about how the budget is divided.
+    """The line of a plan about the parts of the budget.
 
     Args:
         limit: The budget.
         unit: ``"epsilon"`` or ``"rho"``.
-        shares: Amounts by what they are for.
+        shares: Amounts by the words for their use.
 
     Example:
         >>> charges_line(1.0, "epsilon", {"number of records": 0.02, "rounds": 0.98})
@@ -246,11 +246,11 @@ def charges_line(limit: float, unit: str, shares: Mapping[str, float]) -> Line:
 
 
 def says_nothing(bound: float, largest: float) -> str:
-    """What a plan adds to a bound that no error can pass in any case.
+    """The remark of a plan on a bound that no error can pass in any case.
 
     Args:
-        bound: On an error.
-        largest: What an error can be at most.
+        bound: Bound on an error.
+        largest: Largest error that is possible.
 
     Example:
         >>> says_nothing(1200.0, 1000.0), says_nothing(12.0, 1000.0)

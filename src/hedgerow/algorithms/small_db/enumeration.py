@@ -63,11 +63,11 @@ def databases(cells: int, size: int) -> Cells:
 
 
 def answers_of(workload: Workload, cells: Cells) -> Floats:
-    """Answers of databases.
+    """Answer a workload on many databases.
 
     Args:
         workload: The queries.
-        cells: What `databases` returned.
+        cells: Databases, as `databases` returns them.
 
     Returns:
         Counts over the records of the database, shape ``(n_databases, n_queries)``.

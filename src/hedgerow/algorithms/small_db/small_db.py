@@ -76,7 +76,7 @@ class SmallDB(Algorithm):
         """Check every number.
 
         Raises:
-            ConfigError: One is out of its range, or both alpha and a size are given.
+            ConfigError: A number is out of its range, or both alpha and a size are given.
         """
         if self.alpha is not None and self.size is not None:
             raise ConfigError("SmallDB takes an alpha or a size, not both", remedy="leave one of them out")
@@ -92,7 +92,7 @@ class SmallDB(Algorithm):
         """Refuse databases that are too many to enumerate, before anything is read or spent.
 
         Args:
-            workload: What the release should answer well.
+            workload: Queries that the release should answer well.
             regime: Regime of the budget; any will do.
 
         Raises:
@@ -122,7 +122,7 @@ class SmallDB(Algorithm):
         return f"{enumerated}; name fewer attributes, or use MWEM"
 
     def smallest_size(self, workload: Workload) -> int:
-        """The number of records that is asked for; 1 where it is chosen among all that can be enumerated."""
+        """The number of records that was asked for; 1 where the size is chosen among all that can be enumerated."""
         if self.alpha is not None:
             return enumeration.size_for(workload, self.alpha)
         return 1 if self.size is None else self.size
@@ -142,9 +142,9 @@ class SmallDB(Algorithm):
         The bound is ``a / sqrt(k) + b k`` and a constant, with the minimum at ``(a / 2 b)^(2/3)``.
 
         Args:
-            workload: What the release should answer well.
+            workload: Queries that the release should answer well.
             budget: Budget of the run.
-            charge: What the selection may spend.
+            charge: Charge of the selection, epsilon or rho.
             total: Number of records, public or noisy.
         """
         if self.alpha is not None or self.size is not None:
@@ -156,11 +156,11 @@ class SmallDB(Algorithm):
         return min(near, key=lambda size: total * error_of_size(workload, size) + each * size)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
-        """As `run`, with a curator that the caller made; its whole remaining budget is spent.
+        """Run with a curator that the caller made, and spend its whole remaining budget.
 
         Args:
-            curator: Stands before the private table.
-            workload: What the release should answer well.
+            curator: Curator before the private table.
+            workload: Queries that the release should answer well.
             progress: Called once, after the choice.
         """
         check_domain(curator, workload)
@@ -183,11 +183,11 @@ class SmallDB(Algorithm):
         return Charges.split(limit, budget.neighbours, total=self.total_share, error=self.error_share)
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
-        """What a run would need, spend and promise; nothing is read and nothing is spent.
+        """Plan a run: memory, charges and promise. Reads nothing and spends nothing.
 
         Args:
-            workload: What the release should answer well.
-            budget: What may be spent.
+            workload: Queries that the release should answer well.
+            budget: Budget of the run.
             total: A public guess of the number of records.
 
         Example:
@@ -233,9 +233,9 @@ def choice_scale(workload: Workload, budget: Budget, charge: float) -> float:
     """``2 Delta / epsilon`` of the choice, in counts.
 
     Args:
-        workload: What the release should answer well.
+        workload: Queries that the release should answer well.
         budget: Budget of the run.
-        charge: What the choice may spend.
+        charge: Charge of the choice, epsilon or rho.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
@@ -257,9 +257,9 @@ def error_bound(
     ``n alpha_k`` with ``alpha_k = w sqrt(ln(2 |Q|) / (2 k))``, and ``2 Delta (k ln|X| + ln(1 / beta)) / epsilon``.
 
     Args:
-        workload: What the release should answer well.
+        workload: Queries that the release should answer well.
         budget: Budget of the run.
-        charge: What the choice may spend.
+        charge: Charge of the choice, epsilon or rho.
         total: Number of records n.
         size: Number of records k of a database.
         beta: Probability that the second part may fail.

@@ -33,7 +33,7 @@ class Round:
 
     Attributes:
         candidate: Number of the candidate with the largest error before the round.
-        error: That error (L1 over the cells of a marginal).
+        error: Largest error itself (L1 over the cells of a marginal).
         drop: Exact fall of the potential KL(b || p), in nats.
         guaranteed: Smallest fall that the theory allows.
         answers: Answers of the hypothesis before the round, shape ``(n_queries,)``.
@@ -49,7 +49,7 @@ class Round:
 @final
 @dataclass(frozen=True)
 class Run:
-    """What a run gives.
+    """Result of a run.
 
     Attributes:
         model: The hypothesis, in counts.
@@ -100,7 +100,7 @@ class MultiplicativeWeights:
 
         Args:
             target: The table; its answers are used as they are.
-            workload: What to get right.
+            workload: Queries to learn the answers of.
 
         Returns:
             The hypothesis with the mass of the table, and the trace.

@@ -116,11 +116,11 @@ def _subsets(scope: Clique) -> Iterator[Clique]:
 @final
 @dataclass(frozen=True, eq=False)
 class _Core:
-    """What a workload is on the attributes of its families that are neither marginals nor parities.
+    """A workload restricted to the attributes of its families that are neither marginals nor parities.
 
     Attributes:
-        domain: Of the workload.
-        scope: These attributes.
+        domain: Domain of the workload.
+        scope: The attributes themselves.
         tables: For each marginal of the core the sum of squared weights that marginals of the workload have on it.
         parities: Sets inside the core, each with its squared weight.
         others: The other families, with squared weights.
@@ -224,11 +224,15 @@ class _Core:
             matrix += square * np.multiply.outer(values, values)
 
     def _add_products(self, matrix: Floats, blocks: Sequence[ProductRows]) -> None:
-        limit = max(1, _BLOCK // self.cells)
+        for rows in self._tables(blocks, self.scope):
+            matrix += rows.T @ rows
+
+    def _tables(self, blocks: Sequence[ProductRows], scope: Clique) -> Iterator[Floats]:
+        """The values of the rows on the cells of a scope, as many rows at once as memory allows."""
+        limit = max(1, _BLOCK // _volume(self.domain, scope))
         for block in blocks:
             for first in range(0, block.number, limit):
-                rows = tables_of([block.part(first, first + limit)], self.domain, self.scope)
-                matrix += rows.T @ rows
+                yield tables_of([block.part(first, first + limit)], self.domain, scope)
 
     # Over the queries
 
@@ -269,14 +273,9 @@ class _Core:
         for name in self.scope:
             if name not in scope:
                 rest = rest * stacked_factor(products, name, self.domain[name].size).mean(axis=1)
-        number, limit = len(rest), max(1, _BLOCK // matrix.shape[1])
         unscaled = [ProductRows(block.number, 1.0, block.factor) for block in products]
-        parts = [np.zeros((0, len(matrix)))]
-        for block in unscaled:
-            for first in range(0, block.number, limit):
-                rows = tables_of([block.part(first, first + limit)], self.domain, scope)
-                parts.append(rows @ matrix.T / matrix.shape[1])
-        return np.concatenate(parts).reshape(number, len(matrix)) * rest[:, None]
+        parts = [rows @ matrix.T / matrix.shape[1] for rows in self._tables(unscaled, scope)]
+        return np.concatenate([np.zeros((0, len(matrix))), *parts]) * rest[:, None]
 
     def _between(self, scope: Clique, matrix: Floats, other_scope: Clique, other: Floats) -> Floats:
         """Means of products of rows that are given by their values on two scopes."""
