@@ -27,6 +27,7 @@ from .families.explicit import ExplicitMatrix as ExplicitMatrix
 from .families.marginal import Cells as Cells, Marginals as Marginals, cliques_of_order as cliques_of_order
 from .families.parity import Parities as Parities, parity_scopes as parity_scopes
 from .families.partial_sums import shared_marginals as shared_marginals
+from .families.registry import add_family as add_family, families as families
 from .families.walsh import hadamard as hadamard, walsh_hadamard as walsh_hadamard
 from .workload import Workload as Workload
 from .workload_format import workload_from_dict as workload_from_dict, workload_to_dict as workload_to_dict

@@ -1,5 +1,5 @@
 from .code_set import CodeSet as CodeSet
-from .family import Family as Family
+from .family import Arrays as Arrays, Family as Family
 from .names import (
     BOUNDED_ORDER as BOUNDED_ORDER,
     PLAIN_NAME as PLAIN_NAME,

@@ -7,9 +7,11 @@ when one is asked for by its number.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
@@ -17,15 +19,52 @@ from hedgerow.errors import QueryError
 from hedgerow.queries.core.query import Measurable, Tables, filled_axes
 from hedgerow.queries.core.sensitivity import Neighbours, of_query
 
+Arrays = Mapping[str, NDArray[Any]]
+
 
 class Family(ABC):
     """An ordered set of linear queries, cut into candidates that are selected and measured in one go.
 
     Attributes:
         domain: The domain of the queries.
+        kind: Name of the family in stored workloads.
+        forms: The words that its texts begin with, each with an example for error messages.
     """
 
     domain: Domain
+    kind: ClassVar[str] = ""
+    forms: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    def from_text(cls, text: str, domain: Domain) -> Family:
+        """Read the family from its text, as `spec` writes it; families from outside the package override it.
+
+        Args:
+            text: The whole text of the family, as in ``"prefixes:age"``, without its weight.
+            domain: The domain.
+
+        Raises:
+            QueryError: The text is not understood.
+        """
+        raise QueryError(f"families of the kind {cls.kind!r} have no text", remedy="build the family in Python")
+
+    def to_stored(self) -> tuple[dict[str, Any], Arrays]:
+        """The family as values that JSON holds, with its `kind`, and arrays; here as its text, which must parse."""
+        return {"kind": "text", "text": self.spec}, {}
+
+    @classmethod
+    def from_stored(cls, values: Mapping[str, Any], arrays: Arrays, domain: Domain) -> Family:
+        """Read what `to_stored` gave; families that override one override both.
+
+        Args:
+            values: The values, perhaps through JSON.
+            arrays: The arrays, under the same names.
+            domain: The domain.
+
+        Raises:
+            KeyError, TypeError, ValueError, QueryError: These are not the values of such a family.
+        """
+        raise QueryError(f"families of the kind {cls.kind!r} are stored as text")
 
     @property
     @abstractmethod

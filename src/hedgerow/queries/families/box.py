@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
 from hedgerow.queries.core.code_set import CodeSet
-from hedgerow.queries.core.family import Family, distinct_cliques
+from hedgerow.queries.core.family import Arrays, Family, distinct_cliques
 from hedgerow.queries.core.names import in_workload
 from hedgerow.queries.core.query import Conjunction, Measurable, Tables
 from hedgerow.system import generator
@@ -47,6 +47,12 @@ class Boxes(Family):
         >>> family.candidate(0).text
         'age between 17 and 30'
     """
+
+    kind = "boxes"
+    forms: ClassVar = {
+        "prefixes": "'prefixes:age'",
+        "ranges": "'ranges:age' or 'ranges:age,hours:2000:7' (2000 random boxes, seed 7)",
+    }
 
     domain: Domain = field(repr=False)
     clique: Clique
@@ -182,6 +188,17 @@ class Boxes(Family):
     def spec(self) -> str:
         """The text that makes the ranges; for ranges given by hand a description that does not parse."""
         return self.origin or f"boxes given by hand over {'*'.join(self.clique)}"
+
+    def to_stored(self) -> tuple[dict[str, Any], Arrays]:
+        """The bounds, where there is no text that makes them."""
+        if self.origin:
+            return super().to_stored()
+        return {"kind": self.kind, "clique": list(self.clique)}, {"lows": self.lows, "highs": self.highs}
+
+    @classmethod
+    def from_stored(cls, values: Mapping[str, Any], arrays: Arrays, domain: Domain) -> Boxes:
+        """Read the bounds."""
+        return cls(domain, values["clique"], arrays["lows"], arrays["highs"])
 
     def candidate(self, index: int) -> Measurable:
         """One box, as a conjunction."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -27,6 +27,9 @@ class Conjunctions(Family):
         >>> family.spec
         'where: age between 17 and 30 and hours = 40'
     """
+
+    kind = "where"
+    forms: ClassVar = {"where": "\"where: sex = 'Male' and age < 30\""}
 
     domain: Domain = field(repr=False)
     queries: tuple[Conjunction, ...]

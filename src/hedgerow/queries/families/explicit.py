@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.core import LATTICE_BITS, Explicit, Family, Measurable, Neighbours, of_query
+from hedgerow.queries.core import LATTICE_BITS, Arrays, Explicit, Family, Measurable, Neighbours, of_query
 
 MAX_CELLS = 2**20
 """Largest scope, in cells, of a query that is given value by value."""
@@ -36,6 +36,8 @@ class ExplicitMatrix(Family):
         >>> family.bounds, family.candidate(1).text
         ((-1.0, 1.0), 'explicit 1')
     """
+
+    kind = "explicit"
 
     domain: Domain = field(repr=False)
     scope: Clique
@@ -121,6 +123,15 @@ class ExplicitMatrix(Family):
     def spec(self) -> str:
         """A description; values have no short text, so it does not parse."""
         return f"explicit values over {'*'.join(self.scope)}"
+
+    def to_stored(self) -> tuple[dict[str, Any], Arrays]:
+        """The scope, the names and the matrix."""
+        return {"kind": self.kind, "scope": list(self.scope), "names": list(self.names)}, {"matrix": self.matrix}
+
+    @classmethod
+    def from_stored(cls, values: Mapping[str, Any], arrays: Arrays, domain: Domain) -> ExplicitMatrix:
+        """Read them back."""
+        return cls(domain, values["scope"], arrays["matrix"], values["names"])
 
     def candidate(self, index: int) -> Measurable:
         """One row."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -163,6 +163,11 @@ class Marginals(_CliqueFamily):
         (2, 8, 'a * b')
     """
 
+    kind = "marginals"
+    forms: ClassVar = {
+        "marginals": "'marginals:2', 'marginals:3<=10000' (of at most 10,000 cells) or 'marginals:sex*age,race'"
+    }
+
     @property
     def n_candidates(self) -> int:
         """Number of marginals."""
@@ -204,6 +209,9 @@ class Cells(_CliqueFamily):
         >>> family.n_candidates, family.candidate(4).text
         (6, 'a = 1 and b = 1')
     """
+
+    kind = "cells"
+    forms: ClassVar = {"cells": "'cells:2', 'cells:3<=10000' or 'cells:sex*age,race'"}
 
     @property
     def n_candidates(self) -> int:

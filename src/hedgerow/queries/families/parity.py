@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, combinations
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -82,6 +82,9 @@ class Parities(Family):
         >>> family.n_queries, family.bounds, family.candidate(1).text
         (2, (-1.0, 1.0), 'parity(a, c)')
     """
+
+    kind = "parities"
+    forms: ClassVar = {"parities": "'parities:3' or 'parities:a*b,c'"}
 
     domain: Domain = field(repr=False)
     axes: Ints
