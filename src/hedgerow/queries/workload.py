@@ -15,12 +15,18 @@ from numpy.typing import ArrayLike
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.core import Conjunction, Family, Measurable, Neighbours, Tables, filled_axes
-from hedgerow.queries.families.box import Boxes
-from hedgerow.queries.families.conjunction import Conjunctions
-from hedgerow.queries.families.explicit import ExplicitMatrix
-from hedgerow.queries.families.marginal import Cells, Marginals, cliques_of_order
-from hedgerow.queries.families.parity import Parities, parity_scopes
+from hedgerow.queries.core import Conjunction, Family, Measurable, Neighbours, Tables
+from hedgerow.queries.core.family import filled_axes
+from hedgerow.queries.families import (
+    Boxes,
+    Cells,
+    Conjunctions,
+    ExplicitMatrix,
+    Marginals,
+    Parities,
+    cliques_of_order,
+    parity_scopes,
+)
 
 Sets = TypeVar("Sets")
 
@@ -223,8 +229,7 @@ class Workload:
             >>> Workload.marginals(domain, 2).by_query().spec
             'cells:2'
         """
-        families = [Cells(self.domain, each.scopes) if isinstance(each, Marginals) else each for each in self.families]
-        return Workload(families, self.weights)
+        return Workload([family.by_query() for family in self.families], self.weights)
 
     def covers(self, clique: Iterable[str]) -> bool:
         """Whether the answers hold all cells of the marginal of a clique, as they are or summed.
@@ -233,7 +238,7 @@ class Workload:
             DomainError: A name is not an attribute.
         """
         wanted = frozenset(self.domain.clique(clique))
-        tables = (family for family in self.families if isinstance(family, Marginals | Cells))
+        tables = (family for family in self.families if family.tabular)
         return any(wanted <= frozenset(scope) for family in tables for scope in family.scopes)
 
     def __add__(self, other: Workload) -> Workload:

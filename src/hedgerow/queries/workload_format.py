@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hedgerow.domain import Domain
 from hedgerow.errors import QueryError
 from hedgerow.queries.core import Family
-from hedgerow.queries.families import families
+from hedgerow.queries.families import known_families
 from hedgerow.queries.workload import Workload
 from hedgerow.queries.workload_text import parse_workload
 
@@ -69,8 +69,8 @@ def _family_from_dict(entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any
     if kind == "text":
         ((family,), _) = parse_workload(entry["text"], domain)
         return family
-    if kind not in families():
+    if kind not in known_families():
         raise QueryError(f"a stored workload holds a family of kind {kind!r}, which this version does not know")
     prefix = f"{entry['arrays']}_"
     own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-    return families()[kind].from_stored(entry, own, domain)
+    return known_families()[kind].from_stored(entry, own, domain)

@@ -23,8 +23,8 @@ from hedgerow.queries.conditions.canonical import canonical, query_key
 from hedgerow.queries.conditions.count_statement import count_sql, parse_count
 from hedgerow.queries.conditions.json_predicate import parse_json_predicate
 from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.queries.core.names import quoted
 from hedgerow.queries.core.query import LinearQuery
+from hedgerow.queries.core.text import quoted
 
 if TYPE_CHECKING:
     import duckdb

@@ -12,7 +12,6 @@ from hedgerow.algorithms.shared.bounds import BETA
 from hedgerow.algorithms.shared.charges import Charges, noise_of
 from hedgerow.algorithms.shared.outline import Outline, charges_line, memory_line, says_nothing
 from hedgerow.algorithms.shared.progress import ProgressCallback, RoundReport
-from hedgerow.algorithms.shared.steps import answer_of
 from hedgerow.domain import Domain
 from hedgerow.models import Footprint, Hypothesis, hypothesis, hypothesis_for, refit, suited, usable_bytes
 from hedgerow.privacy import Budget
@@ -96,7 +95,7 @@ def run_equal_shares(
 
 def _report(curator: Curator, model: Hypothesis, found: list[Measurement], wanted: int) -> RoundReport:
     target, ledger = found[-1].target, curator.ledger
-    residual = float(np.abs(found[-1].values - answer_of(model, target)).sum())
+    residual = float(np.abs(found[-1].values - target.on(model)).sum())
     return RoundReport(len(found), wanted, ledger.spent, ledger.limit, ledger.unit, target.text, residual)
 
 

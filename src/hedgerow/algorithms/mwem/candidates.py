@@ -196,7 +196,7 @@ class Limit:
 def _weighted_scopes(workload: Workload) -> Iterator[Weighted]:
     """Of the whole marginals of a workload."""
     for family, weight in zip(workload.families, workload.weights, strict=True):
-        if isinstance(family, Marginals):
+        if family.whole:
             yield from ((scope, weight) for scope in family.scopes)
 
 

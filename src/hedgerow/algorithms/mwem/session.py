@@ -16,7 +16,7 @@ from hedgerow.algorithms.shared.algorithm import check_domain, make_release, num
 from hedgerow.algorithms.shared.averaging import Averager
 from hedgerow.algorithms.shared.charges import Charges, RoundCharge, expected_noise
 from hedgerow.algorithms.shared.progress import ProgressCallback, RoundReport
-from hedgerow.algorithms.shared.steps import answer_of, clipped, take_step
+from hedgerow.algorithms.shared.steps import clipped, take_step
 from hedgerow.arrays import Bools, Floats
 from hedgerow.models import Histogram, Hypothesis, Markov, Proximal, Refit, ValueClasses, hypothesis, refit, suited
 from hedgerow.privacy import LARGEST_MASS
@@ -120,7 +120,7 @@ class Session:
         """Each of some attributes alone, with so much of the budget each."""
         for name in names:
             target = Marginal(self.workload.domain, (name,))
-            before = answer_of(self.model, target)
+            before = target.on(self.model)
             self._learn(self.curator.measure(target, charge, kind=self.config.noise), before, lazy=name != names[-1])
 
     def run_rounds(self) -> None:
@@ -223,7 +223,7 @@ class Session:
         target = self.candidates.candidate(chosen)
         if self.averager is not None and isinstance(self.model, Histogram):
             self.averager.add(self.model)
-        before = answer_of(self.model, target)
+        before = target.on(self.model)
         measured = self.curator.measure(target, charge.measurement, kind=self.config.noise)
         self.finest[chosen] = max(self.finest[chosen], charge.measurement)
         self._learn(measured, before, lazy=charge.selection == 0.0)

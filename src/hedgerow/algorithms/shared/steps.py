@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.models import CELL_RATES, Model, Step, query_rate
-from hedgerow.queries import Conjunction, LinearQuery, Measurable
+from hedgerow.queries import LinearQuery, Measurable
 
 
 def step_size(residual: float, bounds: tuple[float, float], rule: Step) -> float:
@@ -119,13 +119,6 @@ def take_step(model: Model, target: Measurable, residuals: Floats, rule: Step) -
         model.update(target, step_size(float(fractions[0]), target.bounds, rule))
     else:
         model.reweigh(target.scope, exponent_of(target, fractions, rule))
-
-
-def answer_of(model: Model, target: Measurable) -> Floats:
-    """What the model says, in counts, shape ``(target.size,)``; about a condition without a table of its attributes."""
-    if isinstance(target, Conjunction):
-        return model.conjunctions([target])
-    return target.of_table(model.marginals([target.scope])[0])
 
 
 def clipped(values: Floats, target: Measurable, total: float) -> Floats:

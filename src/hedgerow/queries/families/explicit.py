@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,6 +38,8 @@ class ExplicitMatrix(Family):
     """
 
     kind = "explicit"
+    signed: ClassVar = True
+    spread: ClassVar = 4.0
 
     domain: Domain = field(repr=False)
     scope: Clique
@@ -96,11 +98,6 @@ class ExplicitMatrix(Family):
 
     @property
     def n_queries(self) -> int:
-        """Number of rows."""
-        return len(self.matrix)
-
-    @property
-    def n_candidates(self) -> int:
         """Number of rows."""
         return len(self.matrix)
 
