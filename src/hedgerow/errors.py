@@ -8,7 +8,8 @@ such values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn
+from importlib.util import find_spec
+from typing import ClassVar, NoReturn
 
 from hedgerow.quantities import human, human_bytes
 
@@ -148,10 +149,7 @@ class RegisterExceededError(BudgetExceededError):
 
     def __init__(self, *, place: str, requested: float, spent: float, limit: float, unit: str) -> None:
         """State the amounts, and the ways out."""
-        self.requested = requested
-        self.spent = spent
-        self.limit = limit
-        self.unit = unit
+        super().__init__(requested=requested, spent=spent, limit=limit, unit=unit)
         self.place = place
         HedgerowError.__init__(
             self,
@@ -238,59 +236,58 @@ class ModelTooLargeError(HedgerowError, MemoryError):
         )
 
 
-class CandidatesTooLargeError(ModelTooLargeError):
-    """Nothing of a workload may be measured, because the hypothesis would become larger than it may.
+class _LearningTooLargeError(ModelTooLargeError):
+    """The hypothesis would grow beyond its limit if it learnt something.
 
     Attributes:
-        cells: Number of cells of the smallest hypothesis that would do (exact).
-        largest_cells: How many it may have.
-        attributes: What would have to be measured for that.
+        cells: Number of cells of the smallest hypothesis that could learn it (exact).
+        largest_cells: Number of cells that the hypothesis may have.
+        attributes: The attributes that would have to be measured.
     """
+
+    _message: ClassVar[str]
+    _remedy: ClassVar[str]
 
     def __init__(
         self, *, attributes: tuple[str, ...], cells: int, largest_cells: int, required_bytes: int, available_bytes: int
     ) -> None:
         """State the estimate and the ways out."""
-        self.cells = cells
-        self.required_bytes = required_bytes
-        self.available_bytes = available_bytes
+        super().__init__(cells=cells, required_bytes=required_bytes, available_bytes=available_bytes)
         self.largest_cells = largest_cells
         self.attributes = attributes
-        HedgerowError.__init__(
-            self,
-            f"nothing of the workload can be measured: the least, {' * '.join(attributes)}, has {human(cells)} cells "
-            f"(about {human_bytes(required_bytes)}), and a hypothesis may have {human(largest_cells)}",
-            remedy="ask for marginals of fewer attributes, give these attributes fewer bins in the domain file, or "
-            "allow a larger hypothesis (in Python: MWEM(largest_tree=...))",
+        message = self._message.format(
+            attributes=" * ".join(attributes),
+            size=f"{human(cells)} cells (about {human_bytes(required_bytes)})",
+            largest=human(largest_cells),
         )
+        HedgerowError.__init__(self, message, remedy=self._remedy)
 
 
-class QuestionTooLargeError(ModelTooLargeError):
-    """A session's hypothesis could not learn the answer to a question; nothing was read and nothing was spent.
+class CandidatesTooLargeError(_LearningTooLargeError):
+    """No candidate of a workload may be measured: the hypothesis would become larger than it may."""
 
-    Attributes:
-        cells: Number of cells that the hypothesis would need (exact).
-        largest_cells: How many it may have.
-        attributes: What was asked about.
-    """
+    _message = (
+        "nothing of the workload can be measured: the least, {attributes}, has {size}, and a hypothesis may have "
+        "{largest}"
+    )
+    _remedy = (
+        "ask for marginals of fewer attributes, give these attributes fewer bins in the domain file, or allow a larger "
+        "hypothesis (in Python: MWEM(largest_tree=...))"
+    )
 
-    def __init__(
-        self, *, attributes: tuple[str, ...], cells: int, largest_cells: int, required_bytes: int, available_bytes: int
-    ) -> None:
-        """State the estimate and the ways out."""
-        self.cells = cells
-        self.required_bytes = required_bytes
-        self.available_bytes = available_bytes
-        self.largest_cells = largest_cells
-        self.attributes = attributes
-        HedgerowError.__init__(
-            self,
-            f"to learn an answer about {' * '.join(attributes)} beside what it learnt before, the hypothesis would "
-            f"need {human(cells)} cells (about {human_bytes(required_bytes)}), and it may have {human(largest_cells)}",
-            remedy="ask about fewer attributes, or about ones that were asked about together before; give them fewer "
-            "bins in the domain file; or allow a larger hypothesis (in Python: OnlinePMW(largest_tree=...)). The "
-            "session's release answers without looking at the data",
-        )
+
+class QuestionTooLargeError(_LearningTooLargeError):
+    """A session's hypothesis could not learn the answer to a question; nothing was read and nothing was spent."""
+
+    _message = (
+        "to learn an answer about {attributes} beside what it learnt before, the hypothesis would need {size}, and it "
+        "may have {largest}"
+    )
+    _remedy = (
+        "ask about fewer attributes, or about ones that were asked about together before; give them fewer bins in the "
+        "domain file; or allow a larger hypothesis (in Python: OnlinePMW(largest_tree=...)). The session's release "
+        "answers without looking at the data"
+    )
 
 
 class MarginalTooLargeError(HedgerowError, MemoryError):
@@ -469,6 +466,24 @@ class OutdatedError(StoreError):
 
 class TableError(ServiceError):
     """The private table of a data set cannot be read now; nothing was spent."""
+
+
+def require(module: str, message: str, remedy: str) -> None:
+    """Check that a module of an optional part is installed.
+
+    Args:
+        module: Name of the module.
+        message: The message of the error.
+        remedy: The command that installs it.
+
+    Raises:
+        MissingExtraError: The module is not installed.
+
+    Example:
+        >>> require("json", "JSON is not installed", "install Python")
+    """
+    if find_spec(module) is None:
+        raise MissingExtraError(message, remedy=remedy)
 
 
 def raise_alone(error: Exception) -> NoReturn:

@@ -274,11 +274,8 @@ def _entry(attribute: Attribute) -> dict[str, Any]:
         entry["edges"] = [int(edge) if edge.is_integer() else edge for edge in attribute.edges]
         if attribute.whole:
             entry["whole"] = True
-    if attribute.missing is not None:
-        entry["missing"] = attribute.missing
-    if attribute.other is not None:
-        entry["other"] = attribute.other
-    return entry
+    declared = {"missing": attribute.missing, "other": attribute.other}
+    return entry | {option: text for option, text in declared.items() if text is not None}
 
 
 @final

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hedgerow.engines.addresses import DuckDBTable
-from hedgerow.errors import MissingExtraError, RecordsError
+from hedgerow.errors import RecordsError, require
 from hedgerow.system import replacing
 
 if TYPE_CHECKING:
@@ -29,15 +29,12 @@ _REMEDY = "check the path, the name of the table, and that no other program has 
 
 
 def require_duckdb() -> None:
-    """Raise if DuckDB is not installed.
+    """Check that DuckDB is installed.
 
     Raises:
-        MissingExtraError: With the command that installs it.
+        MissingExtraError: It is not.
     """
-    from importlib.util import find_spec
-
-    if find_spec("duckdb") is None:
-        raise MissingExtraError("DuckDB is not installed", remedy="pip install 'hedgerow[duckdb]'")
+    require("duckdb", "DuckDB is not installed", "pip install 'hedgerow[duckdb]'")
 
 
 def connect(path: Path | None = None, *, read_only: bool = True, **settings: Any) -> duckdb.DuckDBPyConnection:

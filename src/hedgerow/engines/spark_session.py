@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.errors import MissingExtraError
+from hedgerow.errors import MissingExtraError, require
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,7 +25,7 @@ def running_session() -> SparkSession:
     Raises:
         MissingExtraError: Spark or Java is not installed.
     """
-    require_spark()
+    require("pyspark", "Spark is not installed", "pip install 'hedgerow[spark]'")
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -70,18 +70,6 @@ def _own_interrupts() -> Iterator[None]:
     yield
     if threading.current_thread() is threading.main_thread() and before is not signal.default_int_handler:
         signal.signal(signal.SIGINT, before)
-
-
-def require_spark() -> None:
-    """Raise if Spark is not installed.
-
-    Raises:
-        MissingExtraError: With the command that installs it.
-    """
-    from importlib.util import find_spec
-
-    if find_spec("pyspark") is None:
-        raise MissingExtraError("Spark is not installed", remedy="pip install 'hedgerow[spark]'")
 
 
 @contextmanager

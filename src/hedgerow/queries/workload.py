@@ -320,7 +320,10 @@ class Workload:
             >>> Workload.conjunctions(Domain((IntegerRange("age", 17, 90),)), ["age < 30"]).spec
             'where: age between 17 and 29'
         """
-        return cls((Conjunctions(domain, [_conjunction(domain, query) for query in queries]),))
+        from hedgerow.queries.conditions import parse_conjunction
+
+        found = [query if isinstance(query, Conjunction) else parse_conjunction(query, domain) for query in queries]
+        return cls((Conjunctions(domain, found),))
 
     @classmethod
     def explicit(
@@ -385,17 +388,3 @@ def _cliques(
     if cliques is not None and order is None:
         return cliques
     raise QueryError("a family of marginals or parities needs either an order or cliques", remedy="give one of them")
-
-
-def _conjunction(domain: Domain, query: Conjunction | str) -> Conjunction:
-    if isinstance(query, Conjunction):
-        return query
-    from hedgerow.queries.conditions import parse_predicate
-
-    parsed = parse_predicate(query, domain)
-    if not isinstance(parsed, Conjunction):
-        raise QueryError(
-            f"{query!r} joins conditions on several attributes with 'or' or 'not', which a workload does not hold",
-            remedy="give the conditions one by one",
-        )
-    return parsed

@@ -14,11 +14,10 @@ import os
 import stat
 import warnings
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from hedgerow.errors import LooseKeyWarning, MissingExtraError, SigningError
+from hedgerow.errors import LooseKeyWarning, SigningError, require
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -33,10 +32,8 @@ def require_extra() -> None:
     Raises:
         MissingExtraError: It is not.
     """
-    if find_spec("cryptography") is None:
-        raise MissingExtraError(
-            "signatures need the library cryptography, which is not installed", remedy="pip install 'hedgerow[signing]'"
-        )
+    message = "signatures need the library cryptography, which is not installed"
+    require("cryptography", message, "pip install 'hedgerow[signing]'")
 
 
 @final

@@ -8,10 +8,11 @@ from typing import NoReturn, final
 import numpy as np
 
 from hedgerow.domain import Domain
+from hedgerow.engines import quoted
 from hedgerow.errors import QueryError
 from hedgerow.queries.conditions.predicate import parse_predicate
 from hedgerow.queries.conditions.sql_tokens import Kind, tokens_of, unsupported
-from hedgerow.queries.core import Conjunction, LinearQuery, in_condition, quoted, shown
+from hedgerow.queries.core import Conjunction, LinearQuery, in_condition, shown
 
 MAX_LENGTH = 20_000
 """Characters of a statement."""

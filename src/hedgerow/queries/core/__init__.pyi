@@ -20,7 +20,6 @@ from .text import (
     did_you_mean as did_you_mean,
     in_condition as in_condition,
     in_workload as in_workload,
-    quoted as quoted,
     shortened as shortened,
     shown as shown,
 )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.domain import Attribute, Binned, Categorical, Clique, IntegerRange
+from hedgerow.engines import quoted
 from hedgerow.queries.core.code_set import CodeSet
 
 PLAIN_NAME = re.compile(r'[^\s"\'*,:;@+]+')
@@ -34,16 +35,6 @@ _FEW = 8
 
 SQL_WORDS = frozenset({"and", "between", "false", "in", "is", "like", "not", "null", "or", "true"})
 """Words that a condition uses itself; an attribute of that name needs quotes."""
-
-
-def quoted(name: str) -> str:
-    """The name in double quotes, as in SQL.
-
-    Example:
-        >>> quoted("hours per week")
-        '"hours per week"'
-    """
-    return '"' + name.replace('"', '""') + '"'
 
 
 def in_workload(name: str) -> str:
