@@ -1,8 +1,8 @@
-"""Attributes: what the values of one column may be, and their codes.
+"""Attributes: the values that one column may hold, and their codes.
 
 Every attribute turns its values into codes ``0 .. size - 1``: the ordinary values in their declared order, then the
 "missing" value if one is declared, then the "other" value if one is declared. Turning columns of data into codes is in
-``data/encoding.py``.
+``data/reading/encoding.py``.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from hedgerow.errors import DomainError
 Value = str | int | float | bool
 
 MOST_BINS = 1_000_000
-"""Edges are held one by one."""
+"""Largest number of bins, as edges are held one by one."""
 
 
 def value_text(value: Value) -> str:
-    """Text by which values are told apart: that of the integer for whole numbers, however they are stored.
+    """The text that identifies a value: that of the integer for whole numbers, however they are stored.
 
     Example:
         >>> [value_text(value) for value in (1, 1.0, 0.5, True, "1")]
@@ -63,7 +63,7 @@ class Attribute(ABC):
         if self.size < 2:
             raise DomainError(
                 f"attribute {self.name!r} has {self.size} value{'s' if self.size != 1 else ''}; at least 2 are needed",
-                remedy="leave the column out (it says nothing about a record) or list all values it could take",
+                remedy="leave the column out (it is the same for all records) or list all values it could take",
             )
 
     def _check_texts(self, low: float, high: float) -> None:

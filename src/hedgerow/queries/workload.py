@@ -37,12 +37,12 @@ class Workload:
     """An ordered collection of families of linear queries, each with a weight.
 
     Answers stand one after the other, family by family. They fall into *candidates*: what an algorithm selects and
-    measures in one go, which is one query, or all cells of a marginal. Everything about candidates is an array, so
-    that a million of them is no burden; ``candidate`` makes the object of one.
+    measures in one go, which is one query, or all cells of a marginal. Properties of candidates are arrays, so that
+    there may be millions; ``candidate`` makes the object of one.
 
     Attributes:
         families: The families, in order.
-        weights: How much an error counts in each family, relative to the others; positive.
+        weights: Positive weight of an error in each family, relative to the others.
 
     Example:
         >>> from hedgerow.domain.attribute import Categorical, IntegerRange
@@ -136,7 +136,7 @@ class Workload:
 
     @cached_property
     def scope_of(self) -> Ints:
-        """For each candidate the position of its set of attributes in ``scopes``, shape ``(n_candidates,)``."""
+        """Position in ``scopes`` of the attributes of each candidate, shape ``(n_candidates,)``."""
         if len(self.families) == 1:
             return self.families[0].scope_of
         place = {scope: index for index, scope in enumerate(self.scopes)}
@@ -150,29 +150,29 @@ class Workload:
         """Position of the family of a candidate.
 
         Raises:
-            QueryError: There is no candidate of that number.
+            QueryError: There is no such candidate.
         """
         if not 0 <= candidate < self.n_candidates:
             raise QueryError(f"there is no candidate {candidate}", remedy=f"give 0 to {self.n_candidates - 1}")
         return bisect_right(self._candidate_starts, candidate) - 1
 
     def candidate(self, index: int) -> Measurable:
-        """The candidate of a number.
+        """The candidate at a position.
 
         Args:
             index: ``0 <= index < n_candidates``.
 
         Raises:
-            QueryError: There is no candidate of that number.
+            QueryError: There is no such candidate.
         """
         which = self.family_of(index)
         return self.families[which].candidate(index - self._candidate_starts[which])
 
     def answers(self, tables: Tables) -> Floats:
-        """All answers, the tables of all families asked for in one go.
+        """All answers; the tables of all families are asked for in one call.
 
         Args:
-            tables: Where marginal tables come from; its domain is that of the workload.
+            tables: Source of the marginal tables, over the domain of the workload.
 
         Returns:
             Counts, shape ``(n_queries,)``.
@@ -183,7 +183,7 @@ class Workload:
         return np.concatenate([answers for _, answers, _ in self.parts(tables)])
 
     def parts(self, tables: Tables) -> Iterator[tuple[Family, Floats, Sequence[Floats]]]:
-        """Each family, its answers, and the tables that they were read off; none where it asked for something else.
+        """Each family with its answers and the tables that they were read from; no tables where it needed none.
 
         Args:
             tables: The same as for `answers`.
@@ -250,7 +250,7 @@ class Workload:
         return Workload(self.families + other.families, self.weights + other.weights)
 
     def weighted(self, weight: float) -> Workload:
-        """The same families, every weight multiplied.
+        """The same families with every weight multiplied.
 
         Example:
             >>> from hedgerow.domain.attribute import IntegerRange
@@ -275,7 +275,7 @@ class Workload:
             domain: The domain.
             order: Number of attributes of each marginal.
             cliques: Sets of attributes, instead of an order.
-            largest: Of an order, only the marginals of at most so many cells.
+            largest: With an order: leave out marginals of more cells than this.
             whole: Whether a candidate is a whole marginal, else a single cell.
 
         Raises:

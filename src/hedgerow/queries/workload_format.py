@@ -16,7 +16,7 @@ from hedgerow.queries.workload_text import parse_workload
 
 
 def workload_to_dict(workload: Workload) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Take a workload apart.
+    """Store a workload as JSON values and arrays.
 
     Returns:
         Values that JSON holds, and the arrays that they name.
@@ -38,10 +38,10 @@ def workload_to_dict(workload: Workload) -> tuple[dict[str, Any], dict[str, NDAr
 
 
 def workload_from_dict(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], domain: Domain) -> Workload:
-    """Put a workload together again.
+    """Read a stored workload.
 
     Args:
-        values: What ``workload_to_dict`` gave, perhaps through JSON.
+        values: Values that ``workload_to_dict`` gave, perhaps through JSON.
         arrays: The arrays that it gave; others may be among them.
         domain: The domain of the workload.
 

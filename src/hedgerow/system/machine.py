@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def usable_cores() -> int:
-    """Cores that this process may run on; all of the machine where the system does not say.
+    """Number of cores that this process may run on; all of the machine where the system does not say.
 
     Example:
         >>> usable_cores() >= 1
@@ -26,7 +26,7 @@ def usable_cores() -> int:
 
 
 def in_parts(part: Callable[[int, int], T], length: int, threads: int) -> list[T]:
-    """Results for consecutive parts of a range, one thread each.
+    """Work on consecutive parts of a range, in one thread each, and return the results.
 
     Args:
         part: Called with the start and the end of a part; releases the interpreter's lock while it works.
@@ -45,7 +45,7 @@ def in_parts(part: Callable[[int, int], T], length: int, threads: int) -> list[T
 
 
 def ahead(items: Iterator[T]) -> Generator[T]:
-    """Items, of which the next one is made in another thread while one is used; at the end the iterator is closed.
+    """Yield items while another thread makes the next one; at the end the iterator is closed.
 
     Example:
         >>> list(ahead(iter(range(3))))
@@ -61,7 +61,7 @@ def ahead(items: Iterator[T]) -> Generator[T]:
 
 @contextmanager
 def _closed(items: Iterator[object]) -> Iterator[None]:
-    """Close a generator, and what it holds open, whatever happens to those who use it."""
+    """Close a generator, and what it holds open, whatever happens to its user."""
     try:
         yield
     finally:
@@ -73,7 +73,7 @@ def available_bytes(root: Path = _ROOT) -> int:
     """Memory that may be allocated without swapping: the least of what the system and the control groups leave.
 
     Args:
-        root: Where ``proc`` and ``sys`` are mounted.
+        root: Folder in which ``proc`` and ``sys`` are mounted.
 
     Example:
         >>> available_bytes() > 0

@@ -84,7 +84,7 @@ def parse_conjunction(text: str, domain: Domain) -> Conjunction:
 
 @final
 class _Reader:
-    """Goes through the words of a condition, from the left to the right.
+    """A recursive-descent reader of the tokens of a condition.
 
     The grammar::
 
@@ -102,7 +102,7 @@ class _Reader:
         self._place = 0
 
     def read(self) -> Condition:
-        """All of it."""
+        """Read the whole condition."""
         found = self._condition(0)
         if self._kind():
             self._refuse()
@@ -259,7 +259,7 @@ class _Reader:
         return shown(self._tokens[self._place].text)
 
     def _refuse(self) -> NoReturn:
-        """Say what is not understood."""
+        """Raise an error that says what is not understood."""
         whole = f"the condition {shown(self._text.strip())} is not understood"
         if not self._kind():
             raise QueryError(f"{whole}: it ends too early", remedy=SUPPORTED)

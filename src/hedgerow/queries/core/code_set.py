@@ -122,7 +122,7 @@ class CodeSet(Sequence[int]):
         return _held([self], 1, besides=[other])
 
     def holds(self, codes: NDArray[np.integer[Any]]) -> Bools:
-        """Which of many codes lie in the set, of the shape of the codes.
+        """Whether each of many codes lies in the set, in the shape of the codes.
 
         Example:
             >>> CodeSet.of(range(2**31, 2**32)).holds(np.array([5, 2**31 + 5]))
@@ -174,7 +174,7 @@ class CodeSet(Sequence[int]):
 
 
 def _held(sets: Sequence[CodeSet], least: int, besides: Sequence[CodeSet] = ()) -> CodeSet:
-    """Codes that lie in at least so many of the sets; those of ``besides`` count against them."""
+    """Codes that lie in at least ``least`` of the sets, less the number of sets of ``besides`` that they lie in."""
     change: Counter[int] = Counter()
     for signs, group in (((1, -1), sets), ((-1, 1), besides)):
         for each in group:

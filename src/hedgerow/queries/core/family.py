@@ -1,4 +1,4 @@
-"""What the families of a workload share: many linear queries that are answered together.
+"""The base of families: many linear queries that are answered together.
 
 A family yields its answers from a few tables, asked for in one go, and turns single queries into objects only
 when one is asked for by its number.
@@ -96,7 +96,7 @@ class Family(ABC):
 
     @property
     def step(self) -> float:
-        """Counts of which every answer about whole records is a whole multiple: 1, or a power of two from 2^-20.
+        """Counts per lattice unit: every exact answer is a whole multiple of it; 1, or a power of two from 2^-20.
 
         A family that does not say so is refused wherever exact answers meet noise: a sum of fractions that rounds can
         differ between neighbouring tables by more than the sensitivity. Say 1 if every query takes whole values; for
@@ -111,11 +111,11 @@ class Family(ABC):
         )
 
     def exact(self, answers: Floats, tables: Sequence[Floats]) -> Floats:
-        """The answers without any rounding, from exact whole counts; here of queries that take whole values.
+        """The answers without any rounding, from exact whole counts; here for queries with whole values.
 
         Args:
-            answers: What `evaluate` or `answers` gave, in counts, shape ``(n_queries,)``.
-            tables: The marginal tables that `evaluate` was given, whole numbers; none if it was `answers`.
+            answers: Result of `evaluate` or `answers`, in counts, shape ``(n_queries,)``.
+            tables: The marginal tables that `evaluate` was given, whole numbers; none after `answers`.
 
         Returns:
             Whole multiples of `step`, shape ``(n_queries,)``.
@@ -158,7 +158,7 @@ class Family(ABC):
 
     @property
     def scope_of(self) -> Ints:
-        """For each candidate the position of its set of attributes in ``scopes``, shape ``(n_candidates,)``.
+        """Position in ``scopes`` of the attributes of each candidate, shape ``(n_candidates,)``.
 
         Here: all have the same, or each has its own.
         """
@@ -177,13 +177,13 @@ class Family(ABC):
 
     @abstractmethod
     def candidate(self, index: int) -> Measurable:
-        """The candidate of a number.
+        """The candidate at a position.
 
         Args:
             index: ``0 <= index < n_candidates``.
 
         Raises:
-            QueryError: There is no candidate of that number.
+            QueryError: There is no such candidate.
         """
 
     def sensitivities(self, neighbours: Neighbours) -> Floats:
@@ -192,10 +192,10 @@ class Family(ABC):
 
     @abstractmethod
     def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
-        """The tables that ``evaluate`` wants to see.
+        """The tables that ``evaluate`` needs.
 
         Args:
-            cheap_cells: Largest table, in cells, that is to be had at little cost.
+            cheap_cells: Largest table, in cells, that costs little to get.
         """
 
     @abstractmethod
@@ -203,7 +203,7 @@ class Family(ABC):
         """The answers from tables.
 
         Args:
-            cliques: What ``cliques`` asked for.
+            cliques: Result of ``cliques``.
             tables: Their marginal tables in counts.
 
         Returns:
@@ -211,14 +211,14 @@ class Family(ABC):
         """
 
     def wanted(self, tables: Tables) -> tuple[Clique, ...]:
-        """The marginal tables to ask for; none where ``answers`` asks for something else."""
+        """The marginal tables to ask for; none where ``answers`` does without."""
         return self.cliques(tables.cheap_cells)
 
     def answers(self, tables: Tables) -> Floats:
         """All answers, in the order of the family.
 
         Args:
-            tables: Where marginal tables come from.
+            tables: Source of the marginal tables.
 
         Returns:
             Counts, shape ``(n_queries,)``.

@@ -181,7 +181,7 @@ class Conjunction(LinearQuery):
     """Number of records whose attributes all lie in given sets of codes: a cell, a box, or a SQL condition.
 
     Attributes:
-        codes: For each attribute of the scope the codes that count; sorted lists of codes become sets of codes.
+        codes: The codes that count, one set per attribute of the scope; sorted lists of codes become sets.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange

@@ -16,29 +16,29 @@ from hedgerow.engines import quoted
 from hedgerow.queries.core.code_set import CodeSet
 
 PLAIN_NAME = re.compile(r'[^\s"\'*,:;@+]+')
-"""A name that a workload text may hold without quotes."""
+"""A name that needs no quotes in a workload text."""
 
 BOUNDED_ORDER = re.compile(r"([0-9]+)\s*<=\s*([0-9]+)")
-"""An order and a number of cells, which is no name."""
+"""An order and a number of cells, which needs quotes to be a name."""
 
 _COMPARED = 2000
-"""Of longer lists, a misspelt word is compared with so many names at most that begin as it does."""
+"""In longer lists, a misspelt word is compared with at most this many names that begin alike."""
 
 _SHOWN = 80
-"""So many characters of a text are repeated in an error."""
+"""Number of characters of a text that an error repeats."""
 
 _LISTED = 64
-"""So many ordered values with gaps between them are listed, whatever their number of gaps."""
+"""Up to this many ordered values with gaps between them are listed, however many gaps there are."""
 
 _FEW = 8
-"""Of more values than that, those that are left out are named where they are fewer: "not this" stays short."""
+"""Beyond this many values, the excluded ones are named where they are fewer, as in "not this"."""
 
 SQL_WORDS = frozenset({"and", "between", "false", "in", "is", "like", "not", "null", "or", "true"})
 """Words that a condition uses itself; an attribute of that name needs quotes."""
 
 
 def in_workload(name: str) -> str:
-    """The name as a workload text holds it.
+    """The name as written in a workload text.
 
     Example:
         >>> in_workload("marital-status"), in_workload("hours per week"), in_workload("3")
@@ -49,7 +49,7 @@ def in_workload(name: str) -> str:
 
 
 def in_condition(name: str) -> str:
-    """The name as a SQL condition holds it.
+    """The name as written in a SQL condition.
 
     Example:
         >>> in_condition("age"), in_condition("marital-status"), in_condition("in")
@@ -60,7 +60,7 @@ def in_condition(name: str) -> str:
 
 
 def shown(text: str) -> str:
-    """What somebody wrote, in quotes, and no more of it than an error needs.
+    """A text of the user in quotes, shortened for an error.
 
     Example:
         >>> shown("age = 17"), len(shown("x" * 10_000))
@@ -80,7 +80,7 @@ def shortened(text: str) -> str:
 
 
 def clique_list(cliques: Iterable[Clique]) -> str:
-    """Cliques as a workload text holds them.
+    """Cliques as written in a workload text.
 
     Example:
         >>> clique_list([("age", "sex"), ("race",)])
@@ -90,7 +90,7 @@ def clique_list(cliques: Iterable[Clique]) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A remedy that names what was probably meant, or what there is.
+    """A remedy that suggests the name that was probably meant, or lists the names.
 
     Example:
         >>> did_you_mean("Mael", ["Female", "Male"])

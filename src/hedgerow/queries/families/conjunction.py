@@ -20,7 +20,7 @@ from hedgerow.queries.core.family import distinct_cliques
 from hedgerow.system import generator
 
 MAX_RANGES = 10**6
-"""All ranges of an attribute are asked only if there are at most so many."""
+"""Largest number of ranges of a family."""
 
 MAX_CELLS = 1 << 24
 """Boxes over more cells are answered one by one, not from a table."""
@@ -49,15 +49,15 @@ class Conjunctions(Family):
     queries: tuple[Conjunction, ...]
 
     def __init__(self, domain: Domain, queries: Iterable[Conjunction]) -> None:
-        """Check that there are queries and that they speak of the domain.
+        """Check that there are queries and that they are over the domain.
 
         Raises:
-            QueryError: There is none, or one is over another domain.
+            QueryError: There is no query, or one is over another domain.
         """
         object.__setattr__(self, "domain", domain)
         object.__setattr__(self, "queries", tuple(queries))
         if not self.queries:
-            raise QueryError("a family of conjunctions needs at least one", remedy="as in \"where: sex = 'Male'\"")
+            raise QueryError("a family of conditions needs at least one", remedy="as in \"where: sex = 'Male'\"")
         for query in self.queries:
             if query.domain is not domain and query.domain != domain:
                 raise QueryError(f"the condition {query.text!r} is over another domain")
@@ -93,11 +93,11 @@ class Conjunctions(Family):
         return ()
 
     def evaluate(self, cliques: Sequence[Clique], tables: Sequence[Floats]) -> Floats:
-        """Not to be had from tables."""
+        """Raise: conditions are not answered from tables."""
         raise QueryError("conjunctions are not answered from marginal tables", remedy="call answers")
 
     def answers(self, tables: Tables) -> Floats:
-        """All of them in one call."""
+        """All answers, in one call."""
         return tables.conjunctions(self.queries)
 
 
@@ -237,7 +237,7 @@ class Boxes(Family):
         return same and np.array_equal(self.lows, other.lows) and np.array_equal(self.highs, other.highs)
 
     def __hash__(self) -> int:
-        """Of the attributes and the origin."""
+        """A hash of the attributes and the origin."""
         return hash((self.clique, self.origin, self.n_queries))
 
     @property
@@ -252,7 +252,7 @@ class Boxes(Family):
 
     @property
     def spec(self) -> str:
-        """The text that makes the ranges; for ranges given by hand a description that does not parse."""
+        """The text that makes the ranges; a description that does not parse for ranges given by hand."""
         return self.origin or f"boxes given by hand over {'*'.join(self.clique)}"
 
     def to_stored(self) -> tuple[dict[str, Any], Arrays]:
@@ -277,7 +277,7 @@ class Boxes(Family):
         return (self.clique,) if math.prod(self.domain.shape_of(self.clique)) <= MAX_CELLS else ()
 
     def answers(self, tables: Tables) -> Floats:
-        """All of them from one table, or as conditions where that would be too large."""
+        """All answers from one table, or as conditions where that would be too large."""
         return super().answers(tables) if self.cliques(tables.cheap_cells) else tables.conjunctions(self._conditions)
 
     @cached_property

@@ -77,15 +77,15 @@ def _next_size(domain: Domain, order: int, largest: int) -> int:
 
 
 def _roundest(low: int, high: int) -> int:
-    """The number from ``low`` on and below ``high`` that ends in the most zeros; the smallest of these."""
+    """The number in ``[low, high)`` that ends in the most zeros; the smallest of these."""
     units: list[int] = [10**zeros for zeros in range(len(str(high)))]
     return next(bound for unit in reversed(units) if (bound := -(-low // unit) * unit) < high)
 
 
 _RECOGNISED = 100_000
-"""Sets of attributes that are gone through, at most, to write many marginals as all small ones of an order."""
+"""Largest number of sets of attributes that are searched to write marginals as all small ones of an order."""
 _LISTED = 8
-"""So many marginals are written by name."""
+"""Largest number of marginals that are written by name."""
 _FEWER = "ask for marginals of fewer attributes, or name the ones that matter, as in 'marginals:sex*age'"
 
 
@@ -220,7 +220,7 @@ class Cells(_CliqueFamily):
 
     @property
     def spec(self) -> str:
-        """As of marginals: ``cells:2``, ``cells:3<=10000``, or the cliques by name."""
+        """``cells:2``, ``cells:3<=10000`` (of marginals of at most so many cells), or the cliques by name."""
         return f"cells:{self._arguments}"
 
     @cached_property

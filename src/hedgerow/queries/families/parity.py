@@ -22,13 +22,13 @@ from hedgerow.queries.core import AnswersParities, Family, Measurable, Parity, T
 from hedgerow.queries.core.family import distinct_cliques, filled_axes
 
 MAX_PARITIES = 1 << 25
-"""A family of more parities is refused: a selection among them would need gigabytes, and seconds."""
+"""Largest number of parities of a family: a selection among more would need gigabytes."""
 
 _MATRIX_BITS = 6
-"""Tables of at most so many attributes are transformed by one call for all tables of the size."""
+"""Tables of at most this many attributes are transformed by one call for all tables of the size."""
 
 _SUBSET_BITS = 10
-"""A set of at most so many attributes also answers the parities of its subsets."""
+"""A set of at most this many attributes also answers the parities of its subsets."""
 
 
 _RADIX = 4
@@ -102,7 +102,7 @@ class Parities(Family):
 
         Args:
             domain: The domain.
-            cliques: Sets of attributes with two codes, each set once: by name, or an array as ``axes``.
+            cliques: Sets of attributes with two codes, each set once: by name, or an array like ``axes``.
 
         Raises:
             QueryError: An attribute is not binary, a set is empty or there twice, there is none, or there are too many.
@@ -122,7 +122,7 @@ class Parities(Family):
         return self.domain == other.domain and np.array_equal(self.axes, other.axes)
 
     def __hash__(self) -> int:
-        """By the domain and the number of sets."""
+        """A hash of the domain and the number of sets."""
         return hash((self.domain, self.axes.shape))
 
     def __repr__(self) -> str:
@@ -148,7 +148,7 @@ class Parities(Family):
 
     @property
     def scope_of(self) -> Ints:
-        """Each has its own."""
+        """Each parity has its own set."""
         return np.arange(len(self.axes))
 
     @property
@@ -192,11 +192,11 @@ class Parities(Family):
         return (self._union,) if wide else self._largest
 
     def wanted(self, tables: Tables) -> tuple[Clique, ...]:
-        """None where parities are answered in one go."""
+        """No tables where parities are answered in one go."""
         return () if isinstance(tables, AnswersParities) else self.cliques(tables.cheap_cells)
 
     def answers(self, tables: Tables) -> Floats:
-        """All answers, in one go where that can be had."""
+        """All answers, in one go where that is possible."""
         return tables.parities(self.axes) if isinstance(tables, AnswersParities) else super().answers(tables)
 
     def evaluate(self, cliques: Sequence[Clique], tables: Sequence[Floats]) -> Floats:
@@ -239,7 +239,7 @@ def _checked(domain: Domain, axes: Ints) -> Ints:
     ordered = ((after > before) & (before >= 0) | (after == -1)).all()
     if not (ordered and (sets[:, 0] >= 0).all() and sets.max() < len(domain)):
         remedy = f"give increasing positions from 0 to {len(domain) - 1} in each row, then -1 to fill up"
-        raise QueryError("a row is no set of attributes", remedy=remedy)
+        raise QueryError("a row is not a set of attributes", remedy=remedy)
     if len(sets) > MAX_PARITIES or len(np.unique(_ranks(sets, len(domain)), axis=0)) < len(sets):
         raise QueryError(f"there are more than {MAX_PARITIES:,} sets of attributes, or one is there twice")
     sets = sets[:, : int(np.count_nonzero(sets >= 0, axis=1).max())]
