@@ -25,7 +25,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.models.fit.refit import Sweeps
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.measurement import Measurement, NoiseKind
+from hedgerow.queries.core.query import Measurement, NoiseKind
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release

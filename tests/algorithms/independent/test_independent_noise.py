@@ -21,7 +21,7 @@ from hedgerow.privacy.budgets.conversion import epsilon_of
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.mechanisms.additive_noise import pure_rho
 from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.measurement import NoiseKind
+from hedgerow.queries.core.query import NoiseKind
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release

@@ -25,7 +25,7 @@ from hedgerow.models.fit.refit import Proximal, Sweeps
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.measurement import NoiseKind
+from hedgerow.queries.core.query import NoiseKind
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.reference.dense_tables import DenseTables

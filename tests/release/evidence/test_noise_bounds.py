@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.queries.core.measurement import NoiseKind
+from hedgerow.queries.core.query import NoiseKind
 from hedgerow.release.evidence.noise_bounds import laplace_sum_quantile, laplace_sum_tail, sum_bound
 
 

@@ -17,7 +17,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from hedgerow.algorithms.shared import Algorithm, Learner, ProgressCallback, answer_of, make_release, tell
+from hedgerow.algorithms.shared import Algorithm, Learner, ProgressCallback, make_release, tell
 from hedgerow.algorithms.shared.algorithm import check_domain, number_of_records
 from hedgerow.algorithms.shared.bounds import BETA
 from hedgerow.algorithms.shared.checks import check_choice, check_noise, check_shares
@@ -229,7 +229,7 @@ def run_equal_shares(
         found = curator.measure(target, each, kind=config.noise)
         learner.measurements.append(found)
         if progress is not None:
-            residual = float(np.abs(found.values - answer_of(uniform, target)).sum())
+            residual = float(np.abs(found.values - target.on(uniform)).sum())
             tell(progress, curator, target.text, residual, number=number, of=len(targets))
     if config.fit is not None:
         learner.fit(config.fit, None if fitted is None else fitted(workload.domain, learner.measurements, total))

@@ -226,7 +226,7 @@ class Limit:
 def _weighted_scopes(workload: Workload) -> Iterator[Weighted]:
     """The scopes of the whole marginals of a workload, with their weights."""
     for family, weight in zip(workload.families, workload.weights, strict=True):
-        if isinstance(family, Marginals):
+        if family.whole:
             yield from ((scope, weight) for scope in family.scopes)
 
 

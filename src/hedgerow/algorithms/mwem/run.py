@@ -14,7 +14,7 @@ from hedgerow.algorithms.mwem.candidates import Limit, attributes_of, closure
 from hedgerow.algorithms.mwem.settings import MWEMSettings, first_rounds, planned_rounds, round_charge
 from hedgerow.algorithms.shared import Averager, Learner, ProgressCallback, RoundCharge, expected_noise, make_release
 from hedgerow.algorithms.shared.algorithm import number_of_records, plain_parameters, tell
-from hedgerow.algorithms.shared.learning import answer_of, clipped, take_step
+from hedgerow.algorithms.shared.learning import clipped, take_step
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import Clique
 from hedgerow.models import Histogram, Hypothesis, Markov, Proximal, ValueClasses, hypothesis
@@ -222,7 +222,7 @@ class MWEMRun:
 
         Where no later choice looks at the hypothesis (``lazy``), fits that start afresh are left to the end.
         """
-        config, learner, before = self.config, self.learner, answer_of(self.model, target)
+        config, learner, before = self.config, self.learner, target.on(self.model)
         measured = self.curator.measure(target, charge, kind=config.noise)
         learner.measurements.append(measured)
         rule = config.refit_between

@@ -20,7 +20,7 @@ from hedgerow.domain import Clique
 from hedgerow.errors import ConfigError
 from hedgerow.models import LARGEST_TREE, Proximal, Refit, Step, wants_classes
 from hedgerow.privacy import Budget, Law, Regime
-from hedgerow.queries import Cells, ExplicitMatrix, Family, Marginals, Neighbours, NoiseKind, Parities, Workload
+from hedgerow.queries import Neighbours, NoiseKind, Workload
 
 NamedRounds = Literal["auto", "bound", "adaptive", "annealed"]
 Rounds = int | NamedRounds
@@ -244,7 +244,7 @@ def automatic_rounds(config: MWEMSettings, workload: Workload, budget: Budget, a
         return float(_NOISE * noise * max(1.0, x) ** -0.15 + unseen)
 
     most = min(_MOST, workload.n_candidates)
-    if any(isinstance(family, Parities | ExplicitMatrix) for family in workload.families):
+    if any(family.signed for family in workload.families):
         most = min(most, math.ceil(3 * unit))  # fits to many signed queries converge slowly
     limit = Limit(workload, config.largest_tree)
     if limit.binds:
@@ -256,18 +256,8 @@ def automatic_rounds(config: MWEMSettings, workload: Workload, budget: Budget, a
 
 
 def _spread(workload: Workload) -> Floats:
-    """Total variation distance of a marginal per L1 noise of measuring it (or a query of its scope), per candidate.
-
-    Ranges, conditions and parities overlap more, and selection follows their noise sooner: 4 is from measurements.
-    """
-
-    def of_family(family: Family) -> Floats:
-        if not isinstance(family, Cells):
-            return np.full(family.n_candidates, 0.5 if isinstance(family, Marginals) else 4.0)
-        sizes = [math.prod(family.domain.shape_of(scope)) for scope in family.scopes]
-        return np.repeat(0.5 * np.array(sizes, dtype=np.float64), sizes)
-
-    return np.concatenate([of_family(family) for family in workload.families])
+    """Total variation distance of a marginal per L1 noise of measuring it (or a query of its scope), per candidate."""
+    return np.concatenate([np.broadcast_to(family.spread, family.n_candidates) for family in workload.families])
 
 
 def round_charge(config: MWEMSettings, workload: Workload, amount: float, rounds: int) -> RoundCharge:

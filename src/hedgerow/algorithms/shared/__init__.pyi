@@ -34,7 +34,6 @@ from .learning import (
     Averager as Averager,
     Learner as Learner,
     Output as Output,
-    answer_of as answer_of,
     clipped as clipped,
     exponent_of as exponent_of,
     guaranteed_drop as guaranteed_drop,

@@ -16,7 +16,7 @@ import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.models import CELL_RATES, Histogram, Hypothesis, Model, Refit, Step, query_rate, refit, suited
-from hedgerow.queries import Conjunction, LinearQuery, Measurable, Measurement
+from hedgerow.queries import LinearQuery, Measurable, Measurement
 
 Output = Literal["last", "average"]
 """Which hypothesis to return: A_T, or the average of A_0 ... A_(T-1)."""
@@ -171,13 +171,6 @@ def take_step(model: Model, target: Measurable, residuals: Floats, rule: Step) -
         model.update(target, step_size(float(fractions[0]), target.bounds, rule))
     else:
         model.reweigh(target.scope, exponent_of(target, fractions, rule))
-
-
-def answer_of(model: Model, target: Measurable) -> Floats:
-    """The answer of a model, in counts, shape ``(target.size,)``; no table is made for a condition."""
-    if isinstance(target, Conjunction):
-        return model.conjunctions([target])
-    return target.of_table(model.marginals([target.scope])[0])
 
 
 def clipped(values: Floats, target: Measurable, total: float) -> Floats:

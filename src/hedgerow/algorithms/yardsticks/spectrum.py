@@ -37,7 +37,7 @@ from hedgerow.algorithms.yardsticks.product_rows import (
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries import Boxes, Cells, ExplicitMatrix, Family, LinearQuery, Marginals, Parities, Workload
+from hedgerow.queries import Boxes, ExplicitMatrix, Family, LinearQuery, Parities, Workload
 
 LARGEST_MATRIX = 4096
 """Cells or queries of the largest matrix whose eigenvalues are computed (a quarter of a minute on two cores)."""
@@ -84,7 +84,7 @@ def _outside(workload: Workload, core: Clique, *, weighted: bool) -> float:
     """Sum of the roots of the eigenvalues of all sets of attributes that do not lie in the core."""
     domain, inside = workload.domain, set(core)
     values: defaultdict[Clique, float] = defaultdict(float)
-    tables = sum(2 ** len(scope) for family in workload.families if _is_table(family) for scope in family.scopes)
+    tables = sum(2 ** len(scope) for family in workload.families if family.tabular for scope in family.scopes)
     if tables > LARGEST_SPECTRUM:
         raise QueryError(
             f"the marginals have {tables:,} sets of attributes below them",
@@ -94,7 +94,7 @@ def _outside(workload: Workload, core: Clique, *, weighted: bool) -> float:
         if isinstance(family, Parities):
             for scope in family.scopes:
                 values[scope] += square
-        elif _is_table(family):
+        elif family.tabular:
             for scope in family.scopes:
                 for part in _subsets(scope):
                     values[part] += square / _volume(domain, scope)
@@ -103,10 +103,6 @@ def _outside(workload: Workload, core: Clique, *, weighted: bool) -> float:
         for part, value in values.items()
         if not inside.issuperset(part)
     )
-
-
-def _is_table(family: Family) -> bool:
-    return isinstance(family, Marginals | Cells)
 
 
 def _subsets(scope: Clique) -> Iterator[Clique]:
@@ -135,12 +131,12 @@ class _Core:
     @classmethod
     def of(cls, workload: Workload, *, weighted: bool) -> _Core:
         domain, families = workload.domain, list(_squares(workload, weighted=weighted))
-        others = [each for each in families if not (_is_table(each[0]) or isinstance(each[0], Parities))]
+        others = [each for each in families if not (each[0].tabular or isinstance(each[0], Parities))]
         scope = domain.clique(name for family, _ in others for part in family.scopes for name in part)
         tables: defaultdict[Clique, float] = defaultdict(float)
         parities: defaultdict[Clique, float] = defaultdict(float)
         for family, square in families:
-            for part in family.scopes if _is_table(family) else ():
+            for part in family.scopes if family.tabular else ():
                 outside = tuple(name for name in part if name not in scope)
                 tables[tuple(name for name in part if name in scope)] += square / _volume(domain, outside)
             for part in family.scopes if isinstance(family, Parities) else ():

@@ -153,6 +153,7 @@ def positions(n: int, rows: int, method: SamplingMethod, draw: np.random.Generat
         Increasing positions, shape ``(at most rows,)``.
 
     Example:
+        >>> from hedgerow.system import generator
         >>> for block in positions(4, 2, SamplingMethod.SYSTEMATIC, generator(0)):
         ...     print(block.round(3).tolist())
         [0.137, 0.637]
@@ -186,6 +187,7 @@ def shuffle(found: Ints, draw: np.random.Generator) -> None:
 
     Example:
         >>> numbers = np.arange(5)
+        >>> from hedgerow.system import generator
         >>> shuffle(numbers, generator(1))
         >>> sorted(numbers.tolist())
         [0, 1, 2, 3, 4]
@@ -199,6 +201,7 @@ def new_state(draw: np.random.Generator) -> Words:
     """The state of a generator for compiled passes, drawn from a generator.
 
     Example:
+        >>> from hedgerow.system import generator
         >>> new_state(generator(1)).shape
         (1,)
     """

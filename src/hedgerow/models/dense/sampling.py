@@ -37,7 +37,7 @@ def sample_cells(
         ConfigError: n is negative.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain, IntegerRange
         >>> layout = Layout(Domain((IntegerRange("a", 0, 1),)))
         >>> [sorted(block[:, 0].tolist()) for block in sample_cells(np.array([3.0, 1.0]), layout, 4, seed=1)]
         [[0, 0, 0, 1]]
@@ -65,7 +65,7 @@ def decode(found: Ints, layout: Layout) -> Codes:
         Shape ``(len(found), attributes)``, columns in domain order, each in one piece.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import Domain, IntegerRange
         >>> layout = Layout(Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2))))
         >>> decode(np.array([5, 1]), layout).tolist()
         [[1, 2], [0, 1]]

@@ -41,7 +41,7 @@ def measured(query: LinearQuery, measurements: Sequence[Measurement]) -> Iterato
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
         >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.queries.core.measurement import NoiseKind
+        >>> from hedgerow.queries.core.query import NoiseKind
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
         >>> noisy = Measurement(Marginal(domain, ("a", "b")), np.array([1.0, 2, 30, 40]), NoiseKind.LAPLACE, 5.0)
         >>> [piece.centre for piece in measured(Conjunction.where(domain, {"a": [1]}), [noisy])]

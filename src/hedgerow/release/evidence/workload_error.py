@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hedgerow.privacy import GRID, WorkloadError
-from hedgerow.queries import Cells, Family, LinearQuery, Marginals, Neighbours, Workload
+from hedgerow.queries import Family, LinearQuery, Neighbours, Workload
 from hedgerow.release.evidence.measured import Evidence, same_query
 
 _UNIT_ROUNDING = 1.0 + 2.0**-9
@@ -78,13 +78,13 @@ def _reaches(
     shift = 0.5 * abs(low + high) * total_slack if low + high else 0.0
     for family in workload.families:
         unit = (float(family.sensitivities(neighbours).max()) + GRID) * _UNIT_ROUNDING
-        if not isinstance(family, Marginals | Cells):
+        if not family.tabular:
             if _is_candidate(query, family):
                 yield unit, 1.5 * GRID
             continue
         containing = [scope for scope in family.scopes if set(query.scope) <= set(scope)]
         sizes = [workload.domain.project(scope).size for scope in containing]
-        if isinstance(family, Marginals) and containing:
+        if family.whole and containing:
             yield 0.5 * (high - low) * unit, shift + 0.5 * (high - low) * GRID * min(sizes)
         elif containing:
             cells = _weight_of_cells(query) * min(sizes) / query.domain.project(query.scope).size

@@ -16,8 +16,7 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
 from hedgerow.errors import ReleaseError
 from hedgerow.queries.core.code_set import CodeSet
-from hedgerow.queries.core.measurement import Measurement, NoiseKind
-from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Measurable, Parity
+from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Measurable, Measurement, NoiseKind, Parity
 
 Arrays = dict[str, NDArray[Any]]
 
