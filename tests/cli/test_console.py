@@ -11,7 +11,7 @@ import time
 import pytest
 from rich.console import Console
 
-from hedgerow.algorithms.shared.progress import RoundReport
+from hedgerow.algorithms.shared.algorithm import RoundReport
 from hedgerow.cli.console import Output
 from hedgerow.cli.interrupts import quiet_interrupts
 from hedgerow.cli.progress import showing_progress, showing_records

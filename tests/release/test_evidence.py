@@ -9,7 +9,7 @@ from hedgerow.domain import Domain, IntegerRange
 from hedgerow.privacy import WorkloadError
 from hedgerow.privacy.mechanisms import LaplaceNoise
 from hedgerow.queries import Conjunction, Explicit, LinearQuery, Neighbours, Parity, Workload
-from hedgerow.queries.core.measurement import NoiseKind
+from hedgerow.queries.core.query import NoiseKind
 from hedgerow.release.evidence import from_workload_error, laplace_sum_quantile, laplace_sum_tail, sum_bound
 
 

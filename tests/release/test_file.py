@@ -18,8 +18,7 @@ from hedgerow.models.dense.histogram import Histogram
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, PureDP
 from hedgerow.privacy.ledger.ledger import Event
 from hedgerow.privacy.randomness.source import SECURE_SOURCE
-from hedgerow.queries.core.measurement import Measurement, NoiseKind
-from hedgerow.queries.core.query import Conjunction, Explicit, Parity
+from hedgerow.queries.core.query import Conjunction, Explicit, Measurement, NoiseKind, Parity
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Provenance, Release

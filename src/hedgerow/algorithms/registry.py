@@ -31,13 +31,13 @@ class Entry:
     """An algorithm that can be named.
 
     Attributes:
-        name: In lower case, words joined by hyphens.
-        summary: What it does and when to take it, in one sentence.
-        module: Where its configuration lives, below ``hedgerow.algorithms``.
+        name: Name in lower case, words joined by hyphens.
+        summary: One sentence on what it does and when to take it.
+        module: Module of its configuration, below ``hedgerow.algorithms``.
         configuration: Name of the class there; the class itself if it is a plug-in.
         options: Fields of the configuration that may be given by name, such as on the command line.
-        fixed: Fields that this name stands for.
-        regimes: Budgets that it can be run under.
+        fixed: Values of fields that this name stands for.
+        regimes: Regimes of the budgets that it can be run under.
 
     Example:
         >>> entry("laplace").options
@@ -166,10 +166,10 @@ def entries() -> tuple[Entry, ...]:
 
 
 def entry(name: str) -> Entry:
-    """The algorithm of a name.
+    """Look up an algorithm by its name.
 
     Raises:
-        ConfigError: There is none.
+        ConfigError: There is no such algorithm.
         PlugInError: It is a plug-in that cannot be loaded, or a plug-in has a name that is taken.
 
     Example:
@@ -206,7 +206,7 @@ def _hint(name: str, known: Sequence[str]) -> str:
 
 
 def parse(text: str) -> Algorithm:
-    """The algorithm that a short text describes: a name, and options where its defaults will not do.
+    """Parse a short text, a name and options, into an algorithm.
 
     Args:
         text: ``name`` or ``name:option=value:option=value``.
@@ -223,7 +223,7 @@ def parse(text: str) -> Algorithm:
     for part in given:
         option, equals, value = part.partition("=")
         if not equals:
-            raise ConfigError(f"{part!r} in {text!r} is no option", remedy="write options as mwem:rounds=30")
+            raise ConfigError(f"{part!r} in {text!r} is not an option", remedy="write options as mwem:rounds=30")
         options[option.strip()] = _value(value.strip())
     return entry(name).make(options)
 

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from hedgerow.domain import Domain
 from hedgerow.errors import QueryError
 from hedgerow.queries.core import Family
-from hedgerow.queries.families import families
+from hedgerow.queries.families import known_families
 from hedgerow.queries.workload import Workload
 from hedgerow.queries.workload_text import parse_workload
 
 
 def workload_to_dict(workload: Workload) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Take a workload apart.
+    """Store a workload as JSON values and arrays.
 
     Returns:
         Values that JSON holds, and the arrays that they name.
@@ -38,10 +38,10 @@ def workload_to_dict(workload: Workload) -> tuple[dict[str, Any], dict[str, NDAr
 
 
 def workload_from_dict(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], domain: Domain) -> Workload:
-    """Put a workload together again.
+    """Read a stored workload.
 
     Args:
-        values: What ``workload_to_dict`` gave, perhaps through JSON.
+        values: Values that ``workload_to_dict`` gave, perhaps through JSON.
         arrays: The arrays that it gave; others may be among them.
         domain: The domain of the workload.
 
@@ -69,8 +69,8 @@ def _family_from_dict(entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any
     if kind == "text":
         ((family,), _) = parse_workload(entry["text"], domain)
         return family
-    if kind not in families():
+    if kind not in known_families():
         raise QueryError(f"a stored workload holds a family of kind {kind!r}, which this version does not know")
     prefix = f"{entry['arrays']}_"
     own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-    return families()[kind].from_stored(entry, own, domain)
+    return known_families()[kind].from_stored(entry, own, domain)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar, final
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import HedgerowError, QueryError
-from hedgerow.queries.conditions import parse_predicate
-from hedgerow.queries.core import BOUNDED_ORDER, PLAIN_NAME, Conjunction, Family, did_you_mean
+from hedgerow.queries.conditions import parse_conjunction
+from hedgerow.queries.core import BOUNDED_ORDER, PLAIN_NAME, Family, did_you_mean
 from hedgerow.queries.families import (
     Boxes,
     Cells,
@@ -182,14 +183,9 @@ def _small_or_all(part: _Part) -> Callable[[], Iterable[Clique]]:
     return lambda: cliques_of_order(part.domain, order, largest)
 
 
-def _marginals(part: _Part) -> _Builder:
+def _marginals(part: _Part, family: type[Marginals | Cells] = Marginals) -> _Builder:
     cliques = _small_or_all(part)
-    return lambda: Marginals(part.domain, cliques())
-
-
-def _cells(part: _Part) -> _Builder:
-    cliques = _small_or_all(part)
-    return lambda: Cells(part.domain, cliques())
+    return lambda: family(part.domain, cliques())
 
 
 def _parities(part: _Part) -> _Builder:
@@ -231,13 +227,9 @@ def _where(part: _Part) -> _Builder:
         if not text.strip():
             raise part.error("a condition is expected", place)
         try:
-            query = parse_predicate(text.strip(), part.domain)
+            conditions.append(parse_conjunction(text.strip(), part.domain))
         except HedgerowError as error:
             raise part.error(error.message, place, error.remedy) from error
-        if not isinstance(query, Conjunction):
-            message = "conditions on several attributes are joined by 'or' or 'not', which a workload does not hold"
-            raise part.error(message, place, "give the conditions one by one, joined by commas")
-        conditions.append(query)
     return lambda: Conjunctions(part.domain, conditions)
 
 
@@ -259,7 +251,7 @@ def _by_family(part: _Part) -> _Builder:
 
 _READERS: dict[str, Callable[[_Part], _Builder]] = {
     "marginals": _marginals,
-    "cells": _cells,
+    "cells": partial(_marginals, family=Cells),
     "parities": _parities,
     "prefixes": _prefixes,
     "ranges": _ranges,

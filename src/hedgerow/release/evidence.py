@@ -20,12 +20,10 @@ from scipy import special
 from hedgerow.arrays import Floats
 from hedgerow.privacy import GRID, WorkloadError, step_of
 from hedgerow.queries import (
-    Cells,
     Conjunction,
     Family,
     LinearQuery,
     Marginal,
-    Marginals,
     Measurement,
     Neighbours,
     NoiseKind,
@@ -171,13 +169,13 @@ def _reaches(
     shift = 0.5 * abs(low + high) * total_slack if low + high else 0.0
     for family in workload.families:
         unit = (float(family.sensitivities(neighbours).max()) + GRID) * _UNIT_ROUNDING
-        if not isinstance(family, Marginals | Cells):
+        if not family.tabular:
             if _is_candidate(query, family):
                 yield unit, 1.5 * GRID
             continue
         containing = [scope for scope in family.scopes if set(query.scope) <= set(scope)]
         sizes = [workload.domain.project(scope).size for scope in containing]
-        if isinstance(family, Marginals) and containing:
+        if family.whole and containing:
             yield 0.5 * (high - low) * unit, shift + 0.5 * (high - low) * GRID * min(sizes)
         elif containing:
             cells = _weight_of_cells(query) * min(sizes) / query.domain.project(query.scope).size

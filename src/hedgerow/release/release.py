@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Self, final
 import numpy as np
 
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.queries import Conjunction, LinearQuery, Marginal, Measurable, NoiseKind, parse_predicate
+from hedgerow.queries import LinearQuery, Marginal, Measurable, NoiseKind, parse_predicate
 from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect
 from hedgerow.release.content import StoredModel
 from hedgerow.release.evidence import Evidence, from_workload_error, measured, sum_bound
@@ -343,9 +343,7 @@ class Release:
     def _value(self, query: LinearQuery) -> float:
         if not query.scope:
             return float(query.of_table(np.array(self.total))[0])
-        if isinstance(query, Conjunction):
-            return float(self.model.conjunctions([query])[0])
-        return float(query.of_table(self.model.marginals([query.scope])[0])[0])
+        return float(query.on(self.model)[0])
 
     def _total_evidence(self) -> Total:
         if self.budget.neighbours.public_total:

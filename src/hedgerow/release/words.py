@@ -8,7 +8,6 @@ import numpy as np
 
 from hedgerow.models import Empirical
 from hedgerow.privacy import WorkloadError
-from hedgerow.queries import Marginals
 from hedgerow.release.release import Release
 
 
@@ -92,7 +91,7 @@ def _percent(share: float) -> str:
 
 
 def _all_marginals(release: Release) -> bool:
-    return all(isinstance(family, Marginals) for family in release.workload.families)
+    return all(family.whole for family in release.workload.families)
 
 
 def _things_of(release: Release) -> str:

@@ -24,8 +24,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP, Regime
 from hedgerow.privacy.budgets.charging import epsilon_of_pure_rho, pure_rho
 from hedgerow.privacy.mechanisms.additive_noise import additive_noise
-from hedgerow.queries.core.measurement import NoiseKind
-from hedgerow.queries.core.query import Parity
+from hedgerow.queries.core.query import NoiseKind, Parity
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.algorithms.online_pmw.cases import DOMAIN, skewed

@@ -21,8 +21,7 @@ from hedgerow.models.core.model import Model, Potentials
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit.refit import Proximal, Refit, Sweeps, refit
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.measurement import Measurement, NoiseKind
-from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Measurable, Parity
+from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Measurable, Measurement, NoiseKind, Parity
 from hedgerow.queries.workload import Workload
 from tests.examples import examples
 from tests.models.contract import ModelContract

@@ -24,9 +24,6 @@ from hedgerow.errors import ConfigError, QueryError
 from hedgerow.queries.core.code_set import CodeSet
 from hedgerow.queries.core.family import Family
 from hedgerow.queries.core.query import Conjunction, LinearQuery, Parity
-from hedgerow.queries.families.box import Boxes
-from hedgerow.queries.families.conjunction import Conjunctions
-from hedgerow.queries.families.marginal import Cells, Marginals
 from hedgerow.queries.workload import Workload
 
 LARGEST_SCOPE = 1 << 12
@@ -44,7 +41,7 @@ def check_queries(workload: Workload) -> None:
         >>> check_queries(Workload.parities(Domain(IntegerRange(name, 0, 1) for name in "abc"), 3))
     """
     for family in workload.families:
-        if not isinstance(family, Marginals | Cells | Boxes | Conjunctions):
+        if not family.conjunctive:
             scope = max(family.scopes, key=lambda each: math.prod(family.domain.shape_of(each)))
             _check_scope(family, scope)
 

@@ -23,9 +23,14 @@ from hedgerow.algorithms.dual_query.parameters import (
     practical,
     sampling_error,
 )
-from hedgerow.algorithms.shared.algorithm import check_domain, make_release, number_of_records
-from hedgerow.algorithms.shared.charges import total_error
-from hedgerow.algorithms.shared.progress import ProgressCallback, RoundReport
+from hedgerow.algorithms.shared.algorithm import (
+    ProgressCallback,
+    RoundReport,
+    check_domain,
+    make_release,
+    number_of_records,
+)
+from hedgerow.algorithms.shared.plans import total_error
 from hedgerow.algorithms.shared.record_answers import RecordAnswers
 from hedgerow.arrays import Ints
 from hedgerow.models import Empirical

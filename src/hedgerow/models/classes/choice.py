@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hedgerow.domain import Domain, IntegerRange
-from hedgerow.queries import Boxes, Conjunctions, Workload
+from hedgerow.queries import Conjunctions, Workload
 
 LARGE_ATTRIBUTE = 1 << 16
 """An attribute of more codes is not held code by code where conditions alone ask about it."""
@@ -29,7 +29,7 @@ def wants_classes(workload: Workload) -> bool:
     """
     large = {attribute.name for attribute in workload.domain if attribute.size > LARGE_ATTRIBUTE}
     named = [each for each in workload.families if any(not large.isdisjoint(scope) for scope in each.scopes)]
-    return bool(named) and all(isinstance(family, Conjunctions | Boxes) for family in named)
+    return bool(named) and all(family.conjunctive and not family.tabular for family in named)
 
 
 def domain_of_classes(workload: Workload, classes: Mapping[str, int], measured: int = 1) -> Domain:

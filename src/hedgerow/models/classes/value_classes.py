@@ -29,8 +29,7 @@ from hedgerow.models.trees import Markov
 from hedgerow.queries.classes.classes import Classes, box_sums
 from hedgerow.queries.classes.coarsening import Coarsening
 from hedgerow.queries.conditions.canonical import canonical
-from hedgerow.queries.core.measurement import Measurement
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Marginal, Measurable, Parity
+from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Marginal, Measurable, Measurement, Parity
 from hedgerow.system import Seed, generator
 
 _GRID_CELLS = 1 << 24

@@ -43,7 +43,7 @@ def consistent(measurements: Sequence[Measurement], total: float) -> list[Floats
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
         >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.queries.core.measurement import NoiseKind
+        >>> from hedgerow.queries.core.query import NoiseKind
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
         >>> noisy = [Measurement(Marginal(domain, "a"), np.array([70.0, 30.0]), NoiseKind.GAUSSIAN, 5.0),
         ...          Measurement(Marginal(domain, "ab"), np.array([40.0, 40.0, 10.0, 10.0]), NoiseKind.GAUSSIAN, 5.0)]

@@ -55,7 +55,7 @@ class Newton:
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
         >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.queries.core.measurement import NoiseKind
+        >>> from hedgerow.queries.core.query import NoiseKind
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
         >>> model = Histogram(domain, total=100)
         >>> noisy = Measurement(Parity(domain, ("a", "b")), np.array([60.0]), NoiseKind.GAUSSIAN, 1.0)
@@ -115,7 +115,7 @@ def solvable(measurements: Sequence[Measurement]) -> bool:
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
         >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.queries.core.measurement import NoiseKind
+        >>> from hedgerow.queries.core.query import NoiseKind
         >>> from hedgerow.queries.core.query import Marginal
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> targets = Parity(domain, ("a",)), Marginal(domain, ("a",))

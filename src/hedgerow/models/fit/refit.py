@@ -181,7 +181,7 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Refit) -> Non
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
         >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.queries.core.measurement import NoiseKind
+        >>> from hedgerow.queries.core.query import NoiseKind
         >>> from hedgerow.queries.core.query import Marginal
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> model = Histogram(domain, total=100)

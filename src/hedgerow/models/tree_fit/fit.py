@@ -39,7 +39,7 @@ class TreeFit:
         >>> from hedgerow.domain.attribute import IntegerRange
         >>> from hedgerow.domain.domain import Domain
         >>> from hedgerow.models.trees.junction_tree import JunctionTree
-        >>> from hedgerow.queries.core.measurement import NoiseKind
+        >>> from hedgerow.queries.core.query import NoiseKind
         >>> from hedgerow.queries.core.query import Marginal
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
         >>> tree = JunctionTree.of(domain, [("a", "b"), ("b", "c")])

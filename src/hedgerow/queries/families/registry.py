@@ -8,8 +8,7 @@ from types import MappingProxyType
 
 from hedgerow.errors import PlugInError, QueryError
 from hedgerow.queries.core import Family
-from hedgerow.queries.families.box import Boxes
-from hedgerow.queries.families.conjunction import Conjunctions
+from hedgerow.queries.families.conjunction import Boxes, Conjunctions
 from hedgerow.queries.families.explicit import ExplicitMatrix
 from hedgerow.queries.families.marginal import Cells, Marginals
 from hedgerow.queries.families.parity import Parities
@@ -20,14 +19,14 @@ _KNOWN: dict[str, type[Family]] = {
 }
 
 
-def families() -> Mapping[str, type[Family]]:
+def known_families() -> Mapping[str, type[Family]]:
     """Families by their `kind`: those of this package, those that were added, and those of installed plug-ins.
 
     Raises:
         PlugInError: A plug-in cannot be loaded, or has a name that is taken.
 
     Example:
-        >>> list(families())
+        >>> list(known_families())
         ['marginals', 'cells', 'parities', 'boxes', 'where', 'explicit']
     """
     return MappingProxyType({**_KNOWN, **_plugged()})
@@ -54,7 +53,7 @@ def text_forms() -> dict[str, type[Family]]:
         >>> text_forms()["prefixes"].__name__
         'Boxes'
     """
-    return {form: family for family in families().values() for form in family.forms}
+    return {form: family for family in known_families().values() for form in family.forms}
 
 
 def add_family(family: type[Family]) -> None:
@@ -71,9 +70,9 @@ def add_family(family: type[Family]) -> None:
     name = family.__qualname__
     if not family.kind.isidentifier():
         raise QueryError(f"the family {name} has the kind {family.kind!r}", remedy="give it a name of letters")
-    if families().get(family.kind) is family:
+    if known_families().get(family.kind) is family:
         return
-    taken = {"text", *families(), *text_forms()} & {family.kind, *family.forms}
+    taken = {"text", *known_families(), *text_forms()} & {family.kind, *family.forms}
     if taken:
         raise QueryError(f"the family {name} wants the name {min(taken)!r}, which is taken", remedy="choose another")
     _KNOWN[family.kind] = family

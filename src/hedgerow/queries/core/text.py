@@ -1,22 +1,118 @@
-"""Sets of codes as SQL conditions that ``predicate.parse_predicate`` reads back."""
+"""Attribute names, sets of codes as SQL conditions, and what errors repeat of a text."""
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain import Attribute, Binned, Categorical, Clique, IntegerRange
+from hedgerow.engines import quoted
 from hedgerow.queries.core.code_set import CodeSet
-from hedgerow.queries.core.names import in_condition
+
+PLAIN_NAME = re.compile(r'[^\s"\'*,:;@+]+')
+"""A name that needs no quotes in a workload text."""
+
+BOUNDED_ORDER = re.compile(r"([0-9]+)\s*<=\s*([0-9]+)")
+"""An order and a number of cells, which needs quotes to be a name."""
+
+_COMPARED = 2000
+"""In longer lists, a misspelt word is compared with at most this many names that begin alike."""
+
+_SHOWN = 80
+"""Number of characters of a text that an error repeats."""
 
 _LISTED = 64
-"""So many ordered values with gaps between them are listed, whatever their number of gaps."""
+"""Up to this many ordered values with gaps between them are listed, however many gaps there are."""
 
 _FEW = 8
-"""Of more values than that, those that are left out are named where they are fewer: "not this" stays short."""
+"""Beyond this many values, the excluded ones are named where they are fewer, as in "not this"."""
+
+SQL_WORDS = frozenset({"and", "between", "false", "in", "is", "like", "not", "null", "or", "true"})
+"""Words that a condition uses itself; an attribute of that name needs quotes."""
+
+
+def in_workload(name: str) -> str:
+    """The name as written in a workload text.
+
+    Example:
+        >>> in_workload("marital-status"), in_workload("hours per week"), in_workload("3")
+        ('marital-status', '"hours per week"', '"3"')
+    """
+    is_number = name.isdigit() or BOUNDED_ORDER.fullmatch(name)
+    return name if PLAIN_NAME.fullmatch(name) and not is_number else quoted(name)
+
+
+def in_condition(name: str) -> str:
+    """The name as written in a SQL condition.
+
+    Example:
+        >>> in_condition("age"), in_condition("marital-status"), in_condition("in")
+        ('age', '"marital-status"', '"in"')
+    """
+    plain = name.isascii() and name.isidentifier() and name.lower() not in SQL_WORDS
+    return name if plain else quoted(name)
+
+
+def shown(text: str) -> str:
+    """A text of the user in quotes, shortened for an error.
+
+    Example:
+        >>> shown("age = 17"), len(shown("x" * 10_000))
+        ("'age = 17'", 82)
+    """
+    return repr(shortened(text))
+
+
+def shortened(text: str) -> str:
+    """The beginning of a long text.
+
+    Example:
+        >>> shortened("age"), len(shortened("x" * 10_000))
+        ('age', 80)
+    """
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+def clique_list(cliques: Iterable[Clique]) -> str:
+    """Cliques as written in a workload text.
+
+    Example:
+        >>> clique_list([("age", "sex"), ("race",)])
+        'age*sex,race'
+    """
+    return ",".join("*".join(in_workload(name) for name in clique) for clique in cliques)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A remedy that suggests the name that was probably meant, or lists the names.
+
+    Example:
+        >>> did_you_mean("Mael", ["Female", "Male"])
+        "did you mean 'Male'?"
+        >>> did_you_mean("x", ["Female", "Male"])
+        "there is: 'Female', 'Male'"
+    """
+    names = list(known)
+    alike = names if len(names) <= _COMPARED else _beginning_as(word, names)
+    lowered = {name.lower(): name for name in reversed(alike)}
+    near = difflib.get_close_matches(word.lower(), list(lowered), n=3)
+    likeness = [difflib.SequenceMatcher(None, match, word.lower()).ratio() for match in near]
+    close = [match for match, ratio in zip(near, likeness, strict=True) if ratio > likeness[0] - 0.1]
+    if close:
+        return f"did you mean {' or '.join(repr(lowered[match]) for match in close)}?"
+    shown = ", ".join(repr(name) for name in names[:12])
+    return f"there is: {shown}{f' and {len(names) - 12} more' if len(names) > 12 else ''}"
+
+
+def _beginning_as(word: str, names: list[str]) -> list[str]:
+    start = word[:2].lower()
+    return list(islice((name for name in names if name[:2].lower() == start), _COMPARED))
 
 
 def condition(attribute: Attribute, codes: Iterable[int]) -> str:

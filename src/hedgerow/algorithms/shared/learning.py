@@ -1,4 +1,6 @@
-"""One multiplicative-weights step towards an answer, and how far it must bring the hypothesis (theory.md section 1).
+"""How a hypothesis learns: a model that is fitted to noisy answers, or moved towards them (theory.md section 1).
+
+The *hypothesis* is the model of the data that an algorithm keeps and improves; everything it learns is already noisy.
 
 The papers work with fractions: a distribution p, a query q with values in [lo, hi], a residual r = m - q(p) and the
 update p(x) <- p(x) exp(eta q(x)) / Z. Answers come here in counts and are divided by the mass of the model at the door.
@@ -7,12 +9,62 @@ update p(x) <- p(x) exp(eta q(x)) / Z. Answers come here in counts and are divid
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Literal, final
 
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.models import CELL_RATES, Model, Step, query_rate
-from hedgerow.queries import Conjunction, LinearQuery, Measurable
+from hedgerow.models import CELL_RATES, Histogram, Hypothesis, Model, Refit, Step, query_rate, refit, suited
+from hedgerow.queries import LinearQuery, Measurable, Measurement
+
+Output = Literal["last", "average"]
+"""Which hypothesis to return: A_T, or the average of A_0 ... A_(T-1)."""
+
+
+@final
+class Learner:
+    """A model and all the measurements that it learns from.
+
+    Attributes:
+        model: The hypothesis as it is now.
+        measurements: Noisy answers, in the order in which they were bought.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.models import Proximal
+        >>> from hedgerow.queries import Marginal, NoiseKind
+        >>> domain = Domain((IntegerRange("a", 0, 1),))
+        >>> learner = Learner(Histogram(domain, 8.0))
+        >>> noisy = Measurement(Marginal(domain, ("a",)), np.array([6.0, 2.0]), NoiseKind.LAPLACE, 0.1)
+        >>> learner.measurements.append(noisy)
+        >>> learner.fit(Proximal())
+        >>> learner.model.marginals([("a",)])[0].round(1)
+        array([6., 2.])
+    """
+
+    def __init__(self, model: Hypothesis, *, keeps_form: bool = False) -> None:
+        """Start with a model that has learnt nothing.
+
+        Args:
+            model: The hypothesis.
+            keeps_form: Whether it stays a histogram however large, or trees however small: else it takes the form that
+                costs less for what was measured.
+        """
+        self.model = model
+        self.measurements: list[Measurement] = []
+        self._keeps_form = keeps_form
+
+    def suit(self, told: Sequence[Measurement] | None = None) -> None:
+        """Take the form that costs less for some measurements; for all of them unless they are given."""
+        if not self._keeps_form:
+            told = self.measurements if told is None else told
+            self.model = suited(self.model, [measured.target for measured in told])
+
+    def fit(self, rule: Refit, told: Sequence[Measurement] | None = None) -> None:
+        """Fit the hypothesis to some measurements; to all of them unless they are given."""
+        self.suit(told)
+        refit(self.model, self.measurements if told is None else told, rule)
 
 
 def step_size(residual: float, bounds: tuple[float, float], rule: Step) -> float:
@@ -21,7 +73,7 @@ def step_size(residual: float, bounds: tuple[float, float], rule: Step) -> float
     Args:
         residual: r, a fraction.
         bounds: Smallest and largest value of the query.
-        rule: Which step.
+        rule: Name of the step, ``"source"`` or ``"sharp"``.
 
     Example:
         >>> step_size(0.25, (0.0, 1.0), "source"), step_size(0.25, (-1.0, 1.0), "sharp")
@@ -49,8 +101,8 @@ def guaranteed_drop(errors: Floats, noise: Floats, target: Measurable, rule: Ste
     Args:
         errors: e = q(b) - q(p), fractions, one per value of the target.
         noise: nu = m - q(b), fractions.
-        target: What was measured.
-        rule: Which step.
+        target: Query or marginal that was measured.
+        rule: Name of the step, ``"source"`` or ``"sharp"``.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
@@ -89,9 +141,9 @@ def exponent_of(target: Measurable, residuals: Floats, rule: Step) -> Floats:
     """The exponent of a step as a table over the scope of the target.
 
     Args:
-        target: What was measured.
+        target: Query or marginal that was measured.
         residuals: Fractions, shape ``(target.size,)``.
-        rule: Which step.
+        rule: Name of the step, ``"source"`` or ``"sharp"``.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
@@ -110,22 +162,15 @@ def take_step(model: Model, target: Measurable, residuals: Floats, rule: Step) -
 
     Args:
         model: The hypothesis.
-        target: What was measured.
+        target: Query or marginal that was measured.
         residuals: Noisy answer minus the model's, in counts, shape ``(target.size,)``.
-        rule: Which step.
+        rule: Name of the step, ``"source"`` or ``"sharp"``.
     """
     fractions = residuals / model.total
     if isinstance(target, LinearQuery):
         model.update(target, step_size(float(fractions[0]), target.bounds, rule))
     else:
         model.reweigh(target.scope, exponent_of(target, fractions, rule))
-
-
-def answer_of(model: Model, target: Measurable) -> Floats:
-    """What the model says, in counts, shape ``(target.size,)``; about a condition without a table of its attributes."""
-    if isinstance(target, Conjunction):
-        return model.conjunctions([target])
-    return target.of_table(model.marginals([target.scope])[0])
 
 
 def clipped(values: Floats, target: Measurable, total: float) -> Floats:
@@ -143,3 +188,32 @@ def clipped(values: Floats, target: Measurable, total: float) -> Floats:
     """
     low, high = target.bounds
     return np.clip(values, low * total, high * total)
+
+
+@final
+class Averager:
+    """Adds hypotheses up, cell by cell; holds one table of the size of the domain.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> model = Histogram(Domain((IntegerRange("a", 0, 1),)), 6.0)
+        >>> averager = Averager(model)
+        >>> averager.add(model)
+        >>> averager.result().marginals([("a",)])[0]
+        array([3., 3.])
+    """
+
+    def __init__(self, model: Histogram) -> None:
+        """Start with nothing, for hypotheses over the domain and of the mass of the one given."""
+        self._domain = model.domain
+        self._total = model.total
+        self._sum = np.zeros(model.domain.shape)
+
+    def add(self, model: Histogram) -> None:
+        """Add a hypothesis as it is now."""
+        model.add_to(self._sum)
+
+    def result(self) -> Histogram:
+        """The average of what was added, in counts."""
+        return Histogram(self._domain, self._total, base=self._sum)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.shared.steps import (
+from hedgerow.algorithms.shared.learning import (
     cell_steps,
     clipped,
     exponent_of,

@@ -1,74 +1,47 @@
 """One run of MWEM: the state between rounds.
 
-Everything in here is a function of public parameters and of what the curator returned; the privacy proof is
+Everything here is a function of public parameters and of what the curator returned; the privacy proof is
 "post-processing of the ledger" (theory.md section 2).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
 from hedgerow.algorithms.mwem.candidates import Limit, attributes_of, closure
-from hedgerow.algorithms.mwem.rounds import annealed_rounds, first_rounds, planned_rounds, round_charge
-from hedgerow.algorithms.shared.algorithm import check_domain, make_release, number_of_records
-from hedgerow.algorithms.shared.averaging import Averager
-from hedgerow.algorithms.shared.charges import Charges, RoundCharge, expected_noise
-from hedgerow.algorithms.shared.progress import ProgressCallback, RoundReport
-from hedgerow.algorithms.shared.steps import answer_of, clipped, take_step
+from hedgerow.algorithms.mwem.settings import MWEMSettings, first_rounds, planned_rounds, round_charge
+from hedgerow.algorithms.shared import Averager, Learner, ProgressCallback, RoundCharge, expected_noise, make_release
+from hedgerow.algorithms.shared.algorithm import number_of_records, plain_parameters, tell
+from hedgerow.algorithms.shared.learning import clipped, take_step
 from hedgerow.arrays import Bools, Floats
-from hedgerow.models import Histogram, Hypothesis, Markov, Proximal, Refit, ValueClasses, hypothesis, refit, suited
-from hedgerow.privacy import LARGEST_MASS
-from hedgerow.queries import Marginal, Measurement, Workload
-
-if TYPE_CHECKING:
-    from hedgerow.algorithms.mwem.mwem import MWEM
-    from hedgerow.domain import Clique
-    from hedgerow.privacy import Curator
-    from hedgerow.release import Release
-
+from hedgerow.domain import Clique
+from hedgerow.models import Histogram, Hypothesis, Markov, Proximal, ValueClasses, hypothesis
+from hedgerow.privacy import LARGEST_MASS, Curator
+from hedgerow.queries import Marginal, Measurable, Measurement, Workload
+from hedgerow.release import Release
 
 _SHARED_NOISE = 0.25
 """Part of the noise of a measurement that is left in a fit to many others, in annealed rounds."""
 _GROWTH = 2.0
-"""What the charge of a round is multiplied with once a measurement taught nothing."""
-
-
-def run_session(config: MWEM, curator: Curator, workload: Workload, progress: ProgressCallback | None) -> Release:
-    """Run MWEM to its end and make the release.
-
-    Raises:
-        ConfigError: The configuration does not fit the budget or the workload.
-        ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
-    """
-    check_domain(curator, workload)
-    config.check(workload, curator.budget.regime)
-    session = Session(config, curator, workload, progress)
-    session.start()
-    session.run_rounds()
-    return session.finish()
+"""Factor by which the charge of a round grows once a measurement taught nothing."""
 
 
 @final
-class Session:
+class MWEMRun:
     """A run in progress."""
 
-    def __init__(self, config: MWEM, curator: Curator, workload: Workload, progress: ProgressCallback | None) -> None:
+    def __init__(
+        self, config: MWEMSettings, curator: Curator, workload: Workload, progress: ProgressCallback | None
+    ) -> None:
         """Divide the budget; nothing is spent yet."""
         self.config = config
         self.curator = curator
         self.workload = workload
         self.progress = progress
-        self.charges = Charges.split(
-            curator.ledger.remaining,
-            curator.neighbours,
-            total=config.total_share,
-            initial=config.spent_initially,
-            error=config.error_share,
-        )
-        self.measurements: list[Measurement] = []
-        self.fitted: list[Measurement] = []
+        self.charges = config.charges(curator.ledger.remaining, curator.neighbours)
+        self.bought_first: list[Measurement] = []
         self._choose_from(workload)
         self.noise_counted = 1.0
         self.told = 0
@@ -80,18 +53,34 @@ class Session:
         self.finest = np.zeros(candidates.n_candidates)
         self.expected: tuple[float, Floats] | None = None
 
+    def run(self) -> Release:
+        """Run to the end and make the release.
+
+        Raises:
+            ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
+        """
+        self.start()
+        self.run_rounds()
+        return self.finish()
+
     def start(self) -> None:
         """Learn the number of records and make A_0."""
         self.total = number_of_records(self.curator, self.charges.total)
         domain = self.workload.domain
         self.averager = None
         if self.config.needs_histogram:
-            self.model: Hypothesis = Histogram(domain, self.total, base=self._histogram())
-            self.averager = Averager(self.model) if self.config.output == "average" else None
+            model = Histogram(domain, self.total, base=self._histogram())
+            self.averager = Averager(model) if self.config.output == "average" else None
+            self.learner = Learner(model, keeps_form=True)
         else:
-            self.model = hypothesis(domain, self.total, classes=self.limit.in_classes)
+            self.learner = Learner(hypothesis(domain, self.total, classes=self.limit.in_classes))
         if self.config.initial == "one-way":
             self._measure_one_way(self._names, self.charges.initial / len(self._names))
+
+    @property
+    def model(self) -> Hypothesis:
+        """The hypothesis as it is now."""
+        return self.learner.model
 
     @property
     def _names(self) -> Clique:
@@ -100,7 +89,7 @@ class Session:
 
     @property
     def _narrow(self) -> Clique:
-        """Those that are no marginal which may turn out too large."""
+        """Those attributes whose marginals cannot turn out too large."""
         most = self.config.largest_tree // max(1, len(self._names)) if self.limit.binds else self.workload.domain.size
         return tuple(name for name in self._names if self.workload.domain[name].size <= most)
 
@@ -110,18 +99,16 @@ class Session:
             return None
         everything = Marginal(self.workload.domain, self.workload.domain.names)
         measured = self.curator.measure(everything, self.charges.initial, kind=self.config.noise, label="histogram")
-        self.measurements.append(measured)
+        self.bought_first.append(measured)
         cells = np.maximum(measured.values, 0.0).reshape(self.workload.domain.shape)
         gamma = self.config.uniform_share if cells.sum() > 0 else 1.0
         shares = cells / max(cells.sum(), 1.0)
         return np.asarray(self.total * ((1.0 - gamma) * shares + gamma / cells.size))
 
     def _measure_one_way(self, names: Clique, charge: float) -> None:
-        """Each of some attributes alone, with so much of the budget each."""
+        """Measure attributes one by one, each with the given charge."""
         for name in names:
-            target = Marginal(self.workload.domain, (name,))
-            before = answer_of(self.model, target)
-            self._learn(self.curator.measure(target, charge, kind=self.config.noise), before, lazy=name != names[-1])
+            self._learn(Marginal(self.workload.domain, (name,)), charge, lazy=name != names[-1])
 
     def run_rounds(self) -> None:
         """All rounds: a planned number, or as many as the noisy answers ask for."""
@@ -129,7 +116,7 @@ class Session:
         if self.rounds is not None:
             self._run_equal(self.rounds, round_charge(self.config, self.workload, self.charges.rounds, self.rounds))
         elif self.config.rounds == "adaptive":
-            amount = self.charges.rounds / first_rounds(self.workload)
+            amount = self.charges.rounds / first_rounds(self.workload, annealed=False)
             self._run_doubling(self.charges.rounds, amount, self.config.selecting())
         else:
             self._run_annealed(self.charges.rounds)
@@ -142,13 +129,13 @@ class Session:
                 self._look(index, charge)
 
     def _run_annealed(self, left: float) -> None:
-        """Single attributes first, then marginals of the workload and of its marginals (`closure`).
+        """Measure single attributes first, then marginals of the workload and marginals below these (`closure`).
 
         The charge of a round is small at first, and grows once a measurement teaches nothing at its noise. Single
         attributes may be selected and measured once more with the same charge: everything rests on them.
         """
         below, share = closure(self.workload), self.config.selecting(annealed=True)
-        amount = left / annealed_rounds(self.workload)
+        amount = left / first_rounds(self.workload, annealed=True)
         self.noise_counted = _SHARED_NOISE
         if below is not None:
             self._choose_from(below)
@@ -158,7 +145,7 @@ class Session:
         self._run_doubling(left, amount, share)
 
     def _run_doubling(self, left: float, amount: float, share: float) -> None:
-        """Once a noisy answer shows no more than noise, later rounds get more than this one.
+        """Run rounds whose charge doubles as soon as a noisy answer shows no more than noise.
 
         The last round takes what is left, so that the budget is spent exactly. All decisions are functions of noisy
         values; the ledger refuses whatever would pass the limit (theory.md section 2, variation 4).
@@ -179,12 +166,12 @@ class Session:
         return np.asarray(self.finest < charge.measurement * (1.0 - 1e-9))
 
     def _eligible(self, charge: RoundCharge) -> Bools:
-        """Those that do not make the hypothesis too large; all such where repeats are allowed or none is fresh.
+        """Candidates that do not make the hypothesis too large; all such where repeats are allowed or none is fresh.
 
-        What was measured can be measured again: that leaves the hypothesis as large as it is.
+        A candidate can be measured again: that leaves the hypothesis as large as it is.
         """
         ledger = self.curator.ledger
-        scopes = [measured.target.scope for measured in self.fitted]
+        scopes = [measured.target.scope for measured in self.learner.measurements]
         trees = self.model.trees if isinstance(self.model, Markov) else None
         held = self.model.classes.items() if isinstance(self.model, ValueClasses) else ()
         classes = {name: each.count for name, each in held}
@@ -198,7 +185,7 @@ class Session:
         return allowed if self.config.repeats or not fresh.any() else fresh
 
     def _round(self, charge: RoundCharge, eligible: Bools) -> bool:
-        """Select, measure, update. Returns whether the noisy answer lay further off than noise would."""
+        """Select, measure, update. Returns whether the noisy answer was off by more than its noise."""
         config = self.config
         chosen = self.curator.select(
             self.candidates,
@@ -223,59 +210,40 @@ class Session:
         target = self.candidates.candidate(chosen)
         if self.averager is not None and isinstance(self.model, Histogram):
             self.averager.add(self.model)
-        before = answer_of(self.model, target)
-        measured = self.curator.measure(target, charge.measurement, kind=self.config.noise)
+        residual = float(np.abs(self._learn(target, charge.measurement, lazy=charge.selection == 0.0)).sum())
         self.finest[chosen] = max(self.finest[chosen], charge.measurement)
-        self._learn(measured, before, lazy=charge.selection == 0.0)
-        residual = float(np.abs(measured.values - before).sum())
-        self._tell(target.text, residual)
+        self.told += 1
+        tell(self.progress, self.curator, target.text, residual, number=self.told, of=self.rounds, model=self.model)
         expected = self.curator.noise_for(target, charge.measurement, self.config.noise).expected_abs
         return residual > target.size * expected
 
-    def _learn(self, measured: Measurement, before: Floats, *, lazy: bool) -> None:
-        """Move the hypothesis. ``before`` is its answer, in counts.
+    def _learn(self, target: Measurable, charge: float, *, lazy: bool) -> Floats:
+        """Measure and move the hypothesis. Returns noisy answer minus its answer before, in counts.
 
         Where no later choice looks at the hypothesis (``lazy``), fits that start afresh are left to the end.
         """
-        self.measurements.append(measured)
-        config = self.config
-        self.fitted.append(measured)
+        config, learner, before = self.config, self.learner, target.on(self.model)
+        measured = self.curator.measure(target, charge, kind=config.noise)
+        learner.measurements.append(measured)
         rule = config.refit_between
         if rule is None:
-            self._suit()
-            answers = clipped(measured.values, measured.target, self.total) if config.clip else measured.values
-            take_step(self.model, measured.target, answers - before, config.step)
+            learner.suit()
+            answers = clipped(measured.values, target, self.total) if config.clip else measured.values
+            take_step(learner.model, target, answers - before, config.step)
         elif not (lazy and isinstance(rule, Proximal) and config.output == "last"):
-            self._fit(rule)
-
-    def _fit(self, rule: Refit) -> None:
-        self._suit()
-        refit(self.model, self.fitted, rule)
-
-    def _suit(self) -> None:
-        """Take the form of the hypothesis that costs less for what was measured."""
-        if not self.config.needs_histogram:
-            self.model = suited(self.model, [measured.target for measured in self.fitted])
-
-    def _tell(self, chosen: str, residual: float) -> None:
-        self.told += 1
-        if self.progress is not None:
-            ledger = self.curator.ledger
-            spent = ledger.spent, ledger.limit, ledger.unit
-            self.progress(RoundReport(self.told, self.rounds, *spent, chosen, residual, self.model))
+            learner.fit(rule)
+        return measured.values - before
 
     def finish(self) -> Release:
         """Fit once more, estimate the error, and put the release together."""
-        if self.averager is not None:
-            self.model = self.averager.result()
-        elif isinstance(self.config.refit, Proximal):
-            self._fit(self.config.refit)
+        if self.averager is None and isinstance(self.config.refit, Proximal):
+            self.learner.fit(self.config.refit)
         return make_release(
             self.curator,
             self.workload,
-            self.model,
+            self.model if self.averager is None else self.averager.result(),
             name="MWEM",
-            parameters=self.config.parameters(),
-            measurements=self.measurements,
+            parameters=plain_parameters(self.config),
+            measurements=[*self.bought_first, *self.learner.measurements],
             error_charge=self.charges.error,
         )
