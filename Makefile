@@ -74,11 +74,11 @@ bench-peers: .venv/.tools  ## Other software for make bench to run beside ours, 
 docs: .venv/.tools  ## The documentation as a site, into site/; fails on a broken link or an undocumented name
 	$(BIN)/mkdocs build --strict --quiet
 
-experiments: .venv/.tools  ## The papers' experiments, into experiments-output/ (about an hour; goes on where it stopped)
-	$(BIN)/hedgerow experiment all
+experiments: .venv/.tools  ## The papers' experiments, into experiments-output/ (about an hour; continues where it stopped)
+	$(BIN)/python -m experiments all
 
 experiments-quick: .venv/.tools  ## Small grids of them, in minutes
-	$(BIN)/hedgerow experiment all --quick
+	$(BIN)/python -m experiments all --quick
 
 lock:  ## Renew the lock files (needs uv)
 	uv pip compile pyproject.toml $(EXTRAS:%=--extra %) --group build --universal --python-version 3.11 \

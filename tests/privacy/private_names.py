@@ -37,7 +37,7 @@ ALLOWED = {
         "hedgerow.algorithms.shared.algorithm",
         "asks getattr(config, field.name)",
     ): "fields of a configuration, which is public",
-    ("hedgerow.cli.app", "imports inspect"): "the signature of a command, for the option --version",
+    ("hedgerow.cli.options", "imports inspect"): "the docstring of a command, for its help",
     ("hedgerow.cli.commands.ask", "asks getattr(kept.config, name)"): "fields of a configuration, which is public",
     (
         "hedgerow.data.reading.readers",

@@ -136,6 +136,8 @@ ENTRIES = (
     ),
 )
 """The algorithms of this package, in the order in which they are listed."""
+NAMES = tuple(each.name for each in ENTRIES)
+"""Names of the algorithms of this package; `names` adds those of plug-ins."""
 
 
 def names() -> list[str]:
@@ -148,8 +150,7 @@ def names() -> list[str]:
         >>> names()[0]
         'mwem'
     """
-    own = [each.name for each in ENTRIES]
-    return [*own, *plug_in_names(_GROUP, own)]
+    return [*NAMES, *plug_in_names(_GROUP, NAMES)]
 
 
 def entries() -> tuple[Entry, ...]:

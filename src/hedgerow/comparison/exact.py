@@ -28,7 +28,7 @@ class Yardstick:
 
     Args:
         source: The table.
-        workload: What is measured.
+        workload: Queries whose answers are measured.
 
     Raises:
         ConfigError: The table has no record.
@@ -64,7 +64,7 @@ class Yardstick:
         """Errors by the names of the metrics.
 
         Args:
-            answers: To the workload, in counts, shape ``(n_queries,)``.
+            answers: Answers to the workload, in counts, shape ``(n_queries,)``.
             total: Number of records that they speak of.
         """
         scaled = np.asarray(answers) * (self.records / total)
@@ -95,7 +95,7 @@ class ProductTables:
 
     Args:
         domain: The attributes.
-        shares: For each the probabilities of its codes.
+        shares: For each attribute, the probabilities of its codes.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange

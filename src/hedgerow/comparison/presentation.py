@@ -1,25 +1,87 @@
-"""From the averages of a comparison to its drawing and its page."""
+"""A comparison for people: a table of short texts, a drawing, and a page with both."""
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
-from hedgerow.comparison.journal import measure_named
-from hedgerow.comparison.outcome import METRICS, RMSE, amount_of
-from hedgerow.comparison.words import headings_of, notes_of, rows_of, runs_text, title_of
+from hedgerow.comparison.outcome import LARGEST, MEAN, METRICS, RMSE, Setting, amount_of, amount_text, measure_named
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import ZCDP, ApproxDP
 
 if TYPE_CHECKING:
-    from hedgerow.comparison.outcome import Setting
-    from hedgerow.comparison.result import Comparison
+    from hedgerow.comparison.result import Comparison, Summary
     from hedgerow.report import Panel, Point
 
 _FEWEST_RUNS = 3
 """Intervals for the average of two runs are wider than anything they could be compared with."""
 
 TITLES = {"mean": "mean error", "largest": "largest error", "rmse": "root mean square error"}
-"""What the metrics are called."""
+"""Titles of the metrics."""
+
+
+def title_of(comparison: Comparison) -> str:
+    """The title of the table, which says what its figures are."""
+    setting = comparison.setting
+    return (
+        f"NOT PRIVATE: {setting.measure}, mean (largest) over {setting.workload}, "
+        f"{setting.records:,} records, average of {runs_text(comparison)}"
+    )
+
+
+def runs_text(comparison: Comparison) -> str:
+    """Number of runs that an average is of, as text."""
+    runs = {each.runs for each in comparison.summaries if each.runs} or {0}
+    few, most = min(runs), max(runs)
+    return f"{few} to {most} runs" if few < most else f"{most} run{'' if most == 1 else 's'}"
+
+
+def headings_of(comparison: Comparison) -> list[str]:
+    """Headings of the columns: the mechanism, every budget, the time."""
+    return ["mechanism", *(amount_text(budget) for budget in comparison.budgets), "seconds a run"]
+
+
+def rows_of(comparison: Comparison) -> list[list[str]]:
+    """One row for every mechanism, and one for every guess that needs none."""
+    found = {(each.mechanism, each.budget, each.metric): each for each in comparison.summaries}
+    rows = []
+    for name in dict.fromkeys(each.mechanism for each in comparison.summaries):
+        pairs = [(found.get((name, b, MEAN)), found.get((name, b, LARGEST))) for b in comparison.budgets]
+        times = [each.seconds for each, _ in pairs if each is not None and each.runs]
+        rows.append([name, *(_cell(*pair) for pair in pairs), _seconds(times)])
+    for name, errors in comparison.references.items():
+        guess = f"{significant(errors[MEAN])} ({significant(errors[LARGEST], 2)})"
+        rows.append([f"({name})", *[guess] * len(comparison.budgets), ""])
+    return rows
+
+
+def notes_of(comparison: Comparison) -> list[str]:
+    """The reasons why some mechanisms could not run, each once."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for each in comparison.summaries:
+        if not each.runs:
+            reasons.setdefault((each.mechanism, each.reason), []).append(amount_text(each.budget))
+    return [f"{name} did not run with {', '.join(where)}: {reason}" for (name, reason), where in reasons.items()]
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A number with so many significant digits and no exponent.
+
+    Example:
+        >>> significant(0.0000456), significant(0.1), significant(12.0, 2)
+        ('0.0000456', '0.100', '12')
+    """
+    return f"{Decimal(f'{value:.{digits - 1}e}'):f}"
+
+
+def _cell(mean: Summary | None, largest: Summary | None) -> str:
+    if mean is None or largest is None or not mean.runs:
+        return "-"
+    return f"{significant(mean.mean)} ({significant(largest.mean, 2)})"
+
+
+def _seconds(times: list[float]) -> str:
+    return f"{sum(times) / len(times):.2f}" if times else "-"
 
 
 def drawing_of(comparison: Comparison, purpose: Literal["file", "page"]) -> str:
@@ -34,7 +96,7 @@ def drawing_of(comparison: Comparison, purpose: Literal["file", "page"]) -> str:
 
 
 def budget_label(comparison: Comparison) -> str:
-    """What is along the horizontal axis: the amount, and delta if there is one."""
+    """Label of the horizontal axis: the amount, and delta if there is one."""
     budget = comparison.budgets[0]
     unit = "rho" if isinstance(budget, ZCDP) else "epsilon"
     delta = f" (delta = {budget.delta:g})" if isinstance(budget, ApproxDP) else ""

@@ -10,7 +10,7 @@ import pytest
 
 from hedgerow.audit import Finding, Severity
 from hedgerow.audit.findings import Audit
-from hedgerow.cli.commands import audit as module
+from hedgerow.cli.commands import auditing
 from tests.audit.changed import as_old, rewritten
 from tests.cli.conftest import Place
 
@@ -96,7 +96,7 @@ def test_long_lists_of_details_are_cut_for_people(place: Place, capsys: pytest.C
 
     finding = Finding("charges", Severity.FAILS, "many", tuple(f"event {i}" for i in range(20)))
     facts = {"guarantee": None, "algorithm": None, "events": 20}
-    module._tell(Output(), Audits((Audit("a", "ledger", facts, (finding,)),), ()))
+    auditing._tell(Output(), Audits((Audit("a", "ledger", facts, (finding,)),), ()))
     shown = capsys.readouterr().out
     assert "event 7" in shown
     assert "event 8" not in shown
