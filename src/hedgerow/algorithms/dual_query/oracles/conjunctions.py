@@ -1,4 +1,4 @@
-"""Many conjunctions as a few arrays: which literals exist, and which of them each conjunction asks for."""
+"""Many conjunctions as a few arrays: the literals that exist, and those that each conjunction asks for."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hedgerow.arrays import Bools, Ints
 from hedgerow.domain import Domain
@@ -43,7 +44,7 @@ class Literals:
 @final
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """The codes of each attribute, cut wherever a literal begins or ends; so codes of any number are a few pieces.
+    """The codes of each attribute, cut wherever a literal begins or ends: a few pieces, however many codes there are.
 
     Attributes:
         first: First piece of each attribute when all are numbered through, shape ``(d + 1,)``.
@@ -68,16 +69,12 @@ class Pieces:
         ends = [sorted({0, size} | places) for size, places in zip(shape, cuts, strict=True)]
         low = np.array([place for each in ends for place in each[:-1]], dtype=np.int64)
         sizes = np.array([b - a for each in ends for a, b in pairwise(each)], dtype=np.int64)
-        return cls(np.cumsum([0] + [len(each) - 1 for each in ends]), low, sizes)
+        return cls(starts_of([len(each) - 1 for each in ends]), low, sizes)
 
     def holding(self, record: Ints) -> Ints:
         """The piece of each code of a record, numbered within its attribute."""
-        starts = self.first[:-1].tolist()
-        ends = self.first[1:].tolist()
-        found = [
-            self.low[start:end].searchsorted(code, side="right") - 1
-            for start, end, code in zip(starts, ends, record, strict=True)
-        ]
+        parts = zip(pairwise(self.first.tolist()), record, strict=True)
+        found = [self.low[start:end].searchsorted(code, side="right") - 1 for (start, end), code in parts]
         return np.array(found, dtype=np.int64)
 
 
@@ -88,8 +85,8 @@ class ConjunctionTable:
 
     Attributes:
         domain: The domain.
-        position: For each conjunction that was given, its row among the different ones, or ``NEVER``.
-        pieces: Codes that no literal tells apart.
+        position: Row of each given conjunction among the different ones, or ``NEVER``.
+        pieces: Runs of codes that no literal tells apart.
         literals: The literals of all rows, over pieces.
         start: Where the literals of each row begin, shape ``(rows + 1,)``.
         members: The literals of all rows; their attributes increase within a row.
@@ -181,7 +178,12 @@ def _says(part: tuple[str, CodeSet], sizes: dict[str, int]) -> bool:
     return len(codes) < sizes[name]
 
 
+def starts_of(lengths: ArrayLike) -> Ints:
+    """Positions where parts of given lengths begin when they are put end to end, and the end of the last."""
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
 def _flat(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
     """Starts and values of lists put end to end."""
-    start = np.concatenate([[0], np.cumsum([len(each) for each in lists], dtype=np.int64)]).astype(np.int64)
+    start = starts_of([len(each) for each in lists])
     return start, np.fromiter((value for each in lists for value in each), dtype=np.int64, count=int(start[-1]))
