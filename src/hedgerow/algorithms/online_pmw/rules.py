@@ -1,7 +1,12 @@
-"""The numbers that a session of online private multiplicative weights goes by (theory.md section 4).
+"""The numbers of a session of online private multiplicative weights, and those that have proved useful for them.
+
+A session tests each query against a noisy *threshold*; a query whose test fires leads to a *correction* of the
+hypothesis. How many corrections there may be, how high the threshold is and how large the noises are, is fixed before
+the first query: by the theorems (`parameters`), or by rules without one (`practical_rules`).
 
 The theorems speak of fractions of n for queries with values in [0, 1]. For queries whose values lie in a range of
-width w the unit of a fraction is n w, so that a query is first brought to width 1. Rules are in counts.
+width w the unit of a fraction is n w, so that a query is first brought to width 1. Rules are in counts (theory.md
+section 4).
 """
 
 from __future__ import annotations
@@ -10,11 +15,19 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
-from hedgerow.privacy import GRID, Regime, SparseVector, additive_noise
+from hedgerow.errors import ConfigError
+from hedgerow.privacy import GRID, ApproxDP, Budget, PureDP, Regime, SparseVector, additive_noise
 from hedgerow.queries import NoiseKind
 
 Variant = Literal["4a", "4b", "4c", "pay-as-you-go"]
 VARIANTS: tuple[Variant, ...] = ("4a", "4b", "4c", "pay-as-you-go")
+
+FALSE_FIRES = 0.2
+"""[H] So large a share of the updates may go to queries that the hypothesis answers exactly."""
+MOST_UPDATES = 500
+"""[H] More measurements at once take long to fit."""
+ANSWER_SHARE = 0.25
+"""[H] Share of the budget for noisy answers; the rest watches."""
 
 
 @final
@@ -163,3 +176,118 @@ def noise_quantile(rules: Rules, regime: Regime, sensitivity: float, step: float
         regime, rules.answer_charge, l1=sensitivity, l2=sensitivity, step=step, kind=rules.answer_kind
     )
     return noise.quantile(confidence)
+
+
+def shared_watch(stream: Stream, regime: Regime, amount: float, updates: int, *, once: bool) -> SparseVector:
+    """The sparse vector of all updates together (``once``), or of one epoch at Dwork and Roth's scales."""
+    if once:
+        return SparseVector.for_charge(regime, amount, stream.sensitivity, fires=updates)
+    return SparseVector.for_charge(regime, amount / updates, stream.sensitivity, threshold_share=0.5)
+
+
+def check_variant(variant: Variant, budget: Budget) -> None:
+    """Refuse a variant that a budget cannot pay for.
+
+    Raises:
+        ConfigError: Variant 4a with a zCDP budget, or 4b with a pure one.
+
+    Example:
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> check_variant("4b", PureDP(1.0))
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: variant 4b answers with Gaussian noise, which has no pure epsilon
+          Remedy: use variant 4c, or give a ZCDP or ApproxDP budget
+    """
+    if variant == "4a":
+        epsilon_of_budget(budget)
+    if variant == "4b" and budget.regime is Regime.PURE:
+        raise ConfigError(
+            "variant 4b answers with Gaussian noise, which has no pure epsilon",
+            remedy="use variant 4c, or give a ZCDP or ApproxDP budget",
+        )
+
+
+def epsilon_of_budget(budget: Budget) -> float:
+    """Epsilon of a budget that variant 4a can be paid from.
+
+    Raises:
+        ConfigError: It has none.
+
+    Example:
+        >>> epsilon_of_budget(ApproxDP(0.5, 1e-6))
+        0.5
+    """
+    if not isinstance(budget, PureDP | ApproxDP):
+        raise ConfigError("variant 4a needs an epsilon", remedy="give PureDP or ApproxDP, or use variant 4b")
+    return budget.epsilon
+
+
+def practical_rules(
+    stream: Stream,
+    budget: Budget,
+    amount: float,
+    variant: Variant,
+    *,
+    updates: int | None,
+    threshold: float | None,
+    answer_share: float,
+) -> Rules:
+    """Rules without a theorem: as many updates and as low a threshold as have proved useful.
+
+    [H] The threshold lies so high that few queries pass it by noise alone. What the choices do to streams of random
+    conditions about Adult is in docs/design.md.
+
+    Args:
+        stream: Sizes.
+        budget: Pure, zCDP or (epsilon, delta).
+        amount: What may be spent.
+        variant: 4b, 4c or pay-as-you-go.
+        updates: c; chosen here if None.
+        threshold: A fraction of the unit; chosen here if None.
+        answer_share: Share of the amount for answers.
+
+    Raises:
+        ConfigError: The variant does not fit.
+
+    Example:
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> stream = Stream(48_842.0, math.log(1e6), 1000)
+        >>> rules = practical_rules(
+        ...     stream, PureDP(1.0), 1.0, "4c", updates=20, threshold=0.02, answer_share=0.3
+        ... )
+        >>> round(rules.threshold), round(rules.watch.test_scale, 1), rules.error is None
+        (977, 62.0, True)
+    """
+    check_variant(variant, budget)
+    if variant == "4a":
+        raise ConfigError("variant 4a is its theorem", remedy="use 4b, 4c or pay-as-you-go with a chosen threshold")
+    c = practical_updates(stream, budget.regime, amount) if updates is None else updates
+    watch = shared_watch(stream, budget.regime, (1.0 - answer_share) * amount, c, once=variant == "4c")
+    level = watch.test_scale * math.log(max(math.e, stream.queries / (2.0 * FALSE_FIRES * c)))
+    return Rules(
+        variant=variant,
+        updates=c,
+        watch=watch,
+        answer_charge=answer_share * amount / c,
+        answer_kind=NoiseKind.LAPLACE if budget.regime is Regime.PURE else NoiseKind.GAUSSIAN,
+        threshold=level if threshold is None else threshold * stream.unit,
+        queries=None if variant == "pay-as-you-go" else stream.queries,
+    )
+
+
+def practical_updates(stream: Stream, regime: Regime, amount: float) -> int:
+    """[H] How many updates a table of so many records bears.
+
+    More updates describe the table better, and each is noisier: noise grows with c (pure) or sqrt(c) (zCDP), and what c
+    updates leave unseen falls about as 1 / c. The factors were fitted on Adult. After a warm start little is left to
+    correct: a tenth of the updates, each with ten times the charge.
+
+    Example:
+        >>> practical_updates(Stream(48_842.0, math.log(1e6), 1000), Regime.PURE, 1.0)
+        99
+    """
+    strength = amount if regime is Regime.PURE else math.sqrt(2.0 * amount)
+    signal = stream.unit * strength / stream.sensitivity
+    best = 0.45 * math.sqrt(signal) if regime is Regime.PURE else 0.28 * math.pow(signal, 2.0 / 3.0)
+    return min(MOST_UPDATES, max(1, round(best / 10.0 if stream.warm else best)))

@@ -5,64 +5,31 @@ when an epoch starts, whatever its length) and noisy answers, each charged befor
 function of what these returned, and queries may be chosen after looking at all earlier answers.
 
 After the last correction, or when the budget or the number of queries is used up, the hypothesis answers alone,
-without intervals, and the private table is never touched again. Where intervals come from is in ``online_answer.py``.
+without intervals, and the private table is never touched again. Where intervals come from is in ``answer.py``.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from dataclasses import replace
+from typing import Any, Self, final
 
-from hedgerow.algorithms.online_pmw.answer import Basis, Known, OnlineAnswer, Source
-from hedgerow.algorithms.online_pmw.hypothesis import Hypothesis
-from hedgerow.algorithms.online_pmw.questions import Questions
+from hedgerow.algorithms.online_pmw.answer import Basis, Known, OnlineAnswer, Questions, Source
+from hedgerow.algorithms.online_pmw.hold import Hold
+from hedgerow.algorithms.online_pmw.hypothesis import OnlineHypothesis
 from hedgerow.algorithms.online_pmw.rules import Rules
+from hedgerow.algorithms.online_pmw.settings import OnlineSettings
+from hedgerow.algorithms.online_pmw.state import History, SessionState, explaining, read_session, save_session
 from hedgerow.algorithms.shared import make_release
-from hedgerow.models import Hypothesis as Form
-from hedgerow.privacy import GRID, Watch
-from hedgerow.queries import Conjunction, Explicit, LinearQuery, Measurement, Workload
-from hedgerow.release import Answer, check_confidence
-
-if TYPE_CHECKING:
-    import os
-
-    from hedgerow.algorithms.online_pmw.hold import Hold
-    from hedgerow.algorithms.online_pmw.journal import Mark, Step
-    from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-    from hedgerow.domain import Domain
-    from hedgerow.privacy import Budget, Curator, NoiseSource
-    from hedgerow.release import Release
+from hedgerow.domain import Domain
+from hedgerow.models import Hypothesis
+from hedgerow.privacy import GRID, Budget, Curator, Event, NoiseSource, Watch
+from hedgerow.queries import Conjunction, Explicit, LinearQuery, Workload
+from hedgerow.release import Answer, Release, check_confidence
 
 WATCH = "watch"
 """Label of the session's epochs in the ledger."""
-
-
-@final
-@dataclass
-class History:
-    """The public state of a session between two queries, beside its hypothesis.
-
-    Attributes:
-        tests: How many queries were tested.
-        epochs: How many threshold noises were drawn.
-        known: What was found out, by the key of the query.
-        measurements: The noisy answers, in order.
-        closed: Why the data are not looked at any more; empty while they are.
-        sources: How many answers came from where.
-    """
-
-    tests: int
-    epochs: int
-    known: dict[Hashable, Known]
-    measurements: list[Measurement]
-    closed: str
-    sources: dict[str, int]
-
-    @classmethod
-    def fresh(cls) -> History:
-        """Of a session that was asked nothing."""
-        return cls(0, 0, {}, [], "", {})
 
 
 @final
@@ -73,7 +40,7 @@ class OnlineSession:
     `SessionFile`.
 
     Attributes:
-        notes: What its keeper wants to find again when it is restored: public values that JSON can hold.
+        notes: Public values for the session's keeper, which JSON can hold; they are restored with it.
 
     Example:
         >>> import hedgerow
@@ -89,7 +56,9 @@ class OnlineSession:
         (4, 100)
     """
 
-    def __init__(self, curator: Curator, basis: Basis, model: Form, history: History, watch: Watch | None) -> None:
+    def __init__(
+        self, curator: Curator, basis: Basis, model: Hypothesis, history: History, watch: Watch | None
+    ) -> None:
         """Go on from a state.
 
         Args:
@@ -104,7 +73,7 @@ class OnlineSession:
         self._basis = basis
         self._history = history
         self._watch = watch
-        self._hypothesis = Hypothesis(model)
+        self._hypothesis = OnlineHypothesis(model)
         self._questions = Questions(curator.domain, basis.config.bounds)
         self._spent = curator.ledger.spent
         self._remembered = sum(_cells(known.query) for known in history.known.values())
@@ -119,11 +88,11 @@ class OnlineSession:
 
     @property
     def budget(self) -> Budget:
-        """What may be spent in all."""
+        """The budget of the session."""
         return self._curator.budget
 
     @property
-    def config(self) -> OnlinePMW:
+    def config(self) -> OnlineSettings:
         """The configuration."""
         return self._basis.config
 
@@ -133,13 +102,13 @@ class OnlineSession:
         return self._basis.rules
 
     @property
-    def model(self) -> Form:
+    def model(self) -> Hypothesis:
         """A copy of the hypothesis, made anew: its last bits do not depend on what it was asked."""
         return self._hypothesis.anew()
 
     @property
     def spent(self) -> float:
-        """What the ledger holds."""
+        """Sum of the charges in the ledger."""
         return self._spent
 
     @property
@@ -149,19 +118,19 @@ class OnlineSession:
 
     @property
     def updates_left(self) -> int:
-        """How many corrections are left."""
+        """Number of corrections that are left."""
         rules = self._basis.rules
         running = 0 if self._watch is None else self._watch.fires_left
         return (rules.draws - self._history.epochs) * rules.watch.fires + running
 
     @property
     def updates_made(self) -> int:
-        """How many corrections were made: as long as there are no more, the hypothesis is the same."""
+        """Number of corrections that were made: as long as there are no more, the hypothesis is the same."""
         return len(self._history.measurements)
 
     @property
     def tested(self) -> int:
-        """How many queries were tested against the data."""
+        """Number of queries that were tested against the data."""
         return self._history.tests
 
     @property
@@ -198,7 +167,7 @@ class OnlineSession:
 
         Args:
             query: A condition in SQL (see ``parse_predicate``), or a linear query.
-            confidence: That the interval covers the true answer, over the noise of the session.
+            confidence: Probability that the interval covers the true answer, over the noise of the session.
 
         Returns:
             The answer, in counts.
@@ -231,7 +200,7 @@ class OnlineSession:
 
         Args:
             queries: As in `ask`.
-            confidence: Of each interval on its own.
+            confidence: Confidence of each interval on its own.
 
         Raises:
             QueryError: A query is not understood; none was answered.
@@ -267,8 +236,8 @@ class OnlineSession:
 
         Args:
             query: As in `ask`.
-            confidence: Of the interval, if there is one: where the query was asked before, or is public.
-            because: Why the data are not looked at, for ``covers``.
+            confidence: Confidence of the interval, if there is one: where the query was asked before, or is public.
+            because: Reason why the data are not looked at, for ``covers``.
 
         Returns:
             The answer, in counts; that of the hypothesis alone, without an interval, if the query is new.
@@ -302,16 +271,16 @@ class OnlineSession:
 
     @property
     def price(self) -> float:
-        """What a correction costs in all: its answer, and its part of the sparse vector that found the need for it."""
+        """Price of a correction: its answer, and its part of the sparse vector that found the need for it."""
         return self._basis.rules.price(self.budget.regime)
 
     @property
     def epoch_charge(self) -> float:
-        """What `prepare` would charge now."""
+        """The charge that `prepare` would make now."""
         return 0.0 if self._is_watching else self._basis.rules.watch.charge(self.budget.regime)
 
     def prepare(self) -> bool:
-        """Make ready for one more look at the data: start the next epoch, which is charged, if none is running.
+        """Prepare for one more look at the data: start the next epoch, which is charged, if none is running.
 
         Until the next correction a question then costs at most ``rules.answer_charge``. `ask` does the same by itself;
         a keeper who must write down what may be spent before the data are looked at calls it first.
@@ -370,7 +339,7 @@ class OnlineSession:
     # Answers
 
     def _tell_known(self, key: Hashable, query: LinearQuery, confidence: float) -> OnlineAnswer | None:
-        """What was found out before, or is public; None for a query that is neither."""
+        """Answer a query that was asked before, or is public; None for any other."""
         known = self._history.known.get(key)
         if known is not None:
             return self._tell(self._basis.answer(known, confidence), "cache")
@@ -428,43 +397,42 @@ class OnlineSession:
             secret: Whether the secret noise is written. Without it restoring must start a new epoch, which is charged
                 (and with one threshold draw for all corrections, variant 4c, means that the data are not looked at
                 again unless budget is left).
-            hold: The most that a look at the data can cost which comes next: who restores the file forfeits it.
+            hold: The most that the next look at the data can cost: whoever restores the file forfeits it.
 
         Raises:
             SessionError: The file cannot be written.
         """
-        from hedgerow.algorithms.online_pmw.state import save_session
+        state = self.state(settled=True)
+        state = state if secret else replace(state, watch=None)
+        save_session(path, state, noise=self._curator.noise_source, notes=self.notes, hold=hold)
 
-        self._hypothesis.settle()
-        watch = None if self._watch is None or not secret else self._watch.state()
-        save_session(
-            path,
-            self._curator,
-            self._basis,
-            self._hypothesis.model,
-            self._history,
-            watch=watch,
-            notes=self.notes,
-            hold=hold,
-        )
-
-    def step_since(self, mark: Mark, *, first: bool = False) -> Step:
-        """What became new since a mark, for keeping the session in a database; see ``online_journal``.
+    def state(self, *, settled: bool = False) -> SessionState:
+        """Everything that is needed to go on later. SECRET: it holds the noise of the running threshold.
 
         Args:
-            mark: How far the keeper is.
-            first: Whether this is the session's first step, which says what it rests on.
-
-        Returns:
-            The step. Its state holds the SECRET noise of the running epoch.
+            settled: Whether the session takes the very bits that one has which is restored from the state.
         """
-        from hedgerow.algorithms.online_pmw.journal import step_of
+        if settled:
+            self._hypothesis.settle()
+        curator, watch = self._curator, None if self._watch is None else self._watch.state()
+        basis = replace(self._basis, secure=self._basis.secure and curator.secure)
+        return SessionState(basis, self._hypothesis.model, self._history, curator.ledger.events, watch)
 
-        if first or (len(self._history.measurements) > mark.measurements and self._basis.rules.step != "refit"):
-            self._hypothesis.settle()  # a refit does so itself
-        return step_of(
-            self._curator, self._basis, self._hypothesis.model, self._history, self._watch, since=mark, first=first
-        )
+    @classmethod
+    def resumed(cls, state: SessionState, source: Any, *, noise: NoiseSource | None = None) -> Self:
+        """Go on from a state, about the same private table.
+
+        Args:
+            state: The state.
+            source: The private table, as ``read_table`` gives it.
+            noise: Source of noise; the secure one unless given.
+
+        Raises:
+            BudgetError: The events do not fit the budget.
+        """
+        curator = Curator(source, state.basis.budget, noise=noise, events=state.events)
+        watch = None if state.watch is None else curator.resume_watch(state.watch, label=WATCH)
+        return cls(curator, state.basis, state.model, state.history, watch)
 
     @classmethod
     def restore(cls, path: str | os.PathLike[str], source: Any, *, noise: NoiseSource | None = None) -> OnlineSession:
@@ -475,7 +443,7 @@ class OnlineSession:
         outlasts a death.
 
         Args:
-            path: What `save` wrote.
+            path: The file that `save` wrote.
             source: The private table, as ``read_table`` gives it.
             noise: Source of noise; the secure one unless given.
 
@@ -484,8 +452,6 @@ class OnlineSession:
                 another domain.
             DamagedSessionError: It is not a session, is truncated, or was changed.
         """
-        from hedgerow.algorithms.online_pmw.state import restore_session
-
         return restore_session(path, source, noise)[0]
 
     def __repr__(self) -> str:
@@ -493,6 +459,21 @@ class OnlineSession:
         return (
             f"<OnlineSession, variant {self.rules.variant}, {self.updates_left} of {self.rules.updates} updates left>"
         )
+
+
+def restore_session(
+    path: str | os.PathLike[str], source: Any, noise: NoiseSource | None
+) -> tuple[OnlineSession, Event | None]:
+    """Go on with the session in a file, as `OnlineSession.restore` does; and name what became of its hold.
+
+    Returns:
+        The session; and the event that the hold of a process that died at a question became, if there was one.
+    """
+    state, notes, lost = read_session(path, source.domain)
+    with explaining(path):
+        session = OnlineSession.resumed(state, source, noise=noise)
+    session.notes.update(notes)
+    return session, lost
 
 
 def _fires(watch: Watch, query: LinearQuery, value: float, threshold: float, *, two_sided: bool) -> bool:

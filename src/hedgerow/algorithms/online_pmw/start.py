@@ -4,35 +4,114 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, final
 
 import numpy as np
 
 from hedgerow.algorithms.online_pmw.answer import Basis
 from hedgerow.algorithms.online_pmw.hold import Hold, Holding
-from hedgerow.algorithms.online_pmw.plan import footprint, stream_of
-from hedgerow.algorithms.online_pmw.session import History, OnlineSession
-from hedgerow.algorithms.shared import noise_of_total, number_of_records
+from hedgerow.algorithms.online_pmw.session import OnlineSession
+from hedgerow.algorithms.online_pmw.settings import OnlineSettings
+from hedgerow.algorithms.online_pmw.state import History
+from hedgerow.algorithms.shared import check_table, noise_of_total, number_of_records
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import LARGE_ATTRIBUTE, Histogram, Hypothesis, JunctionTree, Markov, hypothesis, may_be_dense
-from hedgerow.privacy import Budget, Event, Ledger, LedgerView, Regime, cost_of
+from hedgerow.privacy import (
+    Budget,
+    Curator,
+    Event,
+    Ledger,
+    LedgerView,
+    NoiseSource,
+    Regime,
+    Register,
+    before_a_run,
+    budget_of_filtered,
+    cost_of,
+    note_release,
+)
 from hedgerow.quantities import human
-from hedgerow.release import StoredModel
-
-if TYPE_CHECKING:
-    from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-    from hedgerow.privacy import Curator
-    from hedgerow.release import Release
+from hedgerow.release import Release, StoredModel
 
 EARLIER = "earlier: "
 """Before the labels of events that an earlier release was charged for."""
 
 
-def check_start(config: OnlinePMW, domain: Domain, budget: Budget, warm: Release | None) -> tuple[Event, ...]:
+@final
+@dataclass(frozen=True)
+class Opening:
+    """All that a session begins with.
+
+    Attributes:
+        config: The configuration.
+        budget: The budget, between tables that are filtered if the table is.
+        domain: The table's domain.
+        warm: Whether it starts from an earlier release.
+        notes: Values for its keeper.
+        lost: Events of beginnings that were interrupted, one for each.
+    """
+
+    config: OnlineSettings
+    budget: Budget
+    domain: Domain
+    warm: bool
+    notes: Mapping[str, Any]
+    lost: tuple[Event, ...] = ()
+
+
+def start_session(
+    config: OnlineSettings,
+    source: Any,
+    budget: Budget,
+    *,
+    noise: NoiseSource | None,
+    warm: Release | None,
+    register: Register | None,
+    name: str,
+    notes: Mapping[str, Any] | None = None,
+    before: Opening | None = None,
+    hold: Callable[[Opening, Hold], None] = lambda _opening, _hold: None,
+) -> OnlineSession:
+    """Check all that can be checked, charge the register, and begin a session; see `OnlinePMW.start`.
+
+    Args:
+        config: The configuration.
+        source: The private table.
+        budget: The budget, and with it the relation between neighbouring tables.
+        noise: Source of noise; the secure one unless given.
+        warm: An earlier release of the same table, to start from.
+        register: Register of the table; it is not charged again for a session that it knows from before.
+        name: Name of the session in the register.
+        notes: Values for the session's keeper.
+        before: Beginning of the same session that was interrupted.
+        hold: Called with what the number of records costs before it is bought; not where it is public.
+    """
+    check_table(source)
+    within = budget_of_filtered(budget) if source.filtered else budget
+    earlier = check_start(config, source.domain, within, warm)
+    told, lost = (dict(before.notes), before.lost) if before is not None else ({}, ())
+    if register is None or not register.knows(told):
+        entry = before_a_run(
+            source, budget, noise, register, kind="session", name=name, counts_earlier=warm is not None
+        )
+        told = {} if register is None or entry is None else register.note(entry)
+    opening = Opening(config, within, source.domain, warm is not None, {**told, **(notes or {})}, lost)
+    curator, session = Curator(source, within, noise=noise, events=(*lost, *earlier)), None
+    try:
+        session = begin(config, curator, warm, partial(hold, opening))
+    finally:
+        if session is not None or curator.ledger.spent > 0.0:
+            note_release(source, noise)
+    session.notes.update(opening.notes)
+    return session
+
+
+def check_start(config: OnlineSettings, domain: Domain, budget: Budget, warm: Release | None) -> tuple[Event, ...]:
     """Refuse all that can be refused of a session before anything is read or spent.
 
     Args:
@@ -50,7 +129,7 @@ def check_start(config: OnlinePMW, domain: Domain, budget: Budget, warm: Release
         ModelTooLargeError: The hypothesis does not fit into memory.
     """
     config.variant_for(budget)
-    footprint(config, domain, warm=warm is not None).check()
+    config.footprint(domain, warm=warm is not None).check()
     if warm is None:
         return ()
     events = earlier_events(warm, budget, domain)
@@ -59,7 +138,7 @@ def check_start(config: OnlinePMW, domain: Domain, budget: Budget, warm: Release
     return events
 
 
-def begin(config: OnlinePMW, curator: Curator, warm: Release | None, hold: Holding = lambda _: None) -> OnlineSession:
+def begin(config: OnlineSettings, curator: Curator, warm: Release | None, hold: Holding) -> OnlineSession:
     """Learn the number of records, fix the rules and make the first hypothesis.
 
     Args:
@@ -74,7 +153,7 @@ def begin(config: OnlinePMW, curator: Curator, warm: Release | None, hold: Holdi
     """
     domain, budget = curator.domain, curator.budget
     config.variant_for(budget)
-    footprint(config, domain, warm=warm is not None).check()
+    config.footprint(domain, warm=warm is not None).check()
     if warm is not None:
         check_same(warm, budget, domain)
         check_charged(warm, budget, curator.ledger)
@@ -84,12 +163,12 @@ def begin(config: OnlinePMW, curator: Curator, warm: Release | None, hold: Holdi
     if noise is not None:
         hold(Hold(noise.charge(budget.regime), "opening"))
     total = number_of_records(curator, charge)
-    stream = stream_of(config, budget, domain, total, noise, warm=warm is not None)
+    stream = config.stream(budget, domain, total, noise, warm=warm is not None)
     rules = config.rules(stream, budget, curator.ledger.remaining)
     secure = curator.secure and (warm is None or warm.provenance.secure)
     basis = Basis(config, budget, rules, total, noise, secure)
     model = _cold(domain, total) if warm is None else _warm(warm, config.uniform_share, total)
-    return OnlineSession(curator, basis, model, History.fresh(), None)
+    return OnlineSession(curator, basis, model, History(), None)
 
 
 def _cold(domain: Domain, total: float) -> Hypothesis:
@@ -125,14 +204,14 @@ def _trees_of(release: Release) -> Markov:
 
 
 def earlier_events(release: Release, budget: Budget, domain: Domain) -> tuple[Event, ...]:
-    """What a release of the same table spent, as events of a new ledger.
+    """List what a release of the same table spent, as events of a new ledger.
 
     Each mechanism is charged anew, in the unit of the new budget: noise that was drawn under a pure budget costs a rho
     too, but Gaussian noise, and what else was charged in rho, has no pure epsilon.
 
     Args:
         release: The earlier release.
-        budget: Of the new session.
+        budget: Budget of the new session.
         domain: The table's domain.
 
     Raises:
@@ -177,8 +256,8 @@ def check_charged(release: Release, budget: Budget, ledger: LedgerView) -> None:
 
     Args:
         release: The earlier release, over the same domain and with the same neighbours.
-        budget: Of the ledger.
-        ledger: Of the session.
+        budget: Budget of the ledger.
+        ledger: Ledger of the session.
 
     Raises:
         ConfigError: It does not, or the units cannot be converted.
@@ -234,7 +313,7 @@ def warm_factors(model: Markov, gamma: float) -> dict[Clique, Floats]:
 
 
 def _conditionals(model: Markov, tree: JunctionTree) -> Iterator[tuple[Clique, Floats, float]]:
-    """Of each clique: its distribution given what it shares with the one before it, and the value of a uniform one."""
+    """Each clique with its distribution given what it shares with the one before it, and the value of a uniform one."""
     before: dict[int, Clique] = {0: ()}
     order = [0]
     for i in order:
