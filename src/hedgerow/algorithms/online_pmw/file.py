@@ -13,29 +13,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast, final
 
 from hedgerow.algorithms.online_pmw.answer import OnlineAnswer
-from hedgerow.algorithms.online_pmw.hold import Hold, hold_to_dict
+from hedgerow.algorithms.online_pmw.hold import Hold
 from hedgerow.algorithms.online_pmw.session import OnlineSession, restore_session
 from hedgerow.algorithms.online_pmw.settings import OnlineSettings
-from hedgerow.algorithms.online_pmw.start import Opening, start_session
+from hedgerow.algorithms.online_pmw.start import Opening, check_source, open_session
 from hedgerow.algorithms.online_pmw.state import KIND, explaining, held_in, write_session
-from hedgerow.domain import domain_from_mapping, domain_to_mapping
+from hedgerow.domain import Domain, domain_from_mapping, domain_to_mapping
 from hedgerow.errors import MarginalTooLargeError, QuestionTooLargeError, SessionError
-from hedgerow.privacy import (
-    Budget,
-    Event,
-    Ledger,
-    NoiseSource,
-    Register,
-    budget_from_dict,
-    budget_of_filtered,
-    warn_of_weakness,
-)
+from hedgerow.privacy import Budget, Event, Ledger, NoiseSource, Register, before_a_run, warn_of_weakness
+from hedgerow.privacy.budgets import budget_from_dict
 from hedgerow.queries import LinearQuery
 from hedgerow.release import Container, Release, check_confidence
 from hedgerow.system import alone_with, remove_leftovers
@@ -164,20 +156,17 @@ class SessionFile:
             WeakGuaranteeWarning: See `OnlinePMW.start`.
         """
         self._check_locked()
-        before = None if self.is_new else self._interrupted(source, budget)
-        self._lost = () if before is None else before.lost
-        session = start_session(
-            config,
-            source,
-            budget,
-            noise=noise,
-            warm=warm,
-            register=register,
-            name=name,
-            notes=notes,
-            before=before,
-            hold=self._open,
-        )
+        within, earlier = check_source(config, source, budget, warm)
+        before = None if self.is_new else self._interrupted(source.domain, within)
+        told, lost = ({}, ()) if before is None else (dict(before.notes), before.lost)
+        if register is None or not register.knows(told):
+            entry = before_a_run(
+                source, budget, noise, register, kind="session", name=name, counts_earlier=warm is not None
+            )
+            told = {} if register is None or entry is None else register.note(entry)
+        self._lost = lost
+        opening = Opening(config, within, source.domain, warm is not None, {**told, **(notes or {})}, lost)
+        session = open_session(opening, source, earlier, noise=noise, warm=warm, hold=self._open)
         self._reached("looked")
         self._settle(session)
         self._session, self._table = session, (source, noise)
@@ -334,7 +323,7 @@ class SessionFile:
         budget = opening.budget
         content = {
             "warning": "",
-            "hold": hold_to_dict(hold),
+            "hold": asdict(hold),
             "notes": opening.notes,
             "config": opening.config.parameters(),
             "budget": budget.to_dict(),
@@ -366,13 +355,12 @@ class SessionFile:
             self._lost, self._held = () if lost is None else (lost,), False
         return cast("OnlineSession", self._session)
 
-    def _interrupted(self, source: Any, budget: Budget) -> Opening:
+    def _interrupted(self, domain: Domain, budget: Budget) -> Opening:
         """The beginning that is to be made anew, about the same table and out of the same budget."""
         opening = self.opening()
         if opening is None:
             raise SessionError(f"{self._path}: there is a session already", remedy="restore it")
-        within = budget_of_filtered(budget) if source.filtered else budget
-        if (opening.domain, opening.budget) != (source.domain, within):
+        if (opening.domain, opening.budget) != (domain, budget):
             raise SessionError(
                 f"{self._path}: the session was to begin with another domain or budget", remedy="name the same ones"
             )

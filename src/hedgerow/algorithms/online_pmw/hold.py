@@ -10,9 +10,9 @@ fired. So even a death whose likelihood depends on what the test said tells noth
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 from hedgerow.algorithms.online_pmw.rules import Rules
 from hedgerow.errors import ConfigError
@@ -76,27 +76,3 @@ class Hold:
             unit=budget.unit,
             neighbours=budget.neighbours.value,
         )
-
-
-def hold_to_dict(hold: Hold | None) -> dict[str, Any] | None:
-    """For JSON.
-
-    Example:
-        >>> hold_to_dict(Hold(0.5, "question"))
-        {'charge': 0.5, 'purpose': 'question'}
-    """
-    return None if hold is None else asdict(hold)
-
-
-def hold_from_dict(mapping: Mapping[str, Any] | None) -> Hold | None:
-    """Read what `hold_to_dict` wrote.
-
-    Raises:
-        ConfigError: See `Hold`.
-        KeyError, TypeError, ValueError: It was something else.
-
-    Example:
-        >>> hold_from_dict({"charge": 0.5, "purpose": "question"})
-        Hold(charge=0.5, purpose='question')
-    """
-    return None if mapping is None else Hold(float(mapping["charge"]), mapping["purpose"])

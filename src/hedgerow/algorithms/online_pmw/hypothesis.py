@@ -16,21 +16,9 @@ from hedgerow.algorithms.shared import clipped, step_size
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain, IntegerRange
 from hedgerow.errors import QuestionTooLargeError
-from hedgerow.models import (
-    Answering,
-    Histogram,
-    Hypothesis,
-    JunctionTree,
-    Markov,
-    Potentials,
-    Proximal,
-    ValueClasses,
-    may_be_dense,
-    refit,
-    suited,
-    usable_bytes,
-)
-from hedgerow.models.trees.markov import cells_bytes
+from hedgerow.models import Answering, Histogram, Hypothesis, Potentials, Proximal, ValueClasses, refit, usable_bytes
+from hedgerow.models.choice import may_be_dense, suited
+from hedgerow.models.trees import JunctionTree, Markov, cells_bytes
 from hedgerow.queries import Conjunction, LinearQuery, Measurement
 
 _REFIT = Proximal().quick()
@@ -135,7 +123,7 @@ class OnlineHypothesis:
 
         Args:
             measurements: All noisy answers so far.
-            before: What it answered to the newest of these queries, in counts.
+            before: Its answer to the newest of these queries, in counts.
             basis: Configuration and rules, which say how.
         """
         newest, (low, high) = measurements[-1], basis.config.bounds

@@ -22,17 +22,7 @@ import numpy as np
 from hedgerow.algorithms.online_pmw.answer import Basis, Known
 from hedgerow.algorithms.online_pmw.rules import Rules
 from hedgerow.algorithms.online_pmw.session import OnlineSession
-from hedgerow.algorithms.online_pmw.state import (
-    FAULTS,
-    History,
-    SessionState,
-    basis_from_dict,
-    basis_to_dict,
-    hypothesis_from_dict,
-    hypothesis_to_dict,
-    known_as_measurement,
-    known_from_measurement,
-)
+from hedgerow.algorithms.online_pmw.state import FAULTS, History, SessionState, hypothesis_from_dict, hypothesis_to_dict
 from hedgerow.domain import Domain, domain_from_mapping
 from hedgerow.errors import BudgetError, SessionError
 from hedgerow.models import Hypothesis
@@ -46,7 +36,7 @@ _FAULTS = (*FAULTS, zlib.error)
 @final
 @dataclass(frozen=True)
 class Finding:
-    """What a session found out about one query, as plain values.
+    """A finding of a session about one query, as plain values.
 
     Attributes:
         entry: The query, and the threshold or the noise, as values that JSON can hold.
@@ -64,7 +54,7 @@ class Finding:
 @final
 @dataclass(frozen=True)
 class Mark:
-    """How far a session had come.
+    """Progress of a session.
 
     Attributes:
         events: Events of the ledger.
@@ -80,14 +70,14 @@ class Mark:
 @final
 @dataclass(frozen=True)
 class Step:
-    """What became new in a session.
+    """The news of a session since its last step.
 
     Attributes:
         opening: Configuration, rules, budget, domain and number of records: fixed when the session begins, and in its
             first step alone.
         state: Counters, and the SECRET state of the running sparse vector; None if neither changed.
         events: New events of the ledger.
-        findings: What was found out, in order.
+        findings: New findings, in order.
         model: The hypothesis, packed; None if it did not change.
     """
 
@@ -122,7 +112,7 @@ def step_of(state: SessionState, *, since: Mark, first: bool) -> Step:
     known = list(islice(reversed(history.known.values()), new))[::-1]
     corrected = len(history.measurements) > since.measurements
     return Step(
-        opening=basis_to_dict(basis, state.model.domain) if first else None,
+        opening=basis.to_dict(state.model.domain) if first else None,
         state={**history.counters(), "secure": basis.secure, "watch": None if watch is None else watch.to_dict()},
         events=state.events[since.events :],
         findings=tuple(_finding(each, measured) for each in known),
@@ -150,7 +140,7 @@ def finding_about(query: LinearQuery) -> Finding:
 def _finding(known: Known, measured: Iterator[Measurement]) -> Finding:
     """The finding about a query: its noisy answer, the next of these, or the test that it passed."""
     is_measured = known.threshold is None
-    entries, arrays = measurements_to_list([next(measured) if is_measured else known_as_measurement(known)])
+    entries, arrays = measurements_to_list([next(measured) if is_measured else known.as_measurement()])
     array = arrays.get(BITS, arrays.get(VECTORS))
     vector = b"" if array is None else zlib.compress(array.tobytes())
     return Finding(entries[0], is_measured, known.value, vector)
@@ -162,7 +152,7 @@ def _holds(finding: Finding, name: str) -> bool:
 
 
 def _measurements_of(findings: Sequence[Finding], domain: Domain) -> tuple[Measurement, ...]:
-    """Read findings as measurements: noisy answers, and tests as `known_as_measurement` writes them.
+    """Read findings as measurements: noisy answers, and tests as `Known.as_measurement` writes them.
 
     Raises:
         KeyError, TypeError, ValueError, zlib.error: They are something else.
@@ -210,7 +200,10 @@ class Transcript:
     Steps that others made are added; the session is then put together anew.
 
     Args:
-        domain: Of the private table.
+        domain: Domain of the private table.
+
+    Attributes:
+        mark: Progress of the transcript; findings of its session since the last step are not counted.
 
     Example:
         >>> import hedgerow
@@ -236,7 +229,7 @@ class Transcript:
         self._known: dict[Hashable, Known] = {}
         self._measurements: list[Measurement] = []
         self._model = b""
-        self._mark = START
+        self.mark = START
 
     @property
     def begun(self) -> bool:
@@ -253,13 +246,8 @@ class Transcript:
         """Events of the ledger that were added; the ledger of a session that goes on may hold more."""
         return tuple(self._events)
 
-    @property
-    def mark(self) -> Mark:
-        """How far it is; what its session found out since the last step is not counted."""
-        return self._mark
-
     def add(self, step: Step) -> None:
-        """Go on by a step that somebody else took.
+        """Apply a step committed by another process.
 
         Raises:
             SessionError: It is not one of a session over this domain.
@@ -271,7 +259,7 @@ class Transcript:
             raise SessionError("the steps of this session do not fit together") from error
 
     def follow(self, step: Step) -> None:
-        """Go on by a step of the session that it made last, whose findings are here already.
+        """Apply a step of the session that it made last, whose findings are here already.
 
         Raises:
             SessionError: It is not one of a session over this domain.
@@ -279,11 +267,11 @@ class Transcript:
         if step.opening is not None:
             if domain_from_mapping(step.opening["domain"]) != self._domain:
                 raise SessionError("the session is about a table with another domain")
-            self._basis = basis_from_dict(step.opening)
+            self._basis = Basis.from_dict(step.opening)
         self._events += step.events
         self._state = self._state if step.state is None else step.state
         self._model = self._model if step.model is None else step.model
-        self._mark = Mark(len(self._events), len(self._known), len(self._measurements))
+        self.mark = Mark(len(self._events), len(self._known), len(self._measurements))
 
     def state_after_a_fire(self) -> Mapping[str, Any]:
         """The state after a test whose outcome was lost; see `WatchState.after_a_fire`."""
@@ -294,14 +282,14 @@ class Transcript:
 
     def _learn(self, findings: Sequence[Finding]) -> None:
         for finding, measurement in zip(findings, _measurements_of(findings, self._domain), strict=True):
-            known = known_from_measurement(measurement)
+            known = Known.of_measurement(measurement)
             if finding.measured:
                 known = replace(known, threshold=None)
                 self._measurements.append(measurement)
             self._known[query_key(known.query)] = known
 
     def session(self, source: Any, *, noise: NoiseSource | None = None) -> OnlineSession:
-        """The session as it is after the last step.
+        """Put the session together as it is after the last step.
 
         Args:
             source: The private table, as ``read_table`` gives it.

@@ -31,11 +31,11 @@ from hedgerow.algorithms.online_pmw.hold import Holding
 from hedgerow.algorithms.online_pmw.rules import Rules
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.algorithms.online_pmw.settings import OnlineSettings
-from hedgerow.algorithms.online_pmw.start import begin, start_session
+from hedgerow.algorithms.online_pmw.start import Opening, begin, check_source, open_session
 from hedgerow.algorithms.shared import Outline, memory_line, noise_of_total
 from hedgerow.domain import Domain
 from hedgerow.models import usable_bytes
-from hedgerow.privacy import Budget, Curator, NoiseSource, Register, warn_of_weakness
+from hedgerow.privacy import Budget, Curator, NoiseSource, Register, before_a_run, warn_of_weakness
 from hedgerow.queries import Conjunction, Explicit, LinearQuery
 from hedgerow.release import FIRST_SHARE, TOTAL_SHARE, Release
 
@@ -45,7 +45,7 @@ _CONFIDENCE = 0.95
 @final
 @dataclass(frozen=True)
 class OnlinePMW(OnlineSettings):
-    """Configuration of online private multiplicative weights; holds no data and can be used for any number of sessions.
+    """The configuration of online private multiplicative weights; it holds no data and serves any number of sessions.
 
     The theorem's parameters are taken where ``alpha``, ``step="theorem"`` or variant 4a ask for them. Otherwise rules
     that have proved useful choose what is not given: they promise nothing beforehand, and err far less
@@ -54,19 +54,19 @@ class OnlinePMW(OnlineSettings):
     Attributes:
         variant: ``"4a"``, ``"4b"``, ``"4c"`` (theory.md section 4) or ``"pay-as-you-go"``, which needs no number of
             queries; 4c by default for pure budgets, 4b for the others.
-        queries: How many queries may be tested against the data; after these the hypothesis answers alone. A larger
-            number costs no budget and makes thresholds and intervals slightly wider. Not a limit for pay-as-you-go.
+        queries: Number of queries that may be tested against the data; after these the hypothesis answers alone. A
+            larger number costs no budget and makes thresholds and intervals slightly wider. Not a limit for
+            pay-as-you-go.
         alpha: Largest error of all answers that the theorem should promise, as a fraction of the records (times the
             width of the queries); the session then spends no more than that needs.
         beta: Probability with which the theorem's bound may fail.
-        updates: How many times the hypothesis may be corrected, in place of the theorem's number.
-        threshold: Errors of about this fraction of the records (times the width) are to be corrected, in place of the
-            theorem's.
-        step: How a noisy answer corrects the hypothesis: by a step of the ``"theorem"``'s size; by the step that fits
-            it best, ``"residual"`` (eta = 4 r / w**2); or by fitting the hypothesis to all noisy answers so far,
+        updates: Number of corrections of the hypothesis, in place of the theorem's.
+        threshold: Error of an answer from which the hypothesis is corrected, as a fraction of the records (times the
+            width), in place of the theorem's.
+        step: Rule by which a noisy answer corrects the hypothesis: a step of the ``"theorem"``'s size; the step that
+            fits it best, ``"residual"`` (eta = 4 r / w**2); or a fit of the hypothesis to all noisy answers so far,
             ``"refit"``. By default the theorem's where its parameters are used, and else a refit.
-        bounds: Smallest and largest value of the queries that may be asked: (0, 1) for conditions, (-1, 1) if
-            parities are to be asked too.
+        bounds: Smallest and largest value that a query may have: (0, 1) for conditions, (-1, 1) for parities too.
         total_share: Share of the budget for the noisy number of records, spent under "add-remove" only.
         answer_share: Share of the budget for answers, where no theorem divides it.
         uniform_share: gamma, the part of the uniform distribution in a warm start.
@@ -92,11 +92,11 @@ class OnlinePMW(OnlineSettings):
     """
 
     def plan(self, domain: Domain, budget: Budget, total: float, *, warm: bool = False) -> Outline:
-        """What a session would need, spend and promise; nothing is read and nothing is spent.
+        """Say what a session would need, spend and promise; nothing is read and nothing is spent.
 
         Args:
-            domain: Of the records.
-            budget: What the session may spend, without what a release that it starts from has spent.
+            domain: Domain of the records.
+            budget: Budget of the session, without what a release that it starts from has spent.
             total: A public guess of the number of records.
             warm: Whether it would start from a release.
 
@@ -148,13 +148,13 @@ class OnlinePMW(OnlineSettings):
 
         Args:
             source: The private table, as ``read_table`` gives it; only the curator ever sees it.
-            budget: What may be spent in all, and between which tables.
+            budget: Budget of the session, and with it the relation between neighbouring tables.
             noise: Source of noise; the secure one unless given. A seeded source makes the answers not private.
             warm: An earlier release of the *same* table, to start from; what it spent is charged to the budget.
             register: Register of the table, where all its releases add up. It is charged the whole budget before the
                 table is touched, and the session remembers its entry. Without one a second release of the same object
                 warns.
-            name: What the register calls the session.
+            name: Name of the session in the register.
 
         Returns:
             The session. Under "add-remove" a noisy number of records was bought; nothing else.
@@ -169,19 +169,25 @@ class OnlinePMW(OnlineSettings):
             UnregisteredWarning: The object was released before, and there is neither a register nor an earlier release.
             WeakGuaranteeWarning: epsilon is above 20, or delta not below 1 / (number of records).
         """
-        session = start_session(self, source, budget, noise=noise, warm=warm, register=register, name=name)
+        within, earlier = check_source(self, source, budget, warm)
+        entry = before_a_run(
+            source, budget, noise, register, kind="session", name=name, counts_earlier=warm is not None
+        )
+        notes = {} if register is None or entry is None else register.note(entry)
+        opening = Opening(self, within, source.domain, warm is not None, notes)
+        session = open_session(opening, source, earlier, noise=noise, warm=warm)
         warn_of_weakness(session.budget, float(session.summary()["total"]), noise)
         return session
 
     def start_with(
         self, curator: Curator, *, warm: Release | None = None, hold: Holding = lambda _: None
     ) -> OnlineSession:
-        """As `start`, with a curator that the caller made; its whole remaining budget may be spent.
+        """Begin a session with a curator that the caller made; its whole remaining budget may be spent.
 
         Args:
             curator: Stands before the private table.
             warm: An earlier release of the same table, whose events the curator's ledger must hold.
-            hold: Called with what the number of records costs before it is bought, to write that down; not called
+            hold: Called with the price of the number of records before it is bought, to write that down; not called
                 where it is public.
 
         Raises:

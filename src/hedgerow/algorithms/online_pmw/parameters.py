@@ -51,7 +51,7 @@ def distinguishing_error(stream: Stream, updates: int) -> float:
 
 
 def _answer_charge(stream: Stream, regime: Regime, updates: int, radius: float) -> float:
-    """What keeps the noise of all answers below a radius in counts, except with probability beta / 3."""
+    """Charge that keeps the noise of all answers below a radius in counts, except with probability beta / 3."""
     risk = stream.beta / (3.0 * updates)
     if regime is Regime.PURE:
         return stream.sensitivity * math.log(1.0 / risk) / radius
@@ -64,7 +64,7 @@ def noise_margin(stream: Stream, watch: SparseVector, draws: int, test: float) -
     Args:
         stream: Sizes.
         watch: Noise of an epoch.
-        draws: How many threshold noises are drawn.
+        draws: Number of threshold noises.
         test: k_max; or for the j-th query of a stream of any length ``(pi j)**2 / 6``.
 
     Example:
@@ -82,8 +82,8 @@ def theorem_rules(stream: Stream, budget: Budget, amount: float, variant: Varian
     Args:
         stream: Sizes.
         budget: Its regime counts.
-        amount: What may be spent, in the unit of the regime.
-        variant: Which.
+        amount: Amount for epochs and answers, in the unit of the regime.
+        variant: Name of the variant.
         updates: c.
 
     Example:
@@ -116,13 +116,13 @@ def theorem_rules(stream: Stream, budget: Budget, amount: float, variant: Varian
 
 
 def best_rules(stream: Stream, budget: Budget, amount: float, variant: Variant) -> Rules:
-    """The rules of a variant with the smallest error bound for what may be spent.
+    """Find the rules of a variant with the smallest error bound for an amount.
 
     Args:
         stream: Sizes.
         budget: Pure, zCDP or (epsilon, delta).
-        amount: What may be spent, in its unit.
-        variant: Which.
+        amount: Amount for epochs and answers, in the unit of the budget.
+        variant: Name of the variant.
 
     Raises:
         ConfigError: The variant does not fit the budget.
@@ -158,13 +158,13 @@ def _smallest(rules: Callable[[int], Rules | None]) -> Rules | None:
 
 
 def cheapest_rules(stream: Stream, budget: Budget, amount: float, variant: Variant, target: float) -> Rules:
-    """The rules that spend least among those whose error bound is at most a target.
+    """Find the rules that spend least among those whose error bound is at most a target.
 
     Args:
         stream: Sizes.
         budget: Pure, zCDP or (epsilon, delta).
-        amount: What may be spent at most.
-        variant: Which.
+        amount: Largest amount for epochs and answers.
+        variant: Name of the variant.
         target: Largest error, as a fraction of the unit.
 
     Raises:
@@ -198,13 +198,13 @@ def cheapest_rules(stream: Stream, budget: Budget, amount: float, variant: Varia
 
 
 def required_records(stream: Stream, budget: Budget, amount: float, variant: Variant, target: float) -> float:
-    """How many records bring the error bound to a target, to three digits.
+    """Number of records that brings the error bound to a target, to three digits.
 
     Args:
         stream: Sizes; its number of records is not used.
         budget: Pure, zCDP or (epsilon, delta).
-        amount: What may be spent.
-        variant: Which.
+        amount: Amount for epochs and answers.
+        variant: Name of the variant.
         target: Largest error, as a fraction of the unit.
 
     Example:
@@ -230,7 +230,7 @@ def sparse_error(stream: Stream, budget: Budget, updates: int, epsilon: float | 
         stream: Sizes.
         budget: Pure or (epsilon, delta).
         updates: c.
-        epsilon: What may be spent; the budget's unless given.
+        epsilon: Epsilon to spend; the budget's unless given.
 
     Example:
         >>> f"{sparse_error(Stream(1.5e8, math.log(1024), 1000), PureDP(1.0), 24_953):.4f}"
@@ -279,7 +279,7 @@ def two_sided_rules(stream: Stream, budget: Budget, amount: float, alpha: float)
     Args:
         stream: Sizes.
         budget: Pure or (epsilon, delta).
-        amount: What may be spent of a pure budget.
+        amount: Amount to spend of a pure budget.
         alpha: A fraction.
 
     Raises:
@@ -320,7 +320,7 @@ def best_two_sided_rules(stream: Stream, budget: Budget, amount: float) -> Rules
     Args:
         stream: Sizes.
         budget: Pure or (epsilon, delta).
-        amount: What may be spent of a pure budget.
+        amount: Amount to spend of a pure budget.
 
     Raises:
         ConfigError: See `two_sided_rules`.

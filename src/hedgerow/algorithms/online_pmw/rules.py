@@ -16,33 +16,33 @@ from dataclasses import dataclass
 from typing import Any, Literal, final
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import GRID, ApproxDP, Budget, PureDP, Regime, SparseVector, additive_noise
+from hedgerow.privacy import GRID, ApproxDP, Budget, PureDP, Regime, SparseVector
 from hedgerow.queries import NoiseKind
 
 Variant = Literal["4a", "4b", "4c", "pay-as-you-go"]
 VARIANTS: tuple[Variant, ...] = ("4a", "4b", "4c", "pay-as-you-go")
 
 FALSE_FIRES = 0.2
-"""[H] So large a share of the updates may go to queries that the hypothesis answers exactly."""
+"""Share of the updates that may go to queries which the hypothesis answers exactly [H]."""
 MOST_UPDATES = 500
-"""[H] More measurements at once take long to fit."""
+"""Largest number of updates: more measurements at once take long to fit [H]."""
 ANSWER_SHARE = 0.25
-"""[H] Share of the budget for noisy answers; the rest watches."""
+"""Share of the budget for noisy answers; the rest pays for tests [H]."""
 
 
 @final
 @dataclass(frozen=True)
 class Stream:
-    """What is asked about what: the public quantities that the formulas need.
+    """The public quantities that the formulas need: sizes of the table and of what is asked.
 
     Attributes:
-        records: n, or its noisy value.
+        records: n, exact or noisy.
         log_cells: L, a bound on the potential of the first hypothesis in nats: ln|X| for a uniform one.
-        queries: k_max, how many queries may be tested.
+        queries: k_max, the number of queries that may be tested.
         beta: Probability with which the accuracy may fail.
-        sensitivity: How far one record moves a query, in counts.
+        sensitivity: Largest change of a query by one record, in counts.
         width: Largest minus smallest value of the queries.
-        slack: Bound on how far ``records`` is from the truth, in counts; 0 where it is public.
+        slack: Bound on the error of ``records``, in counts; 0 where it is public.
         warm: Whether the first hypothesis describes the table already.
 
     Example:
@@ -71,15 +71,15 @@ class Rules:
     """All numbers of a session, fixed before its first query.
 
     Attributes:
-        variant: Which algorithm.
-        updates: c, how many times the hypothesis may be corrected.
+        variant: Name of the algorithm.
+        updates: c, the number of corrections of the hypothesis.
         watch: Noise and charge of one epoch; of all epochs together where the threshold noise is drawn once.
         answer_charge: epsilon or rho of the noisy answer of a query that fired.
         answer_kind: Shape of its noise.
         threshold: In counts, of the first query.
         growth: Counts that the threshold grows by when the number of queries grows by a factor of e.
-        queries: How many queries may be tested; None for any number.
-        step: Size of eta for a query of width 1, or how corrections are made instead: ``"residual"`` or ``"refit"``.
+        queries: Number of queries that may be tested; None for any number.
+        step: Size of eta for a query of width 1, or another way to correct: ``"residual"`` or ``"refit"``.
         error: Bound on the largest error of all answers in counts, with probability ``1 - beta``; None without a
             theorem. For pay-as-you-go it is the bound at the planned number of queries.
 
@@ -104,7 +104,7 @@ class Rules:
 
     @property
     def draws(self) -> int:
-        """How many threshold noises may be drawn."""
+        """Number of threshold noises that may be drawn."""
         return self.updates // self.watch.fires
 
     def threshold_at(self, test: int) -> float:
@@ -116,11 +116,11 @@ class Rules:
         return math.ceil((self.threshold + self.growth * math.log(test)) / GRID) * GRID
 
     def spending(self, regime: Regime) -> float:
-        """What all epochs and answers cost together."""
+        """Charge of all epochs and answers together."""
         return self.draws * self.watch.charge(regime) + self.updates * self.answer_charge
 
     def price(self, regime: Regime) -> float:
-        """What a correction costs in all: its answer, and its part of the sparse vector that found the need for it."""
+        """Price of a correction: its answer, and its part of the sparse vector that found the need for it."""
         return self.answer_charge + self.watch.charge(regime) / self.watch.fires
 
     def to_dict(self) -> dict[str, Any]:
@@ -153,29 +153,6 @@ def rules_from_dict(mapping: dict[str, Any]) -> Rules:
     plain = {name: mapping[name] for name in _PLAIN}
     watch = SparseVector(float(threshold), float(test), float(sensitivity), int(fires))
     return Rules(**plain, watch=watch, answer_kind=NoiseKind(mapping["answer_kind"]))
-
-
-def noise_quantile(rules: Rules, regime: Regime, sensitivity: float, step: float, confidence: float) -> float:
-    """A bound on the absolute noise of an answer, in counts.
-
-    Args:
-        rules: Of the session.
-        regime: Of its budget.
-        sensitivity: Of the query, in counts.
-        step: Lattice of its answers, in counts.
-        confidence: That the bound holds.
-
-    Example:
-        >>> from hedgerow.algorithms.online_pmw.parameters import best_rules
-        >>> from hedgerow.privacy.budgets.budget import PureDP
-        >>> rules = best_rules(Stream(1e6, math.log(1024), 1000), PureDP(1.0), 1.0, "4c")
-        >>> noise_quantile(rules, Regime.PURE, 1.0, 1.0, 0.95) < noise_quantile(rules, Regime.PURE, 1.0, 1.0, 0.99)
-        True
-    """
-    noise = additive_noise(
-        regime, rules.answer_charge, l1=sensitivity, l2=sensitivity, step=step, kind=rules.answer_kind
-    )
-    return noise.quantile(confidence)
 
 
 def shared_watch(stream: Stream, regime: Regime, amount: float, updates: int, *, once: bool) -> SparseVector:
@@ -241,7 +218,7 @@ def practical_rules(
     Args:
         stream: Sizes.
         budget: Pure, zCDP or (epsilon, delta).
-        amount: What may be spent.
+        amount: Amount for epochs and answers.
         variant: 4b, 4c or pay-as-you-go.
         updates: c; chosen here if None.
         threshold: A fraction of the unit; chosen here if None.
@@ -261,7 +238,10 @@ def practical_rules(
     """
     check_variant(variant, budget)
     if variant == "4a":
-        raise ConfigError("variant 4a is its theorem", remedy="use 4b, 4c or pay-as-you-go with a chosen threshold")
+        raise ConfigError(
+            "variant 4a takes its numbers from its theorem",
+            remedy="use 4b, 4c or pay-as-you-go with a chosen threshold",
+        )
     c = practical_updates(stream, budget.regime, amount) if updates is None else updates
     watch = shared_watch(stream, budget.regime, (1.0 - answer_share) * amount, c, once=variant == "4c")
     level = watch.test_scale * math.log(max(math.e, stream.queries / (2.0 * FALSE_FIRES * c)))
@@ -277,7 +257,7 @@ def practical_rules(
 
 
 def practical_updates(stream: Stream, regime: Regime, amount: float) -> int:
-    """[H] How many updates a table of so many records bears.
+    """Number of updates that a table of so many records bears [H].
 
     More updates describe the table better, and each is noisier: noise grows with c (pure) or sqrt(c) (zCDP), and what c
     updates leave unseen falls about as 1 / c. The factors were fitted on Adult. After a warm start little is left to

@@ -65,7 +65,7 @@ class OnlineSession:
             curator: Stands before the private table.
             basis: Configuration, rules and number of records.
             model: The hypothesis, exactly as it is put together when it is restored.
-            history: What happened so far.
+            history: Counters, findings and noisy answers so far.
             watch: The running epoch, if there is one.
         """
         self._curator = curator
@@ -199,7 +199,7 @@ class OnlineSession:
         """Answer many queries in their order; the same answers as one by one, and faster.
 
         Args:
-            queries: As in `ask`.
+            queries: Conditions in SQL, or linear queries.
             confidence: Confidence of each interval on its own.
 
         Raises:
@@ -209,33 +209,25 @@ class OnlineSession:
             ConfigError: See `ask`.
         """
         listed = [self._questions.read(query) for query in queries]
-        self._check_rooms(listed)
+        for each in listed:
+            self._looks(*each)  # refuses what is too large
         answers: list[OnlineAnswer] = []
         for _, query in listed:
             if self._history.closed:
                 break
             answers.append(self.ask(query, confidence))
         rest = listed[len(answers) :]
-        known = self._history.known
         values = self._hypothesis.values([query for _, query in rest]).tolist()
         for (key, query), value in zip(rest, values, strict=True):
-            if key in known or _is_public(query):
-                answers.append(self.ask(query, confidence))
-            else:
-                answers.append(self._tell_alone(value))
+            told = self._tell_known(key, query, confidence)
+            answers.append(self._tell_alone(value) if told is None else told)
         return answers
-
-    def _check_rooms(self, listed: Iterable[tuple[Hashable, LinearQuery]]) -> None:
-        history = self._history
-        for key, query in listed:
-            if not (history.closed or key in history.known or _is_public(query)):
-                self._hypothesis.check_room(query, history.measurements, self.config.largest_tree)
 
     def peek(self, query: str | LinearQuery, confidence: float = 0.95, *, because: str = "") -> OnlineAnswer:
         """Answer a query from what is known already: no look at the data, and never a charge.
 
         Args:
-            query: As in `ask`.
+            query: A condition in SQL, or a linear query.
             confidence: Confidence of the interval, if there is one: where the query was asked before, or is public.
             because: Reason why the data are not looked at, for ``covers``.
 
@@ -257,16 +249,18 @@ class OnlineSession:
         """Whether `ask` would test a query against the data, as far as budget is left.
 
         Args:
-            query: As in `ask`.
+            query: A condition in SQL, or a linear query.
 
         Raises:
             QueryError: See `ask`.
             QuestionTooLargeError: See `ask`.
         """
-        key, asked = self._questions.read(query)
-        if self._history.closed or key in self._history.known or _is_public(asked):
+        return self._looks(*self._questions.read(query))
+
+    def _looks(self, key: Hashable, query: LinearQuery) -> bool:
+        if self._history.closed or key in self._history.known or _is_public(query):
             return False
-        self._hypothesis.check_room(asked, self._history.measurements, self.config.largest_tree)
+        self._hypothesis.check_room(query, self._history.measurements, self.config.largest_tree)
         return True
 
     @property
@@ -311,7 +305,7 @@ class OnlineSession:
         self._history.closed = self._end()
 
     def _end(self) -> str:
-        """Why the session is closed, or why the next new query would close it; empty if neither."""
+        """Reason why the session is closed, or why the next new query would close it; empty if neither."""
         history, rules, ledger = self._history, self._basis.rules, self._curator.ledger
         needed = [rules.answer_charge] + ([] if self._is_watching else [self.epoch_charge])
         if history.closed:

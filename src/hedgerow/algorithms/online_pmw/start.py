@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, final
@@ -21,20 +21,8 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import LARGE_ATTRIBUTE, Histogram, Hypothesis, JunctionTree, Markov, hypothesis, may_be_dense
-from hedgerow.privacy import (
-    Budget,
-    Curator,
-    Event,
-    Ledger,
-    LedgerView,
-    NoiseSource,
-    Regime,
-    Register,
-    before_a_run,
-    budget_of_filtered,
-    cost_of,
-    note_release,
-)
+from hedgerow.privacy import Budget, Curator, Event, Ledger, LedgerView, NoiseSource, Regime, cost_of, note_release
+from hedgerow.privacy.budgets import budget_of_filtered
 from hedgerow.quantities import human
 from hedgerow.release import Release, StoredModel
 
@@ -64,46 +52,42 @@ class Opening:
     lost: tuple[Event, ...] = ()
 
 
-def start_session(
-    config: OnlineSettings,
-    source: Any,
-    budget: Budget,
-    *,
-    noise: NoiseSource | None,
-    warm: Release | None,
-    register: Register | None,
-    name: str,
-    notes: Mapping[str, Any] | None = None,
-    before: Opening | None = None,
-    hold: Callable[[Opening, Hold], None] = lambda _opening, _hold: None,
-) -> OnlineSession:
-    """Check all that can be checked, charge the register, and begin a session; see `OnlinePMW.start`.
+def check_source(
+    config: OnlineSettings, source: Any, budget: Budget, warm: Release | None
+) -> tuple[Budget, tuple[Event, ...]]:
+    """As `check_start`, for a private table.
 
-    Args:
-        config: The configuration.
-        source: The private table.
-        budget: The budget, and with it the relation between neighbouring tables.
-        noise: Source of noise; the secure one unless given.
-        warm: An earlier release of the same table, to start from.
-        register: Register of the table; it is not charged again for a session that it knows from before.
-        name: Name of the session in the register.
-        notes: Values for the session's keeper.
-        before: Beginning of the same session that was interrupted.
-        hold: Called with what the number of records costs before it is bought; not where it is public.
+    Returns:
+        The budget, between tables that are filtered if this one is; and what the release spent, as events.
     """
     check_table(source)
     within = budget_of_filtered(budget) if source.filtered else budget
-    earlier = check_start(config, source.domain, within, warm)
-    told, lost = (dict(before.notes), before.lost) if before is not None else ({}, ())
-    if register is None or not register.knows(told):
-        entry = before_a_run(
-            source, budget, noise, register, kind="session", name=name, counts_earlier=warm is not None
-        )
-        told = {} if register is None or entry is None else register.note(entry)
-    opening = Opening(config, within, source.domain, warm is not None, {**told, **(notes or {})}, lost)
-    curator, session = Curator(source, within, noise=noise, events=(*lost, *earlier)), None
+    return within, check_start(config, source.domain, within, warm)
+
+
+def open_session(
+    opening: Opening,
+    source: Any,
+    earlier: Sequence[Event],
+    *,
+    noise: NoiseSource | None,
+    warm: Release | None,
+    hold: Callable[[Opening, Hold], None] = lambda _opening, _hold: None,
+) -> OnlineSession:
+    """Begin a session that was checked and registered; see `OnlinePMW.start`.
+
+    Args:
+        opening: All that the session begins with.
+        source: The private table.
+        earlier: Events that the release has spent which it starts from.
+        noise: Source of noise; the secure one unless given.
+        warm: The release, if there is one.
+        hold: Called with the price of the number of records before it is bought; not where that is public.
+    """
+    events = (*opening.lost, *earlier)
+    curator, session = Curator(source, opening.budget, noise=noise, events=events), None
     try:
-        session = begin(config, curator, warm, partial(hold, opening))
+        session = begin(opening.config, curator, warm, partial(hold, opening))
     finally:
         if session is not None or curator.ledger.spent > 0.0:
             note_release(source, noise)
@@ -128,14 +112,19 @@ def check_start(config: OnlineSettings, domain: Domain, budget: Budget, warm: Re
         BudgetError: The budget does not cover what the release spent.
         ModelTooLargeError: The hypothesis does not fit into memory.
     """
+    _check(config, domain, budget, warm)
+    events = () if warm is None else earlier_events(warm, budget, domain)
+    Ledger(budget.limit, budget.unit, events)
+    return events
+
+
+def _check(config: OnlineSettings, domain: Domain, budget: Budget, warm: Release | None) -> None:
     config.variant_for(budget)
     config.footprint(domain, warm=warm is not None).check()
-    if warm is None:
-        return ()
-    events = earlier_events(warm, budget, domain)
-    Ledger(budget.limit, budget.unit, events)
-    check_form(warm)
-    return events
+    if warm is not None:
+        check_same(warm, budget, domain)
+        if not may_be_dense(domain):
+            _trees_of(warm)
 
 
 def begin(config: OnlineSettings, curator: Curator, warm: Release | None, hold: Holding) -> OnlineSession:
@@ -145,19 +134,16 @@ def begin(config: OnlineSettings, curator: Curator, warm: Release | None, hold: 
         config: The configuration.
         curator: Stands before the private table.
         warm: The earlier release that the session starts from, if any.
-        hold: Called with what the number of records costs before it is bought; not where it is public.
+        hold: Called with the price of the number of records before it is bought; not where that is public.
 
     Raises:
         ConfigError: The configuration does not fit the budget, or the release does not fit the session.
         ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
     """
     domain, budget = curator.domain, curator.budget
-    config.variant_for(budget)
-    config.footprint(domain, warm=warm is not None).check()
+    _check(config, domain, budget, warm)
     if warm is not None:
-        check_same(warm, budget, domain)
         check_charged(warm, budget, curator.ledger)
-        check_form(warm)
     charge = config.total_share * curator.ledger.remaining
     noise = noise_of_total(budget, charge)
     if noise is not None:
@@ -183,17 +169,8 @@ def _warm(release: Release, gamma: float, total: float) -> Hypothesis:
     return Markov(release.domain, total, start=warm_factors(_trees_of(release), gamma))
 
 
-def check_form(release: Release) -> None:
-    """Refuse a release whose hypothesis nothing can be mixed into.
-
-    Raises:
-        ConfigError: It is no product over junction trees, and the domain is too large for a histogram.
-    """
-    if not may_be_dense(release.domain):
-        _trees_of(release)
-
-
 def _trees_of(release: Release) -> Markov:
+    """The junction trees of a release, which a uniform distribution can be mixed into where cells are too many."""
     model = release.model.model if isinstance(release.model, StoredModel) else release.model
     if not isinstance(model, Markov):
         raise ConfigError(

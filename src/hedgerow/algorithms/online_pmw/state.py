@@ -11,19 +11,16 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, final
 
-import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.algorithms.online_pmw.answer import Basis, Known
-from hedgerow.algorithms.online_pmw.hold import Hold, hold_from_dict, hold_to_dict
+from hedgerow.algorithms.online_pmw.hold import Hold
 from hedgerow.algorithms.online_pmw.hypothesis import put_together, taken_apart
-from hedgerow.algorithms.online_pmw.rules import rules_from_dict
-from hedgerow.algorithms.online_pmw.settings import OnlineSettings
-from hedgerow.domain import Domain, domain_from_mapping, domain_to_mapping
+from hedgerow.domain import Domain, domain_from_mapping
 from hedgerow.errors import (
     DamagedReleaseError,
     DamagedSessionError,
@@ -33,9 +30,8 @@ from hedgerow.errors import (
     SessionError,
 )
 from hedgerow.models import Hypothesis, Potentials
-from hedgerow.privacy import Event, Ledger, WatchState, budget_from_dict, check_answers_paid
-from hedgerow.privacy.mechanisms.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise
-from hedgerow.queries import LinearQuery, Measurement, NoiseKind, query_key
+from hedgerow.privacy import Event, Ledger, WatchState, check_answers_paid
+from hedgerow.queries import Measurement, query_key
 from hedgerow.release import Container, StoredModel, measurements_from_list, measurements_to_list
 from hedgerow.release.file import StoredArrays
 from hedgerow.release.format.container import write_container
@@ -52,7 +48,7 @@ FAULTS = (AttributeError, KeyError, IndexError, OverflowError, TypeError, ValueE
 @final
 @dataclass
 class History:
-    """What happened in a session, beside its hypothesis; all of it public.
+    """The history of a session, beside its hypothesis; all of it public.
 
     Attributes:
         tests: Number of queries that were tested.
@@ -108,7 +104,7 @@ class SessionState:
     Attributes:
         basis: Configuration, budget, rules and number of records.
         model: The hypothesis, as it is put together when the session is restored.
-        history: What happened so far.
+        history: Counters, findings and noisy answers.
         events: Events of the ledger.
         watch: SECRET: the running epoch, with the noise of its threshold; None if there is none.
     """
@@ -148,14 +144,14 @@ def save_session(
     """
     basis, history, watch = state.basis, state.history, state.watch
     entry, arrays = hypothesis_to_dict(state.model)
-    known = [known_as_measurement(each) for each in history.known.values()]
+    known = [each.as_measurement() for each in history.known.values()]
     measured, measured_arrays = measurements_to_list([*history.measurements, *known])
     content = {
         "warning": "holds a secret: keep this file where the data are" if watch is not None else "",
         "watch": None if watch is None else watch.to_dict(),
-        "hold": hold_to_dict(hold),
+        "hold": hold and asdict(hold),
         "notes": dict(notes),
-        **basis_to_dict(basis, state.model.domain),
+        **basis.to_dict(state.model.domain),
         "noise": noise,
         "ledger": Ledger(basis.budget.limit, basis.budget.unit, state.events).to_dict(),
         "model": entry,
@@ -210,7 +206,7 @@ def read_session(path: str | os.PathLike[str], domain: Domain) -> tuple[SessionS
                 f"{container.path}: the session had not begun when its process died",
                 remedy="start it anew with SessionFile.restore or 'hedgerow ask', out of what is left",
             )
-        basis = basis_from_dict(content)
+        basis = Basis.from_dict(content)
         watch = None if content["watch"] is None else WatchState.from_dict(content["watch"])
         events, lost = Ledger.from_dict(content["ledger"], version=container.version).events, None
         if hold is not None:
@@ -222,7 +218,7 @@ def read_session(path: str | os.PathLike[str], domain: Domain) -> tuple[SessionS
         measured, count = measurements_from_list(content["measured"], arrays, domain), int(content["measurements"])
         if len(measured) != count + int(content["known"]):
             raise ValueError("the number of answers is another one")
-        known = {query_key(each.query): each for each in map(known_from_measurement, measured[count:])}
+        known = {query_key(each.query): each for each in map(Known.of_measurement, measured[count:])}
         state = SessionState(basis, model, History.of(content, known, list(measured[:count])), events, watch)
         state.check_paid()
         return state, content["notes"], lost
@@ -274,39 +270,11 @@ def held_in(content: Mapping[str, Any]) -> Hold | None:
         >>> held_in({"hold": {"charge": 0.5, "purpose": "question"}}), held_in({})
         (Hold(charge=0.5, purpose='question'), None)
     """
-    return hold_from_dict(content.get("hold"))
+    hold = content.get("hold")
+    return None if hold is None else Hold(float(hold["charge"]), hold["purpose"])
 
 
 # Plain values, for files and steps
-
-
-def basis_to_dict(basis: Basis, domain: Domain) -> dict[str, Any]:
-    """The basis of a session as values that JSON can hold."""
-    return {
-        "config": basis.config.parameters(),
-        "rules": basis.rules.to_dict(),
-        "budget": basis.budget.to_dict(),
-        "domain": domain_to_mapping(domain),
-        "total": basis.total,
-        "total_noise": _noise_to_dict(basis.total_noise),
-        "secure": basis.secure,
-    }
-
-
-def basis_from_dict(content: Mapping[str, Any]) -> Basis:
-    """Read what `basis_to_dict` wrote.
-
-    Raises:
-        AttributeError, KeyError, TypeError, ValueError: It was something else.
-    """
-    return Basis(
-        config=OnlineSettings.from_dict(content["config"]),
-        budget=budget_from_dict(content["budget"]),
-        rules=rules_from_dict(content["rules"]),
-        total=float(content["total"]),
-        total_noise=_noise_from_dict(content["total_noise"]),
-        secure=bool(content["secure"]),
-    )
 
 
 def hypothesis_to_dict(model: Hypothesis) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -346,30 +314,3 @@ def _potentials(
     if not isinstance(state, Potentials):
         raise TypeError("the hypothesis of a session is a product of factors")
     return state
-
-
-def known_as_measurement(known: Known) -> Measurement:
-    """A finding in the format of measurements: its scale is the threshold of the test, 0 without a test."""
-    return Measurement(known.query, np.array([known.value]), NoiseKind.LAPLACE, known.threshold or 0.0)
-
-
-def known_from_measurement(measured: Measurement) -> Known:
-    """Read what `known_as_measurement` wrote.
-
-    Raises:
-        TypeError: It is one of a whole marginal.
-    """
-    if not isinstance(measured.target, LinearQuery):
-        raise TypeError("a session knows linear queries alone")
-    return Known(measured.target, float(measured.values[0]), measured.scale or None)
-
-
-def _noise_to_dict(noise: AdditiveNoise | None) -> dict[str, Any] | None:
-    return None if noise is None else {"kind": noise.kind.value, "scale": noise.scale}
-
-
-def _noise_from_dict(mapping: Mapping[str, Any] | None) -> AdditiveNoise | None:
-    if mapping is None:
-        return None
-    scale = float(mapping["scale"])
-    return LaplaceNoise(scale) if NoiseKind(mapping["kind"]) is NoiseKind.LAPLACE else GaussianNoise(scale)

@@ -26,7 +26,7 @@ class Literals:
 
     Attributes:
         attribute: Position of the attribute in the domain, shape ``(L,)``.
-        start: Where the places of each literal begin, shape ``(L + 1,)``.
+        start: First position of the places of each literal, shape ``(L + 1,)``.
         places: The places of all literals, sorted within each: pieces of codes, or classes of these.
     """
 
@@ -35,7 +35,7 @@ class Literals:
     places: Ints
 
     def met(self, record: Ints) -> Bools:
-        """Which literals a record satisfies, shape ``(L,)``."""
+        """Mark the literals that a record satisfies, shape ``(L,)``."""
         owner = np.repeat(np.arange(self.attribute.size), np.diff(self.start))
         hits = self.places == record[self.attribute[owner]]
         return np.bincount(owner[hits], minlength=self.attribute.size) > 0
@@ -88,7 +88,7 @@ class ConjunctionTable:
         position: Row of each given conjunction among the different ones, or ``NEVER``.
         pieces: Runs of codes that no literal tells apart.
         literals: The literals of all rows, over pieces.
-        start: Where the literals of each row begin, shape ``(rows + 1,)``.
+        start: First position of the literals of each row, shape ``(rows + 1,)``.
         members: The literals of all rows; their attributes increase within a row.
 
     Example:
@@ -136,12 +136,12 @@ class ConjunctionTable:
         return self.position.size
 
     def holds(self, record: Ints) -> Bools:
-        """Which rows a record satisfies, shape ``(rows,)``."""
+        """Mark the rows that a record satisfies, shape ``(rows,)``."""
         return holding(self.literals, self.start, self.members, self.pieces.holding(record))
 
 
 def holding(literals: Literals, start: Ints, members: Ints, record: Ints) -> Bools:
-    """Which rows of literals a record satisfies, given the place of each attribute; shape ``(rows,)``."""
+    """Mark the rows of literals that a record satisfies, given the place of each attribute; shape ``(rows,)``."""
     broken = ~literals.met(record)[members]
     misses = np.concatenate([[0], np.cumsum(broken)])
     return np.asarray(misses[start[1:]] == misses[start[:-1]], dtype=np.bool_)

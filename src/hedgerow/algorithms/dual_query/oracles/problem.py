@@ -203,7 +203,7 @@ class BestResponseProblem:
         record = np.asarray(codes)
         shape = np.array(self.domain.shape)
         if record.shape != shape.shape or record.dtype.kind not in "iu" or not ((record >= 0) & (record < shape)).all():
-            raise ConfigError("this is no record of the domain", remedy="pass one existing code per attribute")
+            raise ConfigError("not a record of the domain", remedy="pass one existing code per attribute")
         return math.fsum([self.constant, *self.weights[self.table.holds(record.astype(np.int64))].tolist()])
 
     @cached_property
