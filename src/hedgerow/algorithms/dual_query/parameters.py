@@ -80,6 +80,17 @@ class Game:
         """ln|Q|."""
         return math.log(self.queries)
 
+    def sampling_error(self, beta: float) -> float:
+        """Largest error of n records drawn without replacement, over all queries, except with probability beta.
+
+        Hoeffding's bound, which holds without replacement too; ``|Q|`` counts complements, so one side is enough.
+
+        Example:
+            >>> round(Game(queries=100, log_cells=10.0, total=1000).sampling_error(0.05), 4)
+            0.0616
+        """
+        return math.sqrt(math.log(self.queries / beta) / (2.0 * self.total))
+
 
 @final
 @dataclass(frozen=True)
@@ -167,22 +178,6 @@ def smallest_alpha(rule: Theorem, game: Game, regime: Regime, amount: float) -> 
         middle = math.sqrt(low * high)
         low, high = (low, middle) if cost(theorem(rule, middle, game), game, regime) <= amount else (middle, high)
     return high
-
-
-def sampling_error(game: Game, beta: float) -> float:
-    """Largest error of m records drawn without replacement, over all queries, except with probability beta.
-
-    Hoeffding's bound, which holds without replacement too; ``|Q|`` counts complements, so one side is enough.
-
-    Args:
-        game: Its total is m.
-        beta: Probability of a larger error.
-
-    Example:
-        >>> round(sampling_error(Game(queries=100, log_cells=10.0, total=1000), 0.05), 4)
-        0.0616
-    """
-    return math.sqrt(math.log(game.queries / beta) / (2.0 * game.total))
 
 
 def step_for(amount: float, rounds: int, samples: int, game: Game, regime: Regime) -> float:

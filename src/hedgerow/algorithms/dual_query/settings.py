@@ -7,14 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hedgerow.algorithms.dual_query.oracles import Oracle, TabuSearch
-from hedgerow.algorithms.dual_query.parameters import (
-    Game,
-    Parameters,
-    Theorem,
-    affordable_theorem,
-    practical,
-    sampling_error,
-)
+from hedgerow.algorithms.dual_query.parameters import Game, Parameters, Theorem, affordable_theorem, practical
 from hedgerow.algorithms.shared import BETA, Charges, check_shares, is_count, is_number, total_error
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import Budget, Regime, Subsampled
@@ -114,7 +107,7 @@ class DualQuerySettings:
         """
         beta = self.beta * _outside_share(budget)
         if isinstance(budget, Subsampled):
-            return sampling_error(game, beta)
+            return game.sampling_error(beta)
         return total_error(budget, charge, beta) / game.total if beta else 0.0
 
 

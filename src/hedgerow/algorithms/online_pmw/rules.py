@@ -20,7 +20,6 @@ from hedgerow.privacy import GRID, ApproxDP, Budget, PureDP, Regime, SparseVecto
 from hedgerow.queries import NoiseKind
 
 Variant = Literal["4a", "4b", "4c", "pay-as-you-go"]
-VARIANTS: tuple[Variant, ...] = ("4a", "4b", "4c", "pay-as-you-go")
 
 FALSE_FIRES = 0.2
 """Share of the updates that may go to queries which the hypothesis answers exactly [H]."""

@@ -5,18 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from hedgerow.algorithms.online_pmw.parameters import best_rules, cheapest_rules
-from hedgerow.algorithms.online_pmw.rules import (
-    ANSWER_SHARE,
-    VARIANTS,
-    Rules,
-    Stream,
-    Variant,
-    check_variant,
-    practical_rules,
-)
+from hedgerow.algorithms.online_pmw.rules import ANSWER_SHARE, Rules, Stream, Variant, check_variant, practical_rules
 from hedgerow.algorithms.shared import is_count
 from hedgerow.algorithms.shared.algorithm import plain_parameters
 from hedgerow.domain import Domain
@@ -57,8 +49,10 @@ class OnlineSettings:
         Raises:
             ConfigError: One is out of its range, a name is unknown, or two options contradict each other.
         """
-        if self.variant not in (None, *VARIANTS):
-            raise ConfigError(f"there is no variant {self.variant!r}", remedy=f"give one of {', '.join(VARIANTS)}")
+        if self.variant not in (None, *get_args(Variant)):
+            raise ConfigError(
+                f"there is no variant {self.variant!r}", remedy=f"give one of {', '.join(get_args(Variant))}"
+            )
         if self.step not in (None, "theorem", "residual", "refit"):
             raise ConfigError(f"step = {self.step!r} is unknown", remedy="give 'theorem', 'residual' or 'refit'")
         _check_count("queries", self.queries, "give a generous number of queries; it costs no budget")

@@ -40,6 +40,12 @@ class Literals:
         hits = self.places == record[self.attribute[owner]]
         return np.bincount(owner[hits], minlength=self.attribute.size) > 0
 
+    def rows_met(self, start: Ints, members: Ints, record: Ints) -> Bools:
+        """Mark the rows of literals that a record satisfies, given the place of each attribute; shape ``(rows,)``."""
+        broken = ~self.met(record)[members]
+        misses = np.concatenate([[0], np.cumsum(broken)])
+        return np.asarray(misses[start[1:]] == misses[start[:-1]], dtype=np.bool_)
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -137,14 +143,7 @@ class ConjunctionTable:
 
     def holds(self, record: Ints) -> Bools:
         """Mark the rows that a record satisfies, shape ``(rows,)``."""
-        return holding(self.literals, self.start, self.members, self.pieces.holding(record))
-
-
-def holding(literals: Literals, start: Ints, members: Ints, record: Ints) -> Bools:
-    """Mark the rows of literals that a record satisfies, given the place of each attribute; shape ``(rows,)``."""
-    broken = ~literals.met(record)[members]
-    misses = np.concatenate([[0], np.cumsum(broken)])
-    return np.asarray(misses[start[1:]] == misses[start[:-1]], dtype=np.bool_)
+        return self.literals.rows_met(self.start, self.members, self.pieces.holding(record))
 
 
 def _check(domain: Domain, conjunction: object) -> None:

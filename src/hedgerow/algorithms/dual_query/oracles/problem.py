@@ -17,14 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedgerow.algorithms.dual_query.oracles.conjunctions import (
-    NEVER,
-    ConjunctionTable,
-    Literals,
-    Pieces,
-    holding,
-    starts_of,
-)
+from hedgerow.algorithms.dual_query.oracles.conjunctions import NEVER, ConjunctionTable, Literals, Pieces, starts_of
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
@@ -123,7 +116,7 @@ class Reduced:
         """Sum of the whole weights of the clauses that hold."""
         c = self.clauses
         literals = Literals(c.literal_attribute, c.literal_start, c.literal_spots)
-        return int(c.weight[holding(literals, c.start, c.literal, spots)].sum())
+        return int(c.weight[literals.rows_met(c.start, c.literal, spots)].sum())
 
     def bound(self, whole: int, value: float) -> float:
         """A bound on the value of every record.
