@@ -21,7 +21,7 @@ import numpy as np
 
 from hedgerow.algorithms.online_pmw.answer import Basis, Known
 from hedgerow.algorithms.online_pmw.rules import Rules
-from hedgerow.algorithms.online_pmw.session import OnlineSession
+from hedgerow.algorithms.online_pmw.session import OnlineSession, resume_session
 from hedgerow.algorithms.online_pmw.state import FAULTS, History, SessionState, hypothesis_from_dict, hypothesis_to_dict
 from hedgerow.domain import Domain, domain_from_mapping
 from hedgerow.errors import BudgetError, SessionError
@@ -214,7 +214,7 @@ class Transcript:
         >>> session = online.start(table, hedgerow.PureDP(1.0), noise=hedgerow.SeededNoise(1))
         >>> answer = session.ask("a = 1")
         >>> transcript = Transcript(domain)
-        >>> transcript.add(session.step_since(START, first=True))
+        >>> transcript.add(step_since(session, START, first=True))
         >>> again = transcript.session(table, noise=hedgerow.SeededNoise(2))
         >>> again.ask("a = 1").value == answer.value, again.spent == session.spent
         (True, True)
@@ -313,4 +313,4 @@ class Transcript:
             state.check_paid()
         except (*_FAULTS, BudgetError) as error:
             raise SessionError("the steps of this session do not fit together") from error
-        return OnlineSession.resumed(state, source, noise=noise)
+        return resume_session(state, source, noise)

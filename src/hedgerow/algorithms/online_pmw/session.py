@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
-from typing import Any, Self, final
+from typing import Any, final
 
 from hedgerow.algorithms.online_pmw.answer import Basis, Known, OnlineAnswer, Questions, Source
 from hedgerow.algorithms.online_pmw.hold import Hold
@@ -413,22 +413,6 @@ class OnlineSession:
         return SessionState(basis, self._hypothesis.model, self._history, curator.ledger.events, watch)
 
     @classmethod
-    def resumed(cls, state: SessionState, source: Any, *, noise: NoiseSource | None = None) -> Self:
-        """Go on from a state, about the same private table.
-
-        Args:
-            state: The state.
-            source: The private table, as ``read_table`` gives it.
-            noise: Source of noise; the secure one unless given.
-
-        Raises:
-            BudgetError: The events do not fit the budget.
-        """
-        curator = Curator(source, state.basis.budget, noise=noise, events=state.events)
-        watch = None if state.watch is None else curator.resume_watch(state.watch, label=WATCH)
-        return cls(curator, state.basis, state.model, state.history, watch)
-
-    @classmethod
     def restore(cls, path: str | os.PathLike[str], source: Any, *, noise: NoiseSource | None = None) -> OnlineSession:
         """Go on with a saved session about the *same* private table.
 
@@ -455,6 +439,22 @@ class OnlineSession:
         )
 
 
+def resume_session(state: SessionState, source: Any, noise: NoiseSource | None) -> OnlineSession:
+    """Go on from a state, about the same private table.
+
+    Args:
+        state: The state.
+        source: The private table, as ``read_table`` gives it.
+        noise: Source of noise; the secure one unless given.
+
+    Raises:
+        BudgetError: The events do not fit the budget.
+    """
+    curator = Curator(source, state.basis.budget, noise=noise, events=state.events)
+    watch = None if state.watch is None else curator.resume_watch(state.watch, label=WATCH)
+    return OnlineSession(curator, state.basis, state.model, state.history, watch)
+
+
 def restore_session(
     path: str | os.PathLike[str], source: Any, noise: NoiseSource | None
 ) -> tuple[OnlineSession, Event | None]:
@@ -465,7 +465,7 @@ def restore_session(
     """
     state, notes, lost = read_session(path, source.domain)
     with explaining(path):
-        session = OnlineSession.resumed(state, source, noise=noise)
+        session = resume_session(state, source, noise)
     session.notes.update(notes)
     return session, lost
 
