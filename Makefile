@@ -1,12 +1,12 @@
 # Two commands do everything from a bare checkout with git, make and Python (3.11 or newer, with pip):
 #   make demo    the main job on the shipped data
-#   make test    the quick test suite
+#   make test    the quick test suite, in minutes
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 BIN := .venv/bin
 PROCESSES ?= 2
 # What make demo installs: all extras but Spark, which is as large as the rest together; make test has it too.
-EXTRAS := duckdb pandas polars postgresql report service signing solvers
+EXTRAS := duckdb pandas polars postgresql report service signing
 
 # A venv per checkout. uv installs the same pins faster where it is present.
 define install
@@ -36,8 +36,16 @@ help:  ## Show this list
 demo: .venv/.runtime  ## Synthetic records of the shipped Adult census data, into demo-output/
 	@$(BIN)/python examples/demo.py
 
-test: .venv/.tools  ## The quick test suite
-	$(BIN)/python -m pytest -q -n $(PROCESSES) -m "not audit"
+# Kernels are compiled once, into the cache of this checkout, before the processes start that share it.
+test: .venv/.tools  ## The quick test suite, in minutes
+	$(BIN)/python -m tests.warm
+	$(BIN)/python -m pytest -q -n $(PROCESSES) --hypothesis-profile quick -m "not slow and not audit"
+
+test-rest: .venv/.tools  ## What make test leaves out: slow tests, and many more random examples
+	$(BIN)/python -m pytest -q -n $(PROCESSES) -m "(slow or hypothesis) and not audit"
+
+# Parts of it: -m browser, -m spark or -m postgresql.
+test-all: test test-rest  ## All tests but the audits
 
 # Random runs go on for HEDGEROW_AUDIT_MINUTES; what one found is seen again with the HEDGEROW_AUDIT_SEED that it prints.
 audit: .venv/.tools  ## Long statistical and privacy audits
@@ -63,19 +71,22 @@ bench: .venv/.tools  ## Benchmarks, as ratios in one run
 bench-peers: .venv/.tools  ## Other software for make bench to run beside ours, into benchmarks/peers/.venv
 	$(BIN)/python -m benchmarks.peers.setup
 
-experiments: .venv/.tools  ## The papers' experiments, into experiments-output/ (about an hour; goes on where it stopped)
-	$(BIN)/hedgerow experiment all
+docs: .venv/.tools  ## The documentation as a site, into site/; fails on a broken link or an undocumented name
+	$(BIN)/mkdocs build --strict --quiet
+
+experiments: .venv/.tools  ## The papers' experiments, into experiments-output/ (about an hour; continues where it stopped)
+	$(BIN)/python -m experiments all
 
 experiments-quick: .venv/.tools  ## Small grids of them, in minutes
-	$(BIN)/hedgerow experiment all --quick
+	$(BIN)/python -m experiments all --quick
 
 lock:  ## Renew the lock files (needs uv)
 	uv pip compile pyproject.toml $(EXTRAS:%=--extra %) --group build --universal --python-version 3.11 \
 	    --generate-hashes --no-header --no-annotate --quiet --upgrade -o requirements.lock
-	uv pip compile pyproject.toml --all-extras --group build --group test --group lint -c requirements.lock \
+	uv pip compile pyproject.toml --all-extras --group build --group test --group lint --group docs -c requirements.lock \
 	    --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements-dev.lock
 
 clean:  ## Remove what make made
-	rm -rf .venv benchmarks/peers/.venv demo-output experiments-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv benchmarks/peers/.venv demo-output experiments-output site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test audit mutants lint format bench bench-peers experiments experiments-quick lock clean
+.PHONY: help demo test test-rest test-all audit mutants lint format docs bench bench-peers experiments experiments-quick lock clean

@@ -1,4 +1,4 @@
-"""What every experiment is: a grid of cells, what is measured in a cell, what the paper claims, and drawings."""
+"""The shape of every experiment: a grid of cells, values measured in a cell, claims of the paper, and drawings."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ REPETITION = "repetition"
 """The column over which averages are taken."""
 
 SECONDS = "seconds"
-"""What every cell took, the last of its measured values."""
+"""Quantity of the time that a cell took, the last of its measured values."""
 
 _LEFT_OUT = 5.1e-6
 """Part of an average by which the pinned one may differ because it is written with six digits."""
 
 
 class Size(Enum):
-    """How large the grid is: as in the paper, a few minutes, or just enough to test the script."""
+    """Size of the grid: as in the paper, a few minutes, or just enough to test the script."""
 
     FULL = "full"
     QUICK = "quick"
@@ -41,9 +41,9 @@ class Measured:
     """A value that was measured in a cell.
 
     Attributes:
-        quantity: What it is, with its unit where it has one: ``"largest error"``, ``"bytes"``.
+        quantity: Name of the quantity, with its unit where it has one: ``"largest error"``, ``"bytes"``.
         value: The number.
-        within: Where in the cell, by the names of ``Experiment.within``: a round, for instance.
+        within: Place in the cell, by the names of ``Experiment.within``: a round, for instance.
 
     Example:
         >>> Measured("largest error", 0.25, {"round": 3}).within["round"]
@@ -58,7 +58,7 @@ class Measured:
 @final
 @dataclass(frozen=True)
 class Tolerance:
-    """How far an average may lie from the pinned one when the experiment is run again.
+    """The distance that an average may have from the pinned one when the experiment is run again.
 
     Runs are seeded, so that they agree to the last digits on the same processor; on another one a rounding error can
     change what is selected, and then all that follows. A tolerance is about as wide as the noise of the averages.
@@ -87,7 +87,7 @@ class Claim:
 
     Attributes:
         text: The statement; the paper's, or the theory's.
-        holds: What was found.
+        holds: Whether the figures bear it out.
         figures: The figures that say so, in a few words.
 
     Example:
@@ -107,9 +107,9 @@ class Drawing:
 
     Attributes:
         panels: From left to right, two to a row.
-        along: What is along the horizontal axes.
+        along: Label of the horizontal axes.
         caption: One sentence under the drawing.
-        stamp: Above the panels; whether the figures are protected by anything.
+        stamp: Text above the panels, which says whether the figures are protected by anything.
     """
 
     panels: Sequence[Panel]
@@ -148,7 +148,7 @@ class Experiment(Protocol):
         ...
 
     def claims(self, found: Results) -> list[Claim]:
-        """What is claimed, as far as the cells that were measured say something about it."""
+        """The claims that the measured cells say something about."""
         ...
 
     def drawings(self, found: Results) -> dict[str, Drawing]:
@@ -160,8 +160,8 @@ def seed_of(name: str, cell: Cell) -> int:
     """A seed for a cell, the same whatever else is in the grid.
 
     Args:
-        name: Of the experiment, or of whatever is to be the same in several of its cells.
-        cell: What the seed depends on.
+        name: Name of the experiment, or of whatever is to be the same in several of its cells.
+        cell: Values that the seed depends on.
 
     Example:
         >>> seed_of("a", {"epsilon": 0.1, "repetition": 1}) == seed_of("a", {"epsilon": 0.1, "repetition": 2})

@@ -1,4 +1,4 @@
-"""The documentation page: every experiment with its notes, its drawings and the figures of its claims."""
+"""The drawings of an experiment, and the documentation page with the notes, drawings and claims of every one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.drawing import file_name
-from experiments.experiment import Claim, Experiment
+from experiments.experiment import SECONDS, Claim, Experiment
 from experiments.pinned import pinned_results
 from experiments.registry import find, home_of, names
+from experiments.results import FEWEST_RUNS
 
 if TYPE_CHECKING:
     from experiments.results import Results
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _TO_EXPERIMENTS = "../experiments"
 """From the folder of the page."""
 _DIFFERENCES = "**Where they differ"
-"""Where the notes go on after what was measured."""
+"""The place where the notes continue after what was measured."""
 
 
 def page_text() -> str:
@@ -28,14 +28,13 @@ def page_text() -> str:
     return "\n\n".join([opening.rstrip(), listed, *map(_section, experiments)]) + "\n"
 
 
-def page_file() -> Path | None:
-    """Where a checkout of the source code has the page; None for an installed package."""
-    docs = Path(__file__).resolve().parents[1] / "docs"
-    return docs / "experiments.md" if (docs / "design.md").exists() else None
+def page_file() -> Path:
+    """The file of the page."""
+    return Path(__file__).resolve().parents[1] / "docs" / "experiments.md"
 
 
 def notes_of(experiment: Experiment) -> str:
-    """What the paper reports, how it is run here, and where the two differ."""
+    """The notes of an experiment: what the paper reports, how it is run here, and where the two differ."""
     return (home_of(experiment.name) / f"{experiment.name}.md").read_text(encoding="utf-8").strip()
 
 
@@ -69,3 +68,44 @@ def claims_table(claims: Sequence[Claim]) -> str:
     cells = ((claim.text, "yes" if claim.holds else "**no**", claim.figures) for claim in claims)
     rows = [f"| {' | '.join(text.replace('|', chr(92) + '|') for text in row)} |" for row in cells]
     return "\n".join(["| claim | holds | figures |", "|---|---|---|", *rows])
+
+
+def svgs_of(experiment: Experiment, found: Results) -> dict[str, str]:
+    """SVG texts by the names of their files, without ``.svg``.
+
+    Args:
+        experiment: The experiment.
+        found: Its averages.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    from hedgerow.report import curves_plot, require_extra
+
+    require_extra()
+    return {
+        file_name(experiment, ending): curves_plot(
+            drawing.panels, along=drawing.along, runs=runs_text(found), stamp=drawing.stamp
+        )
+        for ending, drawing in experiment.drawings(found).items()
+    }
+
+
+def file_name(experiment: Experiment, ending: str) -> str:
+    """Name of the file of a drawing, without ``.svg``."""
+    return f"{experiment.name}-{ending}" if ending else experiment.name
+
+
+def runs_text(found: Results) -> str:
+    """The meaning of bands, for the legend; empty where there are none.
+
+    Example:
+        >>> from experiments.results import Average, Results
+        >>> runs_text(Results([Average({}, "error", 5, 0.1, 0.08, 0.12)]))
+        'band: 95% for the average of 5 runs'
+    """
+    runs = sorted({each.runs for each in found.averages if each.quantity != SECONDS})
+    if not runs or runs[-1] == 1:
+        return ""
+    many = f"{runs[-1]} runs" if runs[0] in (1, runs[-1]) else f"{runs[0]} to {runs[-1]} runs"
+    return f"band: 95% for the average of {many}" if runs[-1] >= FEWEST_RUNS else f"average of {many}"

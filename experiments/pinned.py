@@ -19,7 +19,7 @@ class Difference:
 
     Attributes:
         where: The cell.
-        quantity: What was measured.
+        quantity: Name of the quantity.
         pinned: The average in the pinned table.
         found: The average now.
     """
@@ -56,7 +56,7 @@ def write_table(found: Results, path: Path) -> None:
 
 
 def compared(experiment: Experiment, found: Results) -> tuple[int, list[Difference]]:
-    """How many averages could be compared with pinned ones, and which lie outside their tolerance.
+    """Number of averages that could be compared with pinned ones, and those that lie outside their tolerance.
 
     Averages over another number of repetitions, and quantities without a tolerance, are not compared.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from experiments.experiment import REPETITION, Cell, Measured, Value
-from hedgerow.comparison import interval
+from hedgerow.comparison import interval, text_of
 from hedgerow.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 FEWEST_RUNS = 3
 """Intervals for the average of two runs are wider than anything they could be compared with."""
-_NUMBERS = ("runs", "mean", "low", "high")
+_ENDS = ("mean", "low", "high")
 
 
 @final
@@ -28,9 +27,9 @@ class Average:
     """One quantity in one cell, averaged over the repetitions.
 
     Attributes:
-        where: What the cell is, without the repetition, and where in it; texts and numbers.
-        quantity: What was measured.
-        runs: How often.
+        where: The cell without the repetition, and the place in it; texts and numbers.
+        quantity: Name of the quantity.
+        runs: Number of runs.
         mean: The average.
         low: Lower end of a 95% interval for the average of runs without end; the mean where there are too few runs.
         high: Upper end.
@@ -74,7 +73,7 @@ class Results:
         )
 
     def where(self, **conditions: Value) -> Results:
-        """Those averages whose columns have these values."""
+        """The averages whose columns have these values."""
         chosen = conditions.items()
         return Results(each for each in self.averages if all(each.where.get(k) == v for k, v in chosen))
 
@@ -125,17 +124,20 @@ class Results:
     def text(self) -> str:
         """As a CSV table; numbers with six digits."""
         columns = list(dict.fromkeys(name for each in self.averages for name in each.where))
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow([*columns, "quantity", *_NUMBERS])
-        for each in self.averages:
-            numbers = (f"{number:.6g}" for number in (each.mean, each.low, each.high))
-            writer.writerow([*(each.where.get(name, "") for name in columns), each.quantity, each.runs, *numbers])
-        return stream.getvalue()
+        rows = (
+            {
+                **each.where,
+                "quantity": each.quantity,
+                "runs": each.runs,
+                **{name: f"{number:.6g}" for name, number in zip(_ENDS, (each.mean, each.low, each.high), strict=True)},
+            }
+            for each in self.averages
+        )
+        return text_of(rows, [*columns, "quantity", "runs", *_ENDS])
 
 
 def read_results(path: Path) -> Results:
-    """A table that was written before.
+    """Read a table that was written before.
 
     Raises:
         ConfigError: The file holds something else.
@@ -149,9 +151,9 @@ def read_results(path: Path) -> Results:
 
 
 def _average(row: Mapping[str, str]) -> Average:
-    fixed = {"quantity", *_NUMBERS}
+    fixed = {"quantity", "runs", *_ENDS}
     where = {name: typed(text) for name, text in row.items() if name not in fixed and text}
-    return Average(where, row["quantity"], int(row["runs"]), *(float(row[name]) for name in _NUMBERS[1:]))
+    return Average(where, row["quantity"], int(row["runs"]), *(float(row[name]) for name in _ENDS))
 
 
 def typed(text: str) -> Value:

@@ -13,8 +13,32 @@ from tests.engines.spark import spark
 
 __all__ = ["new_postgresql_database", "postgresql_address", "spark"]
 
-settings.register_profile("ci", derandomize=True, deadline=None, max_examples=60)
-settings.load_profile("ci")
+settings.register_profile("full", derandomize=True, deadline=None, max_examples=60)
+settings.register_profile("quick", settings.get_profile("full"), max_examples=15)
+settings.load_profile("full")
+
+SERVICES = {
+    "spark": {"spark"},
+    "postgresql": {"postgresql_address", "new_postgresql_database"},
+    "browser": {"browser", "open_page"},
+}
+"""Markers, and the fixtures of the tests that they choose."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs another program by its name, and as slow."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        values = getattr(getattr(item, "callspec", None), "params", {}).values()
+        for marker, needed in SERVICES.items():
+            if (
+                fixtures & needed
+                or any(value == marker for value in values if isinstance(value, str))
+                or item.get_closest_marker(marker)
+            ):
+                item.add_marker(marker)
+                item.add_marker("slow")
 
 
 def pytest_configure() -> None:

@@ -18,13 +18,13 @@ from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, PureDP, weaknesses
 
 SOURCE = Path(errors.__file__).parent
 INSIDE = {
-    ("service/tokens.py", "WrongTokenError"),  # a kind of NotSignedInError that the gate counts
+    ("service/http/tokens.py", "WrongTokenError"),  # a kind of NotSignedInError that the gate counts
     ("audit/costs.py", "UnknownCostError"),  # becomes a finding
-    ("data/encoding.py", "UnsupportedTypeError"),  # becomes a ColumnError
+    ("data/reading/encoding.py", "UnsupportedTypeError"),  # becomes a ColumnError
 }
 """Exceptions that never leave the package, and where they are."""
-ROOTS = {"HedgerowError", "ServiceError"}
-"""Of the tree, and of what the server says: raised as one of their kinds alone."""
+ROOTS = {"HedgerowError", "ServiceError", "_LearningTooLargeError"}
+"""Of the tree, of what the server says, and of hypotheses that cannot grow: raised as one of their kinds alone."""
 OF_REQUESTS = {"MalformedRequestError", "TooMuchError", "QuotaError"}
 """Told as problems of a request, which the description of the API names."""
 

@@ -1,4 +1,4 @@
-"""What a run of DualQuery costs by each composition theorem, against the number of rounds."""
+"""Costs of a run of DualQuery by each composition theorem, against the number of rounds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STATEMENTS = {
     "zCDP, eps^2/8, tight conversion": TIGHT_ZCDP,
     "pure (delta = 0)": PURE,
 }
-"""What the curves are called, and what the accounting calls them."""
+"""Names of the curves, and the accounting's names for them."""
 
 
 @final

@@ -47,7 +47,7 @@ def drawn(domain: Domain, count: int, seed: int) -> Workload:
     Args:
         domain: The attributes.
         count: Number of conjunctions; fewer than there are.
-        seed: Of the draw. A larger number of conjunctions with the same seed begins with the same ones.
+        seed: Seed of the draw. A larger number of conjunctions with the same seed begins with the same ones.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange

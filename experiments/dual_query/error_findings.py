@@ -1,4 +1,4 @@
-"""What the errors of DualQuery and its rivals say: claims and drawings."""
+"""Claims and drawings from the errors of DualQuery and its rivals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AVERAGE, LARGEST = "average error", "largest error"
 UNITS = {AVERAGE: "average error (fraction of records)", LARGEST: "largest error (fraction of records)"}
 
 WORTH = 2.0 * math.sqrt(3.0)
-"""How many times cheaper zCDP of bounded range makes DualQuery, by theory, before the tight conversion."""
+"""Factor by which zCDP of bounded range makes DualQuery cheaper, by theory, before the tight conversion."""
 
 
 def claims_of(found: Results) -> list[Claim]:
@@ -161,12 +161,12 @@ def _mean(found: Results, kind: str, mechanism: str, epsilon: float) -> float:
 
 
 def _ratios(found: Results, worse: str, better: str, kind: str) -> list[float]:
-    """How many times the error of one mechanism is that of another, by epsilon."""
+    """Ratio of the error of one mechanism to that of another, by epsilon."""
     return [_mean(found, kind, worse, e) / _mean(found, kind, better, e) for e in _epsilons(found)]
 
 
 def _dearer(found: Results) -> dict[float, float]:
-    """How many times the epsilon the original bound needs for the largest errors that zCDP reaches, by epsilon.
+    """Ratio of the epsilon that the original bound needs for the largest errors of zCDP, by epsilon of zCDP.
 
     Between epsilons, the logarithm of the error is taken as linear in that of epsilon.
     """

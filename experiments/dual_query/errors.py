@@ -49,10 +49,10 @@ STATEMENTS = {NEW: TIGHT_ZCDP, MIDDLE: ANY_ZCDP, ORIGINAL: PAPER}
 """The theorem by which each series of DualQuery spends epsilon."""
 
 WHOLE = (MWEM_WHOLE, WHOLE_LAPLACE, WHOLE_GAUSSIAN)
-"""What measures all cells of a marginal at once."""
+"""Mechanisms that measure all cells of a marginal at once."""
 
 GUESSES = (UNIFORM, ZERO)
-"""What needs no look at the data."""
+"""Guesses that need no look at the data."""
 
 OVER_ALL = (*STATEMENTS, MWEM_CELLS, *WHOLE, *GUESSES)
 OVER_DRAWN = (NEW, MWEM_CELLS, LAPLACE, GAUSSIAN, *GUESSES)
@@ -112,7 +112,7 @@ class DualQueryErrors(Experiment):
         return [*_errors(yardstick.errors(answers, exact_total(table))), *_parameters(algorithm)]
 
     def claims(self, found: Results) -> list[Claim]:
-        """Which accounting is better, and what DualQuery is better than."""
+        """Compare the accountings, and DualQuery with its rivals."""
         return claims_of(found)
 
     def drawings(self, found: Results) -> dict[str, Drawing]:
@@ -166,7 +166,7 @@ def _errors(found: Mapping[str, float]) -> list[Measured]:
 
 
 def _parameters(algorithm: Algorithm) -> list[Measured]:
-    """What the rule chose."""
+    """The choice of the rule."""
     if not isinstance(algorithm, DualQuery):
         return []
     return [Measured(name, float(getattr(algorithm, name))) for name in ("rounds", "samples", "step")]

@@ -25,7 +25,7 @@ def play_of(statement: str, epsilon: float, delta: float, game: Game) -> Paramet
 
     Args:
         statement: The theorem, by its name in `Accounting.epsilons`.
-        epsilon: What the rounds may cost by it.
+        epsilon: Cost that the rounds may have by it.
         delta: The delta of that epsilon.
         game: The queries, the domain and the number of records.
 

@@ -1,4 +1,4 @@
-"""Which cuboids to measure, chosen in advance and without the data, so that the worst noise in any cuboid is small.
+"""Cuboids to measure, chosen in advance and without the data, so that the worst noise in any cuboid is small.
 
 B. Ding, M. Winslett, J. Han, Z. Li, "Differentially Private Data Cubes: Optimizing Noise Sources and Consistency",
 SIGMOD 2011 (BMax): s cuboids are measured with Laplace noise of a scale proportional to s, every cuboid is summed from
@@ -26,11 +26,11 @@ _CLOSE = 1.01
 @final
 @dataclass(frozen=True)
 class Advance:
-    """What is measured, and what is summed.
+    """Cuboids to measure, and the sums that give the others.
 
     Attributes:
         measured: Positions of the attributes of each measured cuboid.
-        summands: For every cuboid, those of few attributes first, how many measured cells make up one of its own.
+        summands: Number of measured cells that make up one cell of each cuboid, those of few attributes first.
     """
 
     measured: tuple[frozenset[int], ...]

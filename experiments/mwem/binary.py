@@ -35,7 +35,7 @@ def blocks(count: int, records: int = RECORDS, seed: int = 0) -> Table:
     Args:
         count: Number of attributes.
         records: Number of records.
-        seed: Of all that is random.
+        seed: Seed of all that is random.
 
     Example:
         >>> blocks(5, records=10).total()
@@ -61,7 +61,7 @@ def adult_bits(data: DataSets, coins: int = 0, seed: int = 0) -> Table:
     Args:
         data: The public data sets.
         coins: Number of irrelevant attributes after them: independent fair coins.
-        seed: Of the coins.
+        seed: Seed of the coins.
     """
     rows = np.loadtxt(data.folder / f"{_ADULT}.csv", dtype=np.int64, delimiter=",", skiprows=1)
     codes = np.repeat(rows[:, :-1], rows[:, -1], axis=0)

@@ -82,7 +82,7 @@ class AdultBits(Experiment):
         yield from looks.told
 
     def claims(self, found: Results) -> list[Claim]:
-        """What irrelevant attributes cost, what the hypothesis holds, and what is left of the errors."""
+        """Cost of irrelevant attributes, size of the hypothesis, and remaining errors."""
         return [_unnamed(found), _named(found), _cells(found), _falls(found), _same(found), _near(found)]
 
     def drawings(self, found: Results) -> dict[str, Drawing]:
@@ -113,19 +113,19 @@ def adults(table: Table) -> Workload:
 
 
 def candidates(table: Table, name: str) -> Workload:
-    """What may be measured: the parities of Adult's attributes, or of all."""
+    """The candidates: the parities of Adult's attributes, or of all."""
     return Workload.parities(table.domain, ORDER) if name == AMONG else adults(table)
 
 
 @final
 class Looks:
-    """What is left of the errors of Adult's parities after each round, and what the hypothesis holds.
+    """Remaining errors of Adult's parities after each round, and the size of the hypothesis.
 
     Args:
         table: The records.
 
     Attributes:
-        told: What was measured so far.
+        told: Measurements so far.
     """
 
     def __init__(self, table: Table) -> None:

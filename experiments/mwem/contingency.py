@@ -56,10 +56,10 @@ class Released:
     workload: Workload
 
     def measured(self, name: str, cell: Cell) -> Iterator[Measured]:
-        """How far the mechanism of a cell lies off, or how far any must.
+        """The error of the mechanism of a cell, or the least error of any.
 
         Args:
-            name: Of the experiment.
+            name: Name of the experiment.
             cell: With ``mechanism``, ``epsilon`` and ``rounds``; the noise depends on all of it.
         """
         if cell["mechanism"] == FLOORS:
@@ -121,7 +121,7 @@ _WITHOUT_HAND: dict[str, Algorithm] = {
 
 
 def parities_of(attributes: int, order: int) -> int:
-    """How many sets of 1 to so many of the attributes there are.
+    """Number of sets of 1 to so many of the attributes.
 
     Example:
         >>> parities_of(6, 3)

@@ -43,9 +43,9 @@ DATA = "adult8_mwem"
 FOUR = ("sex", "race", "relationship", "workclass")
 PAIRS, TRIPLES, EVERY, OF_FOUR = "2-way", "3-way", "all", "small-cube"
 ORDERS = {PAIRS: (2,), TRIPLES: (3,), EVERY: tuple(range(1, 9)), OF_FOUR: tuple(range(1, 5))}
-"""How many attributes the cuboids have, by what they are called."""
+"""Number of attributes of the cuboids, by their name."""
 CUBES = (EVERY, OF_FOUR)
-"""What holds all cuboids of its table."""
+"""Sets that hold all cuboids of their table."""
 
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0)
 TS = (2, 4, 8, 16)

@@ -1,4 +1,4 @@
-"""What the averages of the data cubes say: claims and drawings of figure 5."""
+"""Claims and drawings of figure 5, from the averages of the data cubes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def drawings_of(found: Results) -> dict[str, Drawing]:
 
 
 def oracle(found: Results, quantity: str, cuboids: str, epsilon: float) -> tuple[int, Point]:
-    """What the number of rounds with the smallest average cuboid error gives: chosen by looking at exact errors.
+    """The result of the number of rounds with the smallest average cuboid error: chosen by looking at exact errors.
 
     Returns:
         The number of rounds, and the quantity with its interval.
@@ -84,7 +84,7 @@ def _curve(found: Results, mechanism: str, quantity: str, cuboids: str) -> list[
 
 
 def _gains(found: Results, better: str, worse: str, quantity: str, cuboids: str) -> list[float]:
-    """How many times smaller the one error is than the other, at each epsilon."""
+    """Factor by which one error is smaller than the other, at each epsilon."""
     curves = (_curve(found, mechanism, quantity, cuboids) for mechanism in (worse, better))
     return [other.mean / one.mean for other, one in zip(*curves, strict=True)]
 
@@ -178,7 +178,7 @@ def _panel(found: Results, cuboids: str, quantity: str, most: float = math.inf) 
 
 
 def _choice_panels(found: Results, cuboids: str) -> list[Panel]:
-    """How many cuboids of each number of attributes were measured."""
+    """Number of measured cuboids by their number of attributes."""
     quantities = (*CHOSEN.values(), WIDER)
     return [
         Panel(

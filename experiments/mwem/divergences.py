@@ -23,7 +23,7 @@ def divergences(found: Results, mechanism: str) -> list[float]:
 
     Args:
         found: Averages for one table and one set of parities.
-        mechanism: Which curve.
+        mechanism: Name of the curve.
     """
     return [oracle(found, DIVERGENCE, mechanism=mechanism, epsilon=epsilon).mean for epsilon in epsilons(found)]
 
@@ -34,7 +34,7 @@ def curve(found: Results, mechanism: str) -> list[Point]:
 
 
 def ratios(found: Results, larger: str, smaller: str) -> list[float]:
-    """How many times larger the relative entropy of one mechanism is than that of another, at all epsilons."""
+    """Ratios of the relative entropy of one mechanism to that of another, at all epsilons."""
     pairs = zip(divergences(found, larger), divergences(found, smaller), strict=True)
     return [first / second for first, second in pairs]
 

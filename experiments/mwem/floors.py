@@ -1,4 +1,4 @@
-"""How close a model of all k-way marginals can come to a table: the distribution of most entropy. NOT PRIVATE.
+"""The closest that a model of all k-way marginals can come to a table: the distribution of most entropy. NOT PRIVATE.
 
 The distribution of most entropy among those with the marginals of a table is also the log-linear model of all
 interactions of up to k attributes that fits it best, and twice the number of records times its relative entropy is the
@@ -40,7 +40,7 @@ class Floor:
     Attributes:
         relative_entropy: KL of the table to it, in nats; falls with every sweep, so it is never too small.
         gap: Largest difference of a cell of a k-way marginal from that of the table, in fractions.
-        sweeps: Of proportional fitting, through all marginals.
+        sweeps: Passes of proportional fitting through all marginals.
     """
 
     relative_entropy: float
@@ -52,7 +52,7 @@ def floor_of(table: Table, order: int, *, from_uniform: bool = False) -> Floor:
     """The relative entropy that a model of all marginals of so many attributes cannot fall below. NOT PRIVATE.
 
     Args:
-        table: Of binary attributes.
+        table: Table of binary attributes.
         order: k; 0 for the uniform distribution.
         from_uniform: Whether proportional fitting starts there, and has all the work to do.
 

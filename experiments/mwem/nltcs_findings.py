@@ -1,4 +1,4 @@
-"""What the averages of the survey say: claims and drawings of figure 4."""
+"""Claims and drawings of figure 4, from the averages of the survey."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PARITIES = {PAIRS: 2, TRIPLES: 3}
 
 _MECHANISMS = (AUTOMATIC, HISTOGRAM, PROVEN, FOURIER)
 _NEAR = 1.25
-"""How many times the best relative entropy in hindsight is still near it."""
+"""Multiple of the best relative entropy in hindsight that still counts as near it."""
 _AT_FLOOR = 1.1
 
 

@@ -7,7 +7,7 @@ from experiments.results import Average, Results
 from hedgerow.report import Point
 
 ORACLE = "oracle T, not private"
-"""How results are labelled whose T was chosen like that."""
+"""Label of results whose T was chosen like that."""
 
 ROUNDS = "rounds"
 """The column that is chosen from."""
@@ -44,7 +44,7 @@ def oracle_curve(found: Results, along: str, quantity: str, **conditions: Value)
 
     Args:
         found: Averages of an experiment with a column ``rounds``.
-        along: What is along the horizontal axis.
+        along: Name of the column along the horizontal axis.
         quantity: An error.
         conditions: Values of all other columns.
 

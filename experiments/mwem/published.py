@@ -6,7 +6,7 @@ from hedgerow.algorithms.mwem import MWEM
 from hedgerow.models import Sweeps
 
 SWEEPS = 100
-"""Of the listing, through all measurements after each round."""
+"""Passes of the listing through all measurements after each round."""
 
 
 def as_proven(rounds: int) -> MWEM:

@@ -45,7 +45,7 @@ TABLES = {
     "recency x frequency": ("transfusion", ("Recency", "Frequency")),
     "monetary": ("transfusion", ("Monetary",)),
 }
-"""What is drawn, and the file and its columns."""
+"""Data by their name in the drawings: the file and its columns."""
 
 QUERIES = {Size.FULL: (250, 500, 1000, 2000), Size.QUICK: (125, 500), Size.TINY: (4, 8)}
 AGAINST_EPSILON = {Size.FULL: 2000, Size.QUICK: 500, Size.TINY: 8}
@@ -60,12 +60,12 @@ _NEIGHBOURS = Neighbours.REPLACE
 
 
 class Setting(NamedTuple):
-    """What all mechanisms of one repetition have in common.
+    """The setting that all mechanisms of one repetition have in common.
 
     Attributes:
         table: The records.
         workload: The queries that were drawn.
-        cell: Of the grid.
+        cell: Cell of the grid.
     """
 
     table: Table
@@ -73,7 +73,7 @@ class Setting(NamedTuple):
     cell: Cell
 
     def seed(self, epsilon: float, rounds: int) -> int:
-        """Of the noise of one run."""
+        """Seed of the noise of one run."""
         return seed_of(RangeQueries.name, {**self.cell, "epsilon": epsilon, ROUNDS: rounds})
 
     def run(self, algorithm: MWEM | IndependentNoise, epsilon: float, rounds: int = 0) -> Release:
@@ -129,7 +129,7 @@ def setting_of(cell: Cell, data: DataSets) -> Setting:
     """The records and the queries of a cell; the same queries for all mechanisms of a repetition.
 
     Args:
-        cell: Of the grid of `RangeQueries`.
+        cell: Cell of the grid of `RangeQueries`.
         data: The public data sets.
     """
     name, columns = TABLES[str(cell["data"])]

@@ -1,4 +1,4 @@
-"""What the averages of the range queries say: claims and drawings."""
+"""Claims and drawings from the averages of the range queries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OVER_QUERIES = (AUTOMATIC, LISTING, PROVEN, LAPLACE, UNIFORM)
 """Laplace noise is left out of the drawing over epsilon, where it would leave no room for the others."""
 
 _SMALL = 2
-"""How many of the epsilons are small, for the claim that speaks of these."""
+"""Number of epsilons that count as small in the claim about these."""
 _OFTEN = 0.5
 _MUCH = 10.0
 _STEADY = 2.0
@@ -64,7 +64,7 @@ def _error(found: Results, mechanism: str, data: str, epsilon: float) -> float:
 
 
 def _advantages(found: Results, mechanism: str, data: str, bound: str = PAPER_BOUND) -> list[float]:
-    """How many times less the error is than a bound, from the smallest to the largest epsilon."""
+    """Ratios of a bound to the error, from the smallest to the largest epsilon."""
     return [
         found.mean(BOUND, mechanism=bound, data=data, epsilon=epsilon) / _error(found, mechanism, data, epsilon)
         for epsilon in found.numbers("epsilon")

@@ -79,7 +79,7 @@ class Scaling(Experiment):
         yield Measured(CELLS, run.cells)
 
     def claims(self, found: Results) -> list[Claim]:
-        """How far it goes, how it grows, and where the time goes."""
+        """Largest problem, growth, and where the time goes."""
         return [_far(found), _counting(found), _growth(found), _rounds(found), _errors(found)]
 
     def drawings(self, found: Results) -> dict[str, Drawing]:

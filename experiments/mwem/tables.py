@@ -33,7 +33,7 @@ EPSILONS = {Size.FULL: (0.1, 0.3, 1.0, 3.0, 10.0, 30.0), Size.QUICK: (0.1, 1.0, 
 """Beyond what anyone should spend, so that the curves are seen to meet the floors."""
 REPETITIONS = {Size.FULL: 8, Size.QUICK: 3, Size.TINY: 1}
 TS = {Size.FULL: (1, 2, 4, 8, 16), Size.QUICK: (2, 8), Size.TINY: (2, 4)}
-"""What is tried by hand; with one step a round also more, and what the package does also with all parities."""
+"""Numbers of rounds tried by hand; with one step a round also more, and those of the package also with all parities."""
 LARGEST = 3
 """Attributes of a parity, at most."""
 

@@ -1,4 +1,4 @@
-"""What the averages of the small contingency tables say: claims and drawings of figure 3."""
+"""Claims and drawings of figure 3, from the averages of the small contingency tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from experiments.results import Results
 Tables = dict[str, Results]
 
 _NEAR = 1.25
-"""How many times the best relative entropy in hindsight is still near it."""
+"""Multiple of the best relative entropy in hindsight that still counts as near it."""
 _FORMS = (PUBLISHED, PROVEN, HISTOGRAM)
 _USABLE = 3.0
 """The largest epsilon that might be spent."""

@@ -1,4 +1,4 @@
-"""How long a run of MWEM takes: counting the data apart from the rest, and round by round."""
+"""Times of a run of MWEM: counting the data apart from the rest, and round by round."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Stopwatch:
     """A private table that keeps the CPU time of its answers, of all threads; nothing looks at these on their way.
 
     Attributes:
-        table: What answers.
-        seconds: What the answers took so far.
+        table: The table that answers.
+        seconds: Time that the answers took so far.
     """
 
     table: Table
@@ -78,7 +78,7 @@ class TimedRun:
     """One run of MWEM, in CPU seconds of all threads.
 
     Attributes:
-        release: What came out.
+        release: The release of the run.
         seconds: All of it but for what is counted.
         counting: Counting the data, before the first round and in each.
         elapsed: All of it by the clock.
@@ -103,12 +103,12 @@ class TimedRun:
 
     @property
     def rounds(self) -> list[float]:
-        """What each round took; the first with what is done before it."""
+        """Seconds of each round; those of the first include what is done before it."""
         return [end - start for start, end in pairwise((0.0, *self.ends))]
 
 
 def cells_of(model: Model) -> int:
-    """How many numbers a hypothesis holds: cells of the cliques of its trees, or of the domain."""
+    """Number of numbers that a hypothesis holds: cells of the cliques of its trees, or of the domain."""
     return model.cells if isinstance(model, Markov) else model.domain.size
 
 
@@ -126,8 +126,8 @@ def timed_run(
     Args:
         table: The private table.
         workload: The candidates.
-        config: How it is run.
-        budget: What may be spent.
+        config: Configuration of the run.
+        budget: Budget of the run.
         noise: Source of noise.
         look: Called after every round; what it takes is not told apart.
     """

@@ -18,7 +18,7 @@ COLUMNS = ("education", "marital-status", "occupation", "relationship", "race", 
 """100,800 cells, of which 5,625 hold a record."""
 RECORDS = 48_842
 MOST_ATTRIBUTES = 3
-"""Of a random condition."""
+"""Attributes of a random condition, at most."""
 
 
 @lru_cache(maxsize=2)
@@ -36,7 +36,7 @@ def adult(data: DataSets, records: int, seed: int) -> Table:
     Args:
         data: The data sets.
         records: At most 48,842, or a multiple of it.
-        seed: Of the random part.
+        seed: Seed of the random part.
 
     Raises:
         ValueError: It is more than 48,842 and no multiple of it.

@@ -38,8 +38,8 @@ class Analyst:
     question whose answer was at least a tenth of the records, or was corrected by the data. No question is asked twice.
 
     Args:
-        domain: Of the records.
-        seed: Of all choices.
+        domain: Domain of the records.
+        seed: Seed of all choices.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
@@ -78,7 +78,7 @@ class Analyst:
         """Learn of an answer.
 
         Args:
-            question: What was asked.
+            question: The question that was asked.
             worth_a_look: Whether to stand there from now on.
         """
         if worth_a_look:
@@ -89,7 +89,7 @@ class Analyst:
 
         Args:
             session: Who answers.
-            questions: How many.
+            questions: Number of questions.
             records: n, which is public.
         """
         heard: list[Heard] = []

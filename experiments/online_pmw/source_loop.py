@@ -23,7 +23,7 @@ from hedgerow.system import generator
 @final
 @dataclass(frozen=True)
 class Numbers:
-    """What the loop goes by, in fractions of the records.
+    """The numbers of the loop, in fractions of the records.
 
     Attributes:
         threshold: T.
@@ -50,7 +50,7 @@ class Numbers:
 
         Example:
             >>> from hedgerow.algorithms.online_pmw.rules import Stream
-            >>> from hedgerow.algorithms.online_pmw.two_sided import two_sided_rules
+            >>> from hedgerow.algorithms.online_pmw.parameters import two_sided_rules
             >>> from hedgerow.privacy.budgets.budget import PureDP
             >>> rules = two_sided_rules(Stream(1e8, 2.8, 1000), PureDP(1.0), 1.0, alpha=0.3)
             >>> Numbers.of(rules, 1e8, 0.6).updates
@@ -63,11 +63,11 @@ class Numbers:
 @final
 @dataclass(frozen=True, eq=False)
 class Course:
-    """What happened.
+    """The course of one loop.
 
     Attributes:
         fired: Whether each question fired, shape ``(questions,)``, had the loop no limit.
-        answers: Of the mechanism, which after c fires answers from its hypothesis alone; fractions, same shape.
+        answers: Answers of the mechanism, which after c fires answers from its hypothesis alone; fractions, same shape.
     """
 
     fired: np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -78,11 +78,11 @@ def source_loop(domain: Domain, questions: Sequence[Conjunction], exact: Floats,
     """Ask one after another.
 
     Args:
-        domain: Of the hypothesis, which starts uniform.
+        domain: Domain of the hypothesis, which starts uniform.
         questions: Fixed beforehand.
         exact: Their exact answers, fractions, shape ``(len(questions),)``.
         by: Thresholds, noises and step.
-        seed: Of the noise.
+        seed: Seed of the noise.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange

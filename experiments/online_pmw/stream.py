@@ -118,7 +118,7 @@ class AdaptiveStream(Experiment):
         return [Measured(REFUSED, 0.0), *_of_session(session), *_of_stream(heard, table)]
 
     def claims(self, found: Results) -> list[Claim]:
-        """What the theorems promise, and what the mechanism is for."""
+        """The promises of the theorems, and the purpose of the mechanism."""
         return claims_of(found)
 
     def drawings(self, found: Results) -> dict[str, Drawing]:

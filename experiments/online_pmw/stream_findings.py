@@ -1,4 +1,4 @@
-"""What the adaptive stream has to say: its quantities and its claims."""
+"""Quantities and claims of the adaptive stream."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ FACTORS = {
     Size.QUICK: (10, 100, 1_000, 10_000),
     Size.TINY: (10, 10_000),
 }
-"""How many times the records of Adult."""
+"""Multiples of the number of records of Adult."""
 COPIES = f"copies of {RECORDS:,} records"
 REPETITIONS = {Size.FULL: 5, Size.QUICK: 2, Size.TINY: 1}
 QUESTIONS = {Size.FULL: 20_000, Size.QUICK: 20_000, Size.TINY: 1_000}
@@ -145,7 +145,7 @@ def questions_of(cell: Cell, domain: Domain) -> list[Conjunction]:
 
 
 def numbers_of(cell: Cell, domain: Domain) -> tuple[Numbers, float]:
-    """What a rule makes of the public quantities of a cell, and alpha_s.
+    """The numbers that a rule derives from the public quantities of a cell, and alpha_s.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange

@@ -1,4 +1,4 @@
-"""What is claimed of the bounds: that they hold, how loose they are, and what they are good for."""
+"""Claims about the bounds: that they hold, how loose they are, and what they are good for."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def near(found: Results, words: str, whats: Sequence[str], topics: Sequence[str]
 
     Args:
         found: The averages.
-        words: What is bounded.
+        words: Name of the bounded quantity.
         whats: The same, as quantities.
-        topics: Of the studies.
+        topics: Topics of the studies.
     """
     told = ratios(each for each in held(found, topics) if each.what in whats and each.where["topic"] != UNPROMISED)
     return Claim(
@@ -69,7 +69,7 @@ def _times(low: float, high: float) -> str:
 
 
 def unpromised(found: Results) -> list[Claim]:
-    """What the number of records that the promise asks for is good for."""
+    """The use of the number of records that the promise asks for."""
     own = found.where(topic=UNPROMISED)
     shares = {place: own.mean(PASSED, at=place) for place in own.numbers("at")}
     few = [share for place, share in shares.items() if place <= _FEW]
@@ -125,7 +125,7 @@ def _twin(own: Sequence[Held], each: Held) -> float:
 
 
 def attained(found: Results) -> list[Claim]:
-    """How near an analyst who knows the table brings the errors of sessions to their bounds."""
+    """Distance of the errors of sessions from their bounds, for an analyst who knows the table."""
     topics = ("online 4a", "online 4b, 4c")
     told = ratios(each for each in held(found, topics) if each.what == ERROR)
     return [

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hedgerow.queries import LinearQuery
 
 COLUMNS = 8
-"""Of the sixteen of nltcs."""
+"""Number of attributes, out of the sixteen of nltcs."""
 ROWS = 64
 """Choices of either player of a game."""
 _REPLACE = Neighbours.REPLACE
@@ -65,7 +65,7 @@ def without_noise(step: Step, rounds: float, seed: int, data: DataSets, *, same:
 
 
 def fixed_steps(step: Step, alpha: float, seed: int, data: DataSets, *, same: bool = False) -> list[Reading]:
-    """How many steps of fixed length there are until no query errs by alpha."""
+    """Number of steps of fixed length until no query errs by alpha."""
     table = alike(first_columns(data).domain, 1000) if same else subset(data, seed)
     workload, total, made = cells_of(table), exact_total(table), 0
     exact, model = exact_answers(table, workload), Histogram(table.domain, float(exact_total(table)))
@@ -85,7 +85,7 @@ def mwem(rounds: Rounds, step: Step = "source") -> MWEM:
 
 
 def error_of(config: MWEM, table: Table, budget: Budget, seed: int) -> float:
-    """Of one run, as a share of the records."""
+    """Error of one run, as a share of the records."""
     workload = cells_of(table)
     release = config.run(table, workload, budget, noise=SeededNoise(seed))
     return largest_error(table, workload, workload.answers(release.model))

@@ -30,7 +30,7 @@ OFFLINE = "4 alpha"
 MOST = {"source": "most updates L", "sharp": "most updates L, sharp step"}
 _CZECH, _MILLION = 1841, 1e6
 QUESTIONS = 320
-"""Of a session: all cells of three attributes, the worst first, each followed by one that errs near the threshold."""
+"""In a session: all cells of three attributes, the worst first, each followed by one that errs near the threshold."""
 
 
 def enough(data: DataSets, config: OfflinePMW, share: float, *, same: bool) -> Table:
@@ -72,10 +72,10 @@ class Sessions:
 
     Attributes:
         run: Its name.
-        variant: Of theory.md section 4.
-        budget: Of a session.
-        bound: What its error bound is called.
-        least: How often the smallest table holds every record of czech.
+        variant: Variant of theory.md section 4.
+        budget: Budget of a session.
+        bound: Name of its error bound.
+        least: Number of times that the smallest table holds every record of czech.
     """
 
     run: str
@@ -114,7 +114,7 @@ class Adversary:
         self._look()
 
     def largest_error(self) -> float:
-        """Of all answers, as a share of the records."""
+        """Largest error of all answers, as a share of the records."""
         errors = [each() for _ in range(QUESTIONS // 2) for each in (self._worst, self._near_threshold)]
         return max(errors) / self._total
 

@@ -48,7 +48,7 @@ def cells_of(table: Table) -> Workload:
 
 
 def largest_error(table: Table, workload: Workload, answers: Floats) -> float:
-    """Of single queries, as a share of the records; not private.
+    """Errors of single queries, as a share of the records; not private.
 
     Args:
         table: Public.

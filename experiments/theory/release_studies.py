@@ -21,7 +21,7 @@ _REPLACE = Neighbours.REPLACE
 BUDGET = ApproxDP(1.0, 1e-6, _REPLACE)
 PURE, ZCDP_HALF = PureDP(1.0, _REPLACE), ZCDP(0.5, _REPLACE)
 _ATTRIBUTES = 4
-"""Of czech, for DualQuery, whose theorem asks for thousands of draws in each of a thousand rounds."""
+"""Number of attributes of czech for DualQuery: its theorem asks for thousands of draws in each of 1,000 rounds."""
 _SLACK = 1.001
 """Records beyond what the cost says: what the rounding of draws costs."""
 

@@ -1,4 +1,4 @@
-"""How bounds and measured errors are put side by side: drawings, and figures for claims."""
+"""Bounds and measured errors side by side: drawings, and figures for claims."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ class Held:
 
     Attributes:
         where: The study, and the place in it.
-        name: Of the bound.
+        name: Name of the bound.
         what: Is bounded.
         bound: Average over the runs.
         measured: Average over the runs.
-        runs: How many.
-        passed: How many of them passed it.
+        runs: Number of runs.
+        passed: Number of runs that passed the bound.
         failure: Probability with which a run may.
     """
 
@@ -105,7 +105,7 @@ def held(found: Results, topics: Sequence[str] | None = None) -> list[Held]:
 
     Args:
         found: The averages.
-        topics: Of the studies; all unless given.
+        topics: Topics of the studies; all unless given.
     """
     own = found.texts("topic") if topics is None else topics
     return [each for topic in own for each in _held(found.where(topic=topic))]
@@ -128,7 +128,7 @@ def _key(each: Average, quantity: str = "") -> tuple[tuple[str, Value] | str, ..
 
 
 def ratios(bounds: Iterable[Held]) -> dict[str, tuple[float, float]]:
-    """How many times the measured average the bounds are, from the least to the most, where they say something."""
+    """Ratios of the bounds to the measured average, from the least to the most, where they say something."""
     telling = [each for each in bounds if each.says_something]
     return {
         name: (min(values), max(values))

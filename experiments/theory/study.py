@@ -36,7 +36,7 @@ class Ceiling:
 @final
 @dataclass(frozen=True)
 class Reading:
-    """What one run came to, and its bounds.
+    """The result of one run, and its bounds.
 
     Attributes:
         what: `ERROR`, `UPDATES` or `GAP`.
@@ -55,12 +55,12 @@ class Study:
     """Runs along one parameter.
 
     Attributes:
-        topic: What is bounded; studies of one topic are drawn together.
-        run: What is run, as the legend has it.
-        parameter: What varies, with its unit.
+        topic: Name of the bounded quantity; studies of one topic are drawn together.
+        run: The run, as the legend has it.
+        parameter: Name of the parameter that varies, with its unit.
         places: Its values, the cheapest first.
         read: A value of the parameter and a seed, to readings; the same every time.
-        repetitions: How many seeds of the full grid.
+        repetitions: Number of seeds of the full grid.
     """
 
     topic: str
@@ -72,7 +72,7 @@ class Study:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells it apart from other studies."""
+        """The name that tells it apart from other studies."""
         return self.topic, self.run
 
     def grid(self, size: Size) -> list[tuple[float, int]]:

@@ -24,12 +24,13 @@ from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.algorithms.registry import ENTRIES
 from hedgerow.algorithms.shared.algorithm import Algorithm
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import HedgerowError
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.budgets.subsampling import Subsampled
-from hedgerow.privacy.randomness.source import Floats, Integers, NoiseSource, SeededNoise
+from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
 from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
@@ -147,7 +148,7 @@ class Whims:
     def secure(self) -> bool:
         return False
 
-    def laplace(self, values: Integers, scale: float) -> Integers:
+    def laplace(self, values: Ints, scale: float) -> Ints:
         wild = self._generator.standard_cauchy(len(values)) * min(scale, 2.0**40) * self._generator.choice([0, 1, 30])
         return values + np.clip(np.rint(wild), -(2.0**50), 2.0**50).astype(np.int64)
 
@@ -158,7 +159,7 @@ class Whims:
 
     permute_and_flip = choose
 
-    def draw(self, scores: Floats, scale: float, size: int) -> Integers:
+    def draw(self, scores: Floats, scale: float, size: int) -> Ints:
         return self._generator.integers(len(scores), size=size)
 
     def random_bytes(self, size: int) -> bytes:

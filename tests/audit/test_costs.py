@@ -22,6 +22,7 @@ from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoi
 from hedgerow.privacy.mechanisms.events import cost_of
 from hedgerow.privacy.mechanisms.selection import ExponentialMechanism, IndependentDraws, PermuteAndFlip
 from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
+from tests.examples import examples
 
 SCALES = st.floats(1e-3, 1e8)
 SENSITIVITIES = st.floats(1e-3, 100.0)
@@ -53,7 +54,7 @@ def entry_of(mechanism: Any, regime: Regime, charge: float) -> Entry:
     )
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(MECHANISMS, st.sampled_from(Regime))
 def test_the_library_charges_what_the_auditor_finds_and_hardly_more(mechanism: Any, regime: Regime) -> None:
     try:
@@ -67,7 +68,7 @@ def test_the_library_charges_what_the_auditor_finds_and_hardly_more(mechanism: A
     assert found.low <= found.high <= entry.charge <= found.low * (1 + Fraction(1, 2**40))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.fractions(Fraction(1, 10**12), 3000))
 def test_bounds_on_functions_hold_the_function(x: Fraction) -> None:
     """Against mpmath, at twice the digits."""
@@ -79,7 +80,7 @@ def test_bounds_on_functions_hold_the_function(x: Fraction) -> None:
             assert high - low <= mpmath.mpf(10) ** -75
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.floats(-7, 2), st.floats(-300, -0.1))
 def test_the_conversion_is_the_librarys_up_to_its_rounding(log_rho: float, log_delta: float) -> None:
     rho, delta = 10.0**log_rho, 10.0**log_delta
@@ -88,7 +89,7 @@ def test_the_conversion_is_the_librarys_up_to_its_rounding(log_rho: float, log_d
     assert math.isclose(found, epsilon_of(rho, delta), rel_tol=1e-9, abs_tol=1e-9)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.floats(-3, 2), st.floats(-300, -0.5))
 def test_the_librarys_rho_keeps_what_is_promised(log_epsilon: float, log_delta: float) -> None:
     epsilon, delta = 10.0**log_epsilon, 10.0**log_delta

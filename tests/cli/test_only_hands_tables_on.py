@@ -53,4 +53,4 @@ def test_only_the_plan_of_a_given_table_looks_at_its_number_of_records() -> None
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "total"
     ]
-    assert places == ["plan.py"]  # and it says: keep this plan to yourself
+    assert places == ["preparing.py"]  # and it says: keep this plan to yourself

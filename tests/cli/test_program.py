@@ -29,7 +29,6 @@ DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
         "report",
         "mechanisms",
         "compare",
-        "experiment",
         "serve",
     ],
 )

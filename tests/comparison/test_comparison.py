@@ -17,8 +17,8 @@ from hedgerow.comparison import Comparison, Outcome, Step, compare
 from hedgerow.comparison.exact import ProductTables, Yardstick
 from hedgerow.comparison.journal import COLUMNS
 from hedgerow.comparison.outcome import METRICS
+from hedgerow.comparison.presentation import headings_of, notes_of, rows_of, significant, title_of
 from hedgerow.comparison.result import interval
-from hedgerow.comparison.words import headings_of, notes_of, rows_of, significant, title_of
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError
@@ -177,11 +177,11 @@ def test_progress_tells_what_is_about_to_run() -> None:
         (lambda: compare(table(), WORKLOAD, [PureDP(1.0), PureDP(1.0, "replace")], ["mwem"]), "2 kinds"),  # type: ignore[arg-type]
         (lambda: compare(table(), WORKLOAD, [PureDP(1.0), PureDP(1.0)], ["mwem"]), "given twice"),
         (lambda: compare(table(), WORKLOAD, [PureDP(1.0)], []), "no mechanism"),
-        (lambda: compare(table(), WORKLOAD, [PureDP(1.0)], "mwem"), "no list"),
+        (lambda: compare(table(), WORKLOAD, [PureDP(1.0)], "mwem"), "expected a list of mechanisms"),
         (lambda: compare(table(), WORKLOAD, [PureDP(1.0)], ["mwme"]), "did you mean 'mwem'"),
-        (lambda: compare(table(), WORKLOAD, [PureDP(1.0)], ["mwem"], repeats=0), "0 runs"),
-        (lambda: compare(table(), WORKLOAD, [PureDP(1.0)], [MWEM()]), "a MWEM is no name"),  # type: ignore[list-item]
-        (lambda: compare(table(), WORKLOAD, PureDP(1.0), ["mwem"]), "no list of budgets"),  # type: ignore[arg-type]
+        (lambda: compare(table(), WORKLOAD, [PureDP(1.0)], ["mwem"], repeats=0), "got 0"),
+        (lambda: compare(table(), WORKLOAD, [PureDP(1.0)], [MWEM()]), "got a MWEM"),  # type: ignore[list-item]
+        (lambda: compare(table(), WORKLOAD, PureDP(1.0), ["mwem"]), "expected a list of budgets"),  # type: ignore[arg-type]
     ],
 )
 def test_what_cannot_be_compared_is_refused_with_a_remedy(call: Callable[[], object], message: str) -> None:

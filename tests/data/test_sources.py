@@ -27,7 +27,7 @@ from tests.data.sources import BAD, DOMAIN, PLACES, Place, postgresql, spoiled, 
 POSTGRESQL = "a PostgreSQL table"
 
 
-@pytest.fixture(params=[*PLACES, POSTGRESQL])
+@pytest.fixture(params=[*PLACES, pytest.param(POSTGRESQL, marks=pytest.mark.postgresql)])
 def place(request: pytest.FixtureRequest) -> Place:
     if request.param == POSTGRESQL:
         return postgresql(request.getfixturevalue("postgresql_address"))
@@ -101,7 +101,13 @@ def test_an_empty_table_is_refused(name: str, tmp_path: Path) -> None:
         scanned(PLACES[name], table_of(3, seed=0).slice(0, 0), tmp_path).total()
 
 
-@pytest.mark.parametrize("name", [name for name in (*PLACES, POSTGRESQL) if name != "a partitioned folder"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(name for name in PLACES if name != "a partitioned folder"),
+        pytest.param(POSTGRESQL, marks=pytest.mark.postgresql),
+    ],
+)
 @pytest.mark.parametrize("kind", BAD)
 @pytest.mark.parametrize("show_values", [False, True])
 def test_errors_are_those_of_the_table_in_memory(

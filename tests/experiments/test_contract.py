@@ -9,14 +9,12 @@ from xml.etree import ElementTree
 
 import pytest
 from experiments.datasets import DataSets, find_data
-from experiments.drawing import file_name, svgs_of
 from experiments.experiment import REPETITION, SECONDS, Experiment, Size
-from experiments.journal import Journal
-from experiments.page import notes_of, page_file, page_text
+from experiments.page import file_name, notes_of, page_file, page_text, svgs_of
 from experiments.pinned import compared, missing, pinned_results, table_of
 from experiments.registry import find, names
 from experiments.results import Results
-from experiments.runner import run
+from experiments.runner import CellJournal, run
 
 EVERY = names()
 
@@ -38,7 +36,7 @@ def tiny(
 
 def test_every_cell_says_something(tiny: tuple[Experiment, Results, Path]) -> None:
     experiment, found, path = tiny
-    journal = Journal(experiment, path)
+    journal = CellJournal(experiment, path)
     for cell in experiment.cells(Size.TINY):
         quantities = [each.quantity for each in journal.of(cell)]
         assert quantities[-1] == SECONDS
@@ -50,7 +48,7 @@ def test_every_cell_says_something(tiny: tuple[Experiment, Results, Path]) -> No
 def test_a_cell_gives_the_same_values_again(tiny: tuple[Experiment, Results, Path], data: DataSets) -> None:
     experiment, _, path = tiny
     cell = experiment.cells(Size.TINY)[-1]
-    before = [each for each in Journal(experiment, path).of(cell) if each.quantity in experiment.tolerances]
+    before = [each for each in CellJournal(experiment, path).of(cell) if each.quantity in experiment.tolerances]
     again = [each for each in experiment.measure(cell, data) if each.quantity in experiment.tolerances]
     assert again == before
 
@@ -133,6 +131,4 @@ def test_the_drawings_of_the_pinned_table_stand_beside_it(name: str) -> None:
 
 
 def test_the_page_is_made_of_the_pinned_tables() -> None:
-    page = page_file()
-    assert page is not None
-    assert page.read_text(encoding="utf-8") == page_text(), "hedgerow experiment all --pin writes it"
+    assert page_file().read_text(encoding="utf-8") == page_text(), "python -m experiments all --pin writes it"

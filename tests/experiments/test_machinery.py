@@ -9,12 +9,11 @@ from typing import ClassVar, final
 import pytest
 from experiments.datasets import DataSets, find_data
 from experiments.experiment import Cell, Claim, Drawing, Experiment, Measured, Size, Tolerance, seed_of
-from experiments.journal import Journal
 from experiments.registry import find
 from experiments.results import Average, Results, read_results
-from experiments.runner import Step, run
+from experiments.runner import CellJournal, run
 
-from experiments import journal as journals, pinned
+from experiments import pinned, runner
 from hedgerow.errors import ConfigError
 
 NAME = "dual-query-accounting"
@@ -75,10 +74,9 @@ def test_a_half_written_cell_is_measured_again(data: DataSets, tmp_path: Path) -
     whole = run(Squares(), data, Size.FULL, path)
     text = path.read_text()
     path.write_text(text[: text.rindex("seconds") + 3])
-    steps: list[Step] = []
-    again = run(Squares(), data, Size.FULL, path, progress=steps.append)
-    assert [step.done for step in steps] == [5, 6]
-    assert steps[0].text == "a, size 2, repetition 3"
+    steps: list[tuple[int, int, str]] = []
+    again = run(Squares(), data, Size.FULL, path, progress=lambda *step: steps.append(step))
+    assert steps == [(done, 6, "a, size 2, repetition 3") for done in (5, 6)]
     assert again.mean("whole", size=2) == whole.mean("whole", size=2)
     assert path.read_text().count("\n") == text.count("\n")
 
@@ -88,8 +86,8 @@ def test_values_of_another_version_are_not_taken(
 ) -> None:
     path = tmp_path / "values.csv"
     run(Squares(), data, Size.FULL, path)
-    monkeypatch.setattr(journals, "__version__", "another")
-    assert not Journal(Squares(), path).has({"kind": "a", "size": 1, "repetition": 1})
+    monkeypatch.setattr(runner, "__version__", "another")
+    assert not CellJournal(Squares(), path).has({"kind": "a", "size": 1, "repetition": 1})
 
 
 def test_a_file_of_something_else_is_refused(data: DataSets, tmp_path: Path) -> None:
@@ -109,7 +107,7 @@ def test_a_spoiled_file_is_refused(data: DataSets, tmp_path: Path, value: str) -
     first, *rest = path.read_text().splitlines()
     path.write_text("\n".join([first, rest[0].rpartition(",")[0] + value, *rest[1:], ""]))
     with pytest.raises(ConfigError, match="holds no runs of squares"):
-        Journal(Squares(), path)
+        CellJournal(Squares(), path)
 
 
 def test_a_cell_that_two_runs_wrote_counts_once(data: DataSets, tmp_path: Path) -> None:

@@ -13,13 +13,14 @@ from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.models.core.model import Model
 from hedgerow.queries.core.query import Conjunction
+from tests.examples import examples
 from tests.models.strategies import cliques, conjunctions, domain_of, domains, queries
 from tests.reference.dense_model import DenseModel
 
 TOLERANCE = 1e-10
 
 # A test runs once per model, with examples that are derived from its name: no example database is shared between them.
-per_model = settings(max_examples=40, suppress_health_check=[HealthCheck.differing_executors])
+per_model = settings(max_examples=examples(40), suppress_health_check=[HealthCheck.differing_executors])
 
 
 class ModelContract(ABC):

@@ -15,6 +15,7 @@ from hedgerow.models.answering import Answering
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.queries.core.code_set import CodeSet
 from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Parity
+from tests.examples import examples
 
 SIZES = (2, 7, 2, 30, 5)
 DOMAIN = Domain(IntegerRange(name, 0, size - 1) for name, size in zip("abcde", SIZES, strict=True))
@@ -38,7 +39,7 @@ def by_definition(tables: Histogram, query: LinearQuery) -> float:
     return float(query.of_table(tables.marginals([query.scope])[0])[0])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(seed=st.integers(0, 10_000), direct=st.sampled_from([1, 20, 1 << 30]), kept=st.sampled_from([0, 100, 1 << 22]))
 def test_answers_are_those_of_the_model(seed: int, direct: int, kept: int) -> None:
     """By single cells, by corners of prefix sums and by the model; one by one and together."""

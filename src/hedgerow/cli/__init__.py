@@ -1,15 +1,22 @@
-"""The command line: commands that open files and hand them on; no mathematics."""
+"""The command line: commands that open files and hand them on; no mathematics.
+
+`commands` holds the commands, `app` puts them together. What commands share stands beside: `options` (options, and the
+budgets, workloads and algorithms that they describe), `reading` (the private table), `outputs` (records and files),
+`spending` (registers, and what is said of the budget when a run stops), `console` (printing, progress, errors, Ctrl-C)
+and `serving` (the server). This is the topmost room: it may import every other one, and opens private tables only to
+hand them on to `hedgerow.privacy`.
+"""
 
 from __future__ import annotations
 
 
 def main() -> None:
-    """Run the command line and exit with its code.
+    """Run the command line, and exit with its code.
 
     Exit codes: 0 done; 1 an error that Hedgerow found and explained; 2 wrong usage; 130 interrupted.
     """
     from hedgerow.cli.app import app
-    from hedgerow.cli.interrupts import quiet_interrupts
+    from hedgerow.cli.console import quiet_interrupts
 
     with quiet_interrupts():
         app(prog_name="hedgerow")

@@ -1,54 +1,29 @@
-"""The commands, and what happens when one fails."""
+"""All commands, and how they appear in the help."""
 
 from __future__ import annotations
 
-import errno
-import inspect
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from typer.core import TyperGroup
 
 from hedgerow.cli.commands.ask import ask
-from hedgerow.cli.commands.audit import audit
+from hedgerow.cli.commands.auditing import audit, show_register
 from hedgerow.cli.commands.compare import compare
-from hedgerow.cli.commands.domain import domain
-from hedgerow.cli.commands.experiment import experiment
-from hedgerow.cli.commands.mechanisms import mechanisms
-from hedgerow.cli.commands.plan import plan
-from hedgerow.cli.commands.register import show_register
+from hedgerow.cli.commands.preparing import domain, key, mechanisms, plan
 from hedgerow.cli.commands.released import answer, report, sample, show
 from hedgerow.cli.commands.serve import serve
 from hedgerow.cli.commands.synth import synth
 from hedgerow.cli.console import Output
-from hedgerow.cli.signing import key
-from hedgerow.errors import HedgerowError
-
-FAILED = 1
-INTERRUPTED = 130
+from hedgerow.cli.options import help_of
 
 
 class _Guarded(TyperGroup):
-    """Turns Hedgerow's errors and Ctrl-C into a message and an exit code; nothing is hidden that is a bug."""
+    """Explains errors of every command."""
 
     def invoke(self, ctx: Any) -> Any:
-        output = ctx.ensure_object(Output)
-        try:
+        with ctx.ensure_object(Output).explaining():
             return super().invoke(ctx)
-        except HedgerowError as error:
-            output.fail(error)
-            raise typer.Exit(FAILED) from error
-        except OSError as error:
-            if error.errno == errno.EPIPE:
-                raise
-            output.fail(HedgerowError(f"{error.filename or 'the system'}: {error.strerror or error}"))
-            raise typer.Exit(FAILED) from error
-        except KeyboardInterrupt as error:
-            output.err.print("[bold red]interrupted[/]")
-            output.result({"error": {"type": "Interrupted", "message": "interrupted", "remedy": ""}, **output.facts})
-            raise typer.Exit(INTERRUPTED) from error
 
 
 app = typer.Typer(
@@ -68,14 +43,6 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
-def _help(command: Callable[..., None]) -> str:
-    """The docstring as the help text: paragraphs are wrapped to the terminal, examples are left as they are."""
-    paragraphs = (inspect.getdoc(command) or "").split("\n\n")
-    return "\n\n".join(
-        f"\b\n{escape(text)}" if text.startswith("Example") else escape(" ".join(text.split())) for text in paragraphs
-    )
-
-
 def _overview(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
@@ -91,22 +58,21 @@ def _overview(
       hedgerow answer synthetic.release "age < 30 and sex = 'Female'"
       hedgerow audit synthetic.release               is what it says true?
       hedgerow compare public.csv --domain people.yaml --epsilon 0.1,1 -o e.csv
-      hedgerow experiment mwem-figure-2              a figure of a paper, again
       hedgerow serve --demo                          a server, and a page to ask on
 
     Exit codes: 0 done, 1 an error that is explained, 2 wrong usage, 130 interrupted.
     """
 
 
-app.callback(help=_help(_overview))(_overview)
+app.callback(help=help_of(_overview))(_overview)
 _COMMANDS = (
-    synth, plan, domain, sample, answer, ask, show, report, audit, key, mechanisms, compare, experiment, serve
+    synth, plan, domain, sample, answer, ask, show, report, audit, key, mechanisms, compare, serve
 )  # fmt: skip
 for _command in _COMMANDS:
-    app.command(help=_help(_command))(_command)
+    app.command(help=help_of(_command))(_command)
 
 _register = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
-_register.command("show", help=_help(show_register))(show_register)
+_register.command("show", help=help_of(show_register))(show_register)
 app.add_typer(
     _register,
     name="register",

@@ -1,92 +1,105 @@
-"""Options that several commands share, and budgets from options."""
+"""Options that several commands share, and what they describe: budgets, limits, workloads, algorithms."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import inspect
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
-from hedgerow.algorithms.registry import entry, names
+from hedgerow.algorithms.registry import NAMES, entry, names
 from hedgerow.cli.console import Output
-from hedgerow.errors import ConfigError, UndeclaredColumnError
+from hedgerow.errors import ConfigError
 from hedgerow.queries import Neighbours
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm
-    from hedgerow.privacy import Budget
+    from hedgerow.domain import Domain
+    from hedgerow.privacy import Budget, Limit
     from hedgerow.queries import Workload
 
+# An option, by the heading that its help stands under
+budget_option = partial(typer.Option, rich_help_panel="Budget")
+output_option = partial(typer.Option, rich_help_panel="Output")
+table_option = partial(typer.Option, rich_help_panel="Table")
+algorithm_option = partial(typer.Option, rich_help_panel="Algorithm")
 
-BUDGET = "Budget"
-OUTPUT = "Output"
-TABLE = "Table"
-ALGORITHM = "Algorithm"
+Quiet = Annotated[bool, output_option("--quiet", "-q", help="Print errors and warnings only.")]
+AsJson = Annotated[bool, output_option("--json", help="Print one JSON object on standard output.")]
+Force = Annotated[bool, output_option("--force", help="Overwrite existing output files.")]
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors and warnings only.", rich_help_panel=OUTPUT)]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object on standard output.", rich_help_panel=OUTPUT)
-]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite existing output files.", rich_help_panel=OUTPUT)]
-
-DomainFile = Annotated[
-    Path,
-    typer.Option(
-        "--domain", metavar="FILE", help="Domain file (YAML or JSON): what records could exist.", rich_help_panel=TABLE
-    ),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option("--columns", metavar="A,B,...", help="Use these columns only.", rich_help_panel=TABLE),
-]
+DOMAIN_FILE = "Domain file (YAML or JSON): the values that each column could hold."
+DomainFile = Annotated[Path, table_option("--domain", metavar="FILE", help=DOMAIN_FILE)]
+Columns = Annotated[str | None, table_option("--columns", metavar="A,B,...", help="Use these columns only.")]
 CountColumn = Annotated[
     str | None,
-    typer.Option(
-        "--count-column",
-        metavar="NAME",
-        help="Column that says how many records a row stands for.",
-        rich_help_panel=TABLE,
-    ),
+    table_option("--count-column", metavar="NAME", help="Column that says how many records a row stands for."),
 ]
 Coded = Annotated[
     bool,
-    typer.Option(
-        "--coded",
-        help="The table holds codes 0, 1, ... (places in the domain file's lists) instead of values.",
-        rich_help_panel=TABLE,
+    table_option(
+        "--coded", help="The table holds codes 0, 1, ... (places in the domain file's lists) instead of values."
     ),
 ]
-Epsilon = Annotated[
-    float | None, typer.Option("--epsilon", help="Pure epsilon, or the epsilon of --delta.", rich_help_panel=BUDGET)
+Where = Annotated[
+    str | None,
+    table_option(
+        "--where",
+        metavar="CONDITION",
+        help="Only rows for which this SQL condition holds are records. It must look at one row at a time.",
+    ),
 ]
+
+Epsilon = Annotated[float | None, budget_option("--epsilon", help="Pure epsilon, or the epsilon of --delta.")]
 Delta = Annotated[
     float | None,
-    typer.Option(
-        "--delta", help="With it the run is (epsilon, delta)-private, accounted for as zCDP.", rich_help_panel=BUDGET
+    budget_option("--delta", help="Makes the run (epsilon, delta)-private, accounted for as zCDP (see --rho)."),
+]
+Rho = Annotated[
+    float | None, budget_option("--rho", help="Zero-concentrated differential privacy (zCDP), instead of --epsilon.")
+]
+neighbours_option = partial(
+    budget_option,
+    "--neighbours",
+    help="What one person can change: add or remove a record (the number of records is private), or replace one (it is "
+    "public; after a filter, only that of the whole table is).",
+)
+NeighboursOption = Annotated[Neighbours, neighbours_option()]
+
+RegisterFile = Annotated[
+    Path | None,
+    budget_option(
+        "--register",
+        metavar="FILE",
+        help="Register of the table, a file in which all its releases add up: it is charged the whole budget before "
+        "the table is read, and refuses what would pass its limit. Made by the first call, which names the limit.",
     ),
 ]
-Rho = Annotated[float | None, typer.Option("--rho", help="zCDP, instead of --epsilon.", rich_help_panel=BUDGET)]
-NeighboursOption = Annotated[
-    Neighbours,
-    typer.Option(
-        "--neighbours",
-        help="What one person can change: add or remove a record (the number of records is private), or "
-        "replace one (it is public; after a filter, only that of the whole table is).",
-        rich_help_panel=BUDGET,
+LimitEpsilon = Annotated[
+    float | None,
+    budget_option(
+        "--limit",
+        metavar="EPSILON",
+        help="What all releases in the register may add up to: an epsilon, for pure releases alone, or with "
+        "--limit-delta, for all kinds.",
     ),
 ]
+LimitDelta = Annotated[float | None, budget_option("--limit-delta", metavar="DELTA", help="The delta of --limit.")]
+LimitRho = Annotated[float | None, budget_option("--limit-rho", metavar="RHO", help="zCDP, instead of --limit.")]
+
 WorkloadText = Annotated[
     str | None,
-    typer.Option(
+    algorithm_option(
         "--workload",
         metavar="SPEC",
-        help="What should come out right: marginals:2, cells:2, parities:3, prefixes:age, ranges:age,hours:2000:7, "
-        "marginals:age*sex,race*sex, marginals:3<=10000 (those of at most 10,000 cells); several joined by ;",
+        help="The queries that should come out right: marginals:2, cells:2, parities:3, prefixes:age, "
+        "ranges:age,hours:2000:7, marginals:age*sex,race*sex, marginals:3<=10000 (those of at most 10,000 cells); "
+        "several joined by ;",
         show_default="marginals:2; marginals:1 for one column",
-        rich_help_panel=ALGORITHM,
     ),
 ]
 
@@ -100,56 +113,34 @@ def _known(name: str) -> str:
 
 MechanismOption = Annotated[
     str,
-    typer.Option(
+    algorithm_option(
         "--mechanism",
         metavar="NAME",
         callback=_known,
         autocompletion=names,
-        help=f"Which algorithm: {', '.join(names())}. 'hedgerow mechanisms' tells what each does.",
-        rich_help_panel=ALGORITHM,
+        help=f"Algorithm to run: {', '.join(NAMES)}, or a plug-in. 'hedgerow mechanisms' says what each does.",
     ),
 ]
 Rounds = Annotated[
     str | None,
-    typer.Option(
+    algorithm_option(
         "--rounds",
         metavar="auto|annealed|bound|adaptive|N",
-        help="How many looks at the data. Of mwem: chosen from public numbers (auto), by the theorem's bound, while "
-        "noisy values show progress (adaptive; annealed, after all single attributes), or a number.",
+        help="Number of rounds of mwem, each of which selects a query and measures it with noise: chosen from public "
+        "numbers (auto), by the theorem's bound, as long as noisy values show progress (adaptive; annealed, after all "
+        "single attributes), or a number.",
         show_default="auto",
-        rich_help_panel=ALGORITHM,
     ),
 ]
 Alpha = Annotated[
     float | None,
-    typer.Option(
+    algorithm_option(
         "--alpha",
         metavar="SHARE",
-        help="Of pmw, dual-query and small-db: the error to aim at, as a share of the records. By default chosen from "
+        help="For pmw, dual-query and small-db: the error to aim at, as a share of the records. By default chosen from "
         "public numbers.",
-        rich_help_panel=ALGORITHM,
     ),
 ]
-
-
-def workload_of(domain_file: Path, columns: Sequence[str] | None, text: str | None) -> Workload:
-    """The workload that the options describe, over the columns that they select.
-
-    Args:
-        domain_file: Path of the domain file.
-        columns: What ``--columns`` selects; None for all.
-        text: The workload; None for all pairs of columns, or the only column.
-
-    Raises:
-        DomainError: The domain file is wrong, or does not declare a column.
-        QueryError: The text is wrong, or does not fit the domain.
-    """
-    from hedgerow.domain import read_domain
-    from hedgerow.queries import Workload
-
-    declared = read_domain(domain_file)
-    domain = declared if columns is None else declared.project(columns)
-    return Workload.parse(f"marginals:{min(2, len(domain))}" if text is None else text, domain)
 
 
 def prepare(ctx: typer.Context, *, quiet: bool = False, as_json: bool = False) -> Output:
@@ -157,6 +148,14 @@ def prepare(ctx: typer.Context, *, quiet: bool = False, as_json: bool = False) -
     output = ctx.ensure_object(Output)
     output.quiet, output.as_json = quiet, as_json
     return output
+
+
+def help_of(command: Callable[..., None]) -> str:
+    """The docstring as the help text: paragraphs are wrapped to the terminal, examples are left as they are."""
+    paragraphs = (inspect.getdoc(command) or "").split("\n\n")
+    return "\n\n".join(
+        f"\b\n{escape(text)}" if text.startswith("Example") else escape(" ".join(text.split())) for text in paragraphs
+    )
 
 
 def split_names(text: str | None) -> list[str] | None:
@@ -169,32 +168,34 @@ def split_names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-@contextmanager
-def naming_options(names: Sequence[str]) -> Iterator[None]:
-    """Let an error about undeclared columns name options in place of Python arguments.
+def domain_of(domain_file: Path, columns: str | None) -> Domain:
+    """The domain of the columns that ``--columns`` selects; of all if it is None.
+
+    Raises:
+        DomainError: The domain file is wrong, or does not declare a column.
+    """
+    from hedgerow.domain import read_domain
+
+    declared, selected = read_domain(domain_file), split_names(columns)
+    return declared if selected is None else declared.project(selected)
+
+
+def workload_of(domain_file: Path, columns: str | None, text: str | None) -> Workload:
+    """The workload that the options describe, over the columns that they select.
 
     Args:
-        names: What the domain declares.
+        domain_file: Path of the domain file.
+        columns: Columns that ``--columns`` selects; None for all.
+        text: The workload; None for all pairs of columns, or the only column.
 
-    Example:
-        >>> with naming_options(["age", "birth region"]):
-        ...     raise UndeclaredColumnError("the domain does not declare it", column="n")
-        Traceback (most recent call last):
-            ...
-        hedgerow.errors.UndeclaredColumnError: column 'n': the domain does not declare it
-          Remedy: declare it in the domain file, or read the declared columns only: --columns 'age,birth region'
+    Raises:
+        DomainError: The domain file is wrong, or does not declare a column.
+        QueryError: The text is wrong, or does not fit the domain.
     """
-    try:
-        yield
-    except UndeclaredColumnError as error:
-        remedy = "declare it in the domain file, or read the declared columns only: "
-        remedy += f"--columns {shlex.quote(','.join(names))}"
-        if error.looks_like_counts:
-            option = f"--count-column {shlex.quote(error.column or '')}"
-            remedy = f"if it says how many records a row stands for, add {option}; else {remedy}"
-        error.remedy = remedy
-        error.args = (f"{error.message}\n  Remedy: {remedy}",)
-        raise
+    from hedgerow.queries import Workload
+
+    domain = domain_of(domain_file, columns)
+    return Workload.parse(f"marginals:{min(2, len(domain))}" if text is None else text, domain)
 
 
 def budget_of(epsilon: float | None, delta: float | None, rho: float | None, neighbours: Neighbours) -> Budget:
@@ -208,14 +209,40 @@ def budget_of(epsilon: float | None, delta: float | None, rho: float | None, nei
         >>> budget_of(1.0, None, None, Neighbours.REPLACE)
         PureDP(epsilon=1.0, neighbours=<Neighbours.REPLACE: 'replace'>)
     """
+    found = _amount_of(epsilon, delta, rho, neighbours, ("--epsilon", "--delta", "--rho"))
+    if found is None:
+        raise typer.BadParameter("a budget is needed: --epsilon, --epsilon with --delta, or --rho")
+    return found
+
+
+def limit_of(epsilon: float | None, delta: float | None, rho: float | None, neighbours: Neighbours) -> Limit | None:
+    """The limit of a register that the options describe; None if they describe none.
+
+    Raises:
+        typer.BadParameter: They describe two, or a delta alone.
+        ConfigError: An amount is out of its range.
+
+    Example:
+        >>> limit_of(3.0, 1e-9, None, Neighbours.REPLACE).epsilon
+        3.0
+    """
+    return _amount_of(epsilon, delta, rho, neighbours, ("--limit", "--limit-delta", "--limit-rho"))
+
+
+def _amount_of(
+    epsilon: float | None, delta: float | None, rho: float | None, neighbours: Neighbours, named: tuple[str, str, str]
+) -> Limit | None:
+    """The budget or limit that options of these names describe."""
     from hedgerow.privacy import ZCDP, ApproxDP, PureDP
 
     if rho is not None:
         if epsilon is not None or delta is not None:
-            raise typer.BadParameter("give either --rho, or --epsilon with or without --delta")
+            raise typer.BadParameter(f"give either {named[2]}, or {named[0]} with or without {named[1]}")
         return ZCDP(rho, neighbours)
     if epsilon is None:
-        raise typer.BadParameter("a budget is needed: --epsilon, --epsilon with --delta, or --rho")
+        if delta is not None:
+            raise typer.BadParameter(f"{named[1]} goes with {named[0]}")
+        return None
     return PureDP(epsilon, neighbours) if delta is None else ApproxDP(epsilon, delta, neighbours)
 
 
@@ -223,8 +250,8 @@ def warn_of_budget(output: Output, budget: Budget, total: float) -> None:
     """Warn if the guarantee promises next to nothing.
 
     Args:
-        output: Where to warn.
-        budget: What is spent.
+        output: Prints the warnings.
+        budget: The budget of the run.
         total: Number of records that is known in public: a guess, or a noisy value.
 
     Example:
@@ -253,11 +280,11 @@ def algorithm_of(mechanism: str, rounds: str | None = None, alpha: float | None 
     takes = (
         " and ".join(f"--{option}" for option in given if option in chosen.options) or "neither --rounds nor --alpha"
     )
-    options = {option: value for option, value in given.items() if value is not None}
-    for option in options:
+    settings = {option: value for option, value in given.items() if value is not None}
+    for option in settings:
         if option not in chosen.options:
             raise typer.BadParameter(f"--mechanism {mechanism} takes no --{option}; it takes {takes}")
-    return chosen.make(options)
+    return chosen.make(settings)
 
 
 def _rounds_of(text: str | None) -> int | str | None:

@@ -1,14 +1,19 @@
-"""Checks of output paths, made before any budget is spent."""
+"""Where output goes, records and files, and the checks of it that are made before any budget is spent."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self, final
 
+from hedgerow.engines import DUCKDB_REMEDY, SPARK, DuckDBTable, duckdb_table, is_duckdb
 from hedgerow.errors import ConfigError
 
-RECORD_ENDINGS = (".csv", ".parquet", ".pq")
+RECORDS = "a file (.csv, .parquet), duckdb:file.db#table, or a folder of Parquet files that Spark writes, spark:folder"
+"""Places for records, for help texts."""
+_OPTION = "--output"
 
 
 def check_outputs(paths: Mapping[str, Path | None], *, inputs: Iterable[Path], force: bool) -> None:
@@ -31,7 +36,9 @@ def check_outputs(paths: Mapping[str, Path | None], *, inputs: Iterable[Path], f
     """
     given = {option: path for option, path in paths.items() if path is not None}
     for option, path in given.items():
-        _check_place(option, path)
+        if path.is_dir():
+            raise ConfigError(f"{option}: {path} is a folder", remedy="name a file")
+        check_folder_of(option, path)
         if path.exists() and not force:
             raise ConfigError(f"{option}: {path} exists", remedy="name another file, or add --force to overwrite it")
     read = {path.resolve(): "an input file" for path in inputs}
@@ -39,12 +46,6 @@ def check_outputs(paths: Mapping[str, Path | None], *, inputs: Iterable[Path], f
         other = read.setdefault(path.resolve(), option)
         if other != option:
             raise ConfigError(f"{option}: {path} is also {other}", remedy="name another file")
-
-
-def _check_place(option: str, path: Path) -> None:
-    if path.is_dir():
-        raise ConfigError(f"{option}: {path} is a folder", remedy="name a file")
-    check_folder_of(option, path)
 
 
 def check_folder_of(option: str, path: Path) -> None:
@@ -67,9 +68,9 @@ def check_ending(option: str, path: Path, endings: tuple[str, ...], remedy: str)
 
     Args:
         option: Name of the option, for the message.
-        path: What was given.
-        endings: In lower case, with the dot.
-        remedy: What to write instead.
+        path: Path to check.
+        endings: Endings in lower case, with the dot.
+        remedy: The remedy of the error.
 
     Raises:
         ConfigError: The path has another ending.
@@ -85,31 +86,124 @@ def check_ending(option: str, path: Path, endings: tuple[str, ...], remedy: str)
         raise ConfigError(f"{option}: {path} ends in {path.suffix or 'nothing'!r}", remedy=remedy)
 
 
-def check_records_ending(option: str, path: Path) -> None:
-    """Check that the ending says how to write records.
-
-    Raises:
-        ConfigError: The ending is neither ``.csv`` nor ``.parquet`` (or ``.pq``).
-
-    Example:
-        >>> check_records_ending("--output", Path("synthetic.parquet"))
-    """
-    check_ending(
-        option,
-        path,
-        RECORD_ENDINGS,
-        "let it end in .csv or .parquet, which says how the records are written, or write duckdb:file.db#table or "
-        "spark:folder",
-    )
-
-
-def check_report_ending(option: str, path: Path) -> None:
-    """Check that a browser will know a report by its name.
+def check_report(option: str, path: Path | None) -> None:
+    """Check that a browser will know a report by its name, and that reports can be made; nothing if none is asked for.
 
     Raises:
         ConfigError: The ending is neither ``.html`` nor ``.htm``.
+        MissingExtraError: jinja2 or matplotlib is not installed.
 
     Example:
-        >>> check_report_ending("--report", Path("report.html"))
+        >>> check_report("--report", Path("report.html"))
     """
+    if path is None:
+        return
+    from hedgerow.report import require_extra
+
     check_ending(option, path, (".html", ".htm"), "let it end in .html; print the page to make another kind of file")
+    require_extra()
+
+
+@final
+@dataclass(frozen=True)
+class RecordsPlace:
+    """A place for synthetic records.
+
+    Attributes:
+        text: The place as `Release.write_records` takes it.
+        release: File of the release of these records, unless an option names another.
+        table: The table of a DuckDB file, if it is one.
+        folder: The folder that Spark writes, if it does.
+
+    Example:
+        >>> place = RecordsPlace.of("duckdb:synthetic.db#people")
+        >>> str(place.release), str(place.table)
+        ('people.release', 'synthetic.db#people')
+    """
+
+    text: str
+    release: Path | None
+    table: DuckDBTable | None = None
+    folder: str | None = None
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """The place that ``--output`` names.
+
+        Raises:
+            ConfigError: The text names no place for records.
+        """
+        if is_duckdb(text):
+            table = duckdb_table(text)
+            if table is None:
+                raise ConfigError(f"{_OPTION}: {text} names no file and table", remedy=DUCKDB_REMEDY)
+            return cls(text, table.file.parent / f"{table.parts[-1].replace('/', '_')}.release", table=table)
+        if text.startswith(SPARK):
+            folder = text.removeprefix(SPARK)
+            remote = "://" in folder
+            return cls(text, None if remote else Path(folder).with_name(f"{_named(folder)}.release"), folder=folder)
+        remedy = (
+            "let it end in .csv or .parquet, which says how the records are written, or write duckdb:file.db#table "
+        )
+        check_ending(_OPTION, Path(text), (".csv", ".parquet", ".pq"), f"{remedy}or spark:folder")
+        return cls(str(Path(text)), Path(text).with_suffix(".release"))
+
+    def check(
+        self, others: Mapping[str, Path | None], *, inputs: Iterable[Path], force: bool, source: str = ""
+    ) -> None:
+        """Check that the records and the other outputs can be written, and that nothing would be destroyed.
+
+        Args:
+            others: Further output paths, as for `check_outputs`.
+            inputs: Files that are read.
+            force: Whether existing records may be replaced.
+            source: Place of the private table, if there is one.
+
+        Raises:
+            ConfigError: As `check_outputs` does; the table exists, or the folder does and may not be replaced.
+            RecordsError: The database cannot be written to.
+            MissingExtraError: The library that writes the records is not installed.
+        """
+        if self.table is not None:
+            _check_table(self.table, source, force=force)
+            check_outputs(others, inputs=(*inputs, self.table.file), force=force)
+        elif self.folder is not None:
+            check_outputs(others, inputs=inputs, force=force)
+            _check_folder(self.folder, force=force)
+        else:
+            check_outputs({_OPTION: Path(self.text), **others}, inputs=inputs, force=force)
+
+
+def _named(folder: str) -> str:
+    if not Path(folder).name:
+        raise ConfigError(f"{_OPTION}: {SPARK}{folder} names no folder", remedy="write it as spark:folder")
+    return Path(folder).name
+
+
+def _check_table(table: DuckDBTable, source: str, *, force: bool) -> None:
+    from hedgerow.engines import check_table, table_exists
+
+    check_folder_of(_OPTION, table.file)
+    read = duckdb_table(source)
+    if read is not None and _same(read, table):
+        raise ConfigError(f"{_OPTION}: {table} is also the table that is read", remedy="name another table")
+    if table_exists(table) and not force:
+        remedy = "name another table, or add --force to replace it"
+        raise ConfigError(f"{_OPTION}: the table {table} exists", remedy=remedy)
+    check_table(table)
+
+
+def _same(one: DuckDBTable, other: DuckDBTable) -> bool:
+    return one.file.resolve() == other.file.resolve() and one.key == other.key
+
+
+def _check_folder(folder: str, *, force: bool) -> None:
+    from hedgerow.release import check_folder, is_local
+
+    if not is_local(folder):  # Spark itself refuses what exists
+        return
+    path = Path(folder)
+    if path.exists() and not force:
+        raise ConfigError(f"{_OPTION}: {path} exists", remedy="name another folder, or add --force to replace it")
+    check_folder(path)
+    check_folder_of(_OPTION, path)

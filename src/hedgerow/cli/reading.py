@@ -1,16 +1,19 @@
-"""Where the private table of a command is, and how it is read."""
+"""Where the private table of a command is, and how it is read: as the options say, or as its session remembers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self, final
 
 import typer
 
-from hedgerow.cli.console import Output
-from hedgerow.cli.options import TABLE, naming_options
-from hedgerow.cli.progress import showing_counting
+from hedgerow.cli import options
+from hedgerow.cli.console import Output, showing_counting
+from hedgerow.errors import SessionError, UndeclaredColumnError
 
 if TYPE_CHECKING:
     from hedgerow.data import ScannedTable, Table
@@ -23,61 +26,121 @@ PLACES = (
 )
 
 DataPlace = Annotated[str, typer.Argument(metavar="DATA", help=f"The private table: {PLACES}.")]
-Where = Annotated[
-    str | None,
-    typer.Option(
-        "--where",
-        metavar="CONDITION",
-        help="Only rows for which this SQL condition holds are records. It must look at one row at a time.",
-        rich_help_panel=TABLE,
-    ),
-]
 
 LARGE_BYTES = 1 << 30
 """A larger file is counted where it is, in passes."""
 
 
-def read_data(
-    output: Output,
-    data: str,
-    domain: Domain,
-    *,
-    where: str | None = None,
-    workload: Workload | None = None,
-    before_rows: Callable[[], object] | None = None,
-    **options: Any,
-) -> Table | ScannedTable:
-    """Read the private table, or count it where it is, for handing on; shows how far it is.
+@final
+@dataclass(frozen=True)
+class Reading:
+    """The way in which the private table is read.
 
-    Args:
-        output: Where progress is shown.
-        data: Where the table is.
-        domain: What records could exist.
-        where: Which rows are records.
-        workload: What will be asked, so that one pass is enough.
-        before_rows: Called when the columns are in order, before the first row is read.
-        options: As for ``read_table``.
-
-    Raises:
-        DataError: The table does not fit the domain.
+    Attributes:
+        domain: Domain of the columns that are read.
+        count_column: The column that says how many records a row stands for.
+        coded: Whether the table holds codes in place of values.
+        some_columns: Whether columns that the domain does not declare are left out.
+        where: The condition that records meet; None for all rows.
     """
-    from hedgerow.data import is_place, read_table, scan_table
 
-    with naming_options(domain.names):
-        if where is None and not is_place(data) and not _is_large(Path(data)):
+    domain: Domain
+    count_column: str | None = None
+    coded: bool = False
+    some_columns: bool = False
+    where: str | None = None
+
+    @classmethod
+    def of_session(
+        cls,
+        session: Path,
+        domain: Path | None,
+        *,
+        columns: str | None,
+        count_column: str | None,
+        coded: bool,
+        where: str | None,
+    ) -> Self:
+        """As the options say, and where they say nothing as the session file remembers; nothing private is read.
+
+        Raises:
+            typer.BadParameter: There is neither a domain file nor a session.
+            SessionError: The session file cannot be read, or holds another domain.
+            DomainError: The domain file is wrong, or does not declare a column.
+        """
+        kept, notes = _kept(session)
+        if domain is not None:
+            wanted = options.domain_of(domain, columns)
+        elif kept is None:
+            raise typer.BadParameter(f"a first call needs --domain: there is no session {session} yet")
+        else:
+            wanted = kept if columns is None else kept.project(options.split_names(columns) or [])
+        if kept not in (None, wanted):
+            raise SessionError(
+                f"{session}: the session is about a table with another domain",
+                remedy="leave --domain and --columns out: the session file holds the domain",
+            )
+        return cls(
+            wanted,
+            count_column=notes.get("count_column") if count_column is None else count_column,
+            coded=coded or bool(notes.get("coded")),
+            some_columns=columns is not None or bool(notes.get("some_columns")),
+            where=notes.get("where") if where is None else where,
+        )
+
+    def notes(self) -> dict[str, Any]:
+        """The notes in the session file, beside the domain that it holds in any case."""
+        return {name: getattr(self, name) for name in ("count_column", "coded", "some_columns", "where")}
+
+    def departs(self, notes: Mapping[str, Any]) -> list[str]:
+        """The options that contradict what a session remembers; one begun in Python remembers nothing."""
+        named = {"count_column": "--count-column", "coded": "--coded", "where": "--where"}
+        return [option for name, option in named.items() if notes.get(name, getattr(self, name)) != getattr(self, name)]
+
+    def read_data(
+        self,
+        output: Output,
+        data: str,
+        workload: Workload | None = None,
+        *,
+        before_rows: Callable[[], object] | None = None,
+        show_values: bool = False,
+    ) -> Table | ScannedTable:
+        """Read the private table, or count it where it is, for handing on; shows how far it is.
+
+        Args:
+            output: Shows progress.
+            data: Place of the table.
+            workload: The queries that will be asked, so that one pass is enough.
+            before_rows: Called when the columns are in order, before the first row is read.
+            show_values: Whether messages about bad cells show their values.
+
+        Raises:
+            DataError: The table does not fit the domain.
+        """
+        from hedgerow.data import is_place, read_table, scan_table
+
+        how: dict[str, Any] = {
+            "count_column": self.count_column,
+            "coded": self.coded,
+            "extra_columns": "ignore" if self.some_columns else "error",
+            "show_values": show_values,
+        }
+        with _naming_options(self.domain.names):
+            if self.where is None and not is_place(data) and not _is_large(Path(data)):
+                if before_rows is not None:
+                    scan_table(data, self.domain, **how)  # which looks at the columns alone
+                    before_rows()
+                with output.busy(f"reading {data}"):
+                    return read_table(data, self.domain, **how)
+            table = scan_table(data, self.domain, where=self.where, **how)
             if before_rows is not None:
-                scan_table(data, domain, **options)  # which looks at the columns alone
                 before_rows()
-            with output.busy(f"reading {data}"):
-                return read_table(data, domain, **options)
-        table = scan_table(data, domain, where=where, **options)
-        if before_rows is not None:
-            before_rows()
-        if workload is not None:
-            table.prepare(workload)
-        with showing_counting(output) as progress:
-            table.count(progress)
-        return table
+            if workload is not None:
+                table.prepare(workload)
+            with showing_counting(output) as progress:
+                table.count(progress)
+            return table
 
 
 def inputs_of(data: str) -> list[Path]:
@@ -89,3 +152,40 @@ def inputs_of(data: str) -> list[Path]:
 
 def _is_large(path: Path) -> bool:
     return path.is_file() and path.stat().st_size > LARGE_BYTES
+
+
+def _kept(session: Path) -> tuple[Domain | None, Mapping[str, Any]]:
+    """The domain and the notes in a session file; nothing if there is no such file."""
+    if not session.exists():
+        return None, {}
+    from hedgerow.algorithms.online_pmw import table_of_session
+
+    return table_of_session(session)
+
+
+@contextmanager
+def _naming_options(names: Sequence[str]) -> Iterator[None]:
+    """Let an error about undeclared columns name options in place of Python arguments.
+
+    Args:
+        names: Names that the domain declares.
+
+    Example:
+        >>> with _naming_options(["age", "birth region"]):
+        ...     raise UndeclaredColumnError("the domain does not declare it", column="n")
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.UndeclaredColumnError: column 'n': the domain does not declare it
+          Remedy: declare it in the domain file, or read the declared columns only: --columns 'age,birth region'
+    """
+    try:
+        yield
+    except UndeclaredColumnError as error:
+        remedy = "declare it in the domain file, or read the declared columns only: "
+        remedy += f"--columns {shlex.quote(','.join(names))}"
+        if error.looks_like_counts:
+            option = f"--count-column {shlex.quote(error.column or '')}"
+            remedy = f"if it says how many records a row stands for, add {option}; else {remedy}"
+        error.remedy = remedy
+        error.args = (f"{error.message}\n  Remedy: {remedy}",)
+        raise

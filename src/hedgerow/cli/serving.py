@@ -1,4 +1,4 @@
-"""What ``hedgerow serve`` does: opening the store, telling how to sign in, serving, and closing all again."""
+"""The work of ``hedgerow serve``: open the store, say how to sign in, serve, and close everything."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.cli.console import Output
-from hedgerow.cli.registering import open_register
+from hedgerow.cli.spending import open_register
 from hedgerow.errors import ConfigError, MissingExtraError, NotThereError
 
 if TYPE_CHECKING:
     from hedgerow.privacy import Limit, Register
     from hedgerow.service.desks import Desks
+    from hedgerow.service.http import ConnectionLimits
+    from hedgerow.service.settings import Settings
     from hedgerow.service.store import Anchor, Store
 
 _NEEDED = ("alembic", "fastapi", "itsdangerous", "limits", "prometheus_client", "psycopg", "sqlalchemy", "uvicorn")
@@ -25,16 +27,16 @@ _TLS = (
     "other machines can reach this server, and it speaks plain HTTP: whoever is between can read tokens and answers. "
     "Put a reverse proxy with TLS before it (docs/server.md)."
 )
-_BEGUN = "there is no anchor {anchor} yet: it begins with the store as it is, whether or not that is the newest."
-_ACCEPTED = "accepted although the anchor says otherwise: {what}. What was there of it is closed for good."
+_BEGUN = "there is no anchor {anchor} yet: it is made from the store as it is, whether or not that is the newest."
+_ACCEPTED = "accepted although the anchor says otherwise: {what}. The older part is closed permanently."
 _NOT_KEPT = "Nothing of this demo is kept when it is stopped (Ctrl-C)."
 
 
 def check_installed() -> None:
-    """See whether the server's part is there.
+    """Check that the libraries of the server are installed.
 
     Raises:
-        MissingExtraError: It is not.
+        MissingExtraError: One is missing.
     """
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
@@ -46,54 +48,24 @@ def check_installed() -> None:
 
 @final
 @dataclass(frozen=True)
-class Serving:
-    """What was asked for.
+class StorePlace:
+    """The store of a server, and what it is checked against.
 
     Attributes:
-        output: Where to tell.
-        store: Address of the store.
-        password_file: With the password of the store.
-        data: Folder of the tables.
-        host: To listen on.
-        port: 0 for a free one.
-        rate: Requests a minute with one token; None for any number.
-        largest_upload: In bytes.
+        address: A file, or the address of a PostgreSQL database.
+        password_file: File with the password of the database.
         quota: Bytes that a person's questions about a data set may add to the store.
         anchor: The file that says how far the store has come; None for none.
-        accept_store: Whether a store that is older than that is gone on with.
-        demo: Whether to register Adult.
-        register: File of the register that data sets are charged to; None for none.
-        limit: The register's limit, if it is named.
-        days: How long printed tokens are good; None for ever.
-        connections: How many connections at a time; None for what fits.
-        connections_per_address: The same from one address; None for a part of all.
-        head_timeout: Time-out for the head of a request, in seconds.
-        stall_timeout: Time-out for bodies and answers that stand still, in seconds.
-        proxies: See `Proxies.named`.
+        accept_older: Whether to continue with a store that is older than that.
     """
 
-    output: Output
-    store: str
+    address: str
     password_file: Path | None
-    data: Path
-    host: str
-    port: int
-    rate: int | None = field(kw_only=True)
-    largest_upload: int = field(kw_only=True)
-    quota: int = field(kw_only=True)
+    quota: int
     anchor: Path | None = field(kw_only=True)
-    accept_store: bool = field(kw_only=True)
-    demo: bool = field(kw_only=True)
-    register: Path | None = field(default=None, kw_only=True)
-    limit: Limit | None = field(default=None, kw_only=True)
-    days: int | None = field(kw_only=True)
-    connections: int | None = field(kw_only=True)
-    connections_per_address: int | None = field(kw_only=True)
-    head_timeout: float = field(kw_only=True)
-    stall_timeout: float = field(kw_only=True)
-    proxies: str = field(kw_only=True)
+    accept_older: bool = field(kw_only=True)
 
-    def open_store(self) -> Store:
+    def open(self, output: Output) -> Store:
         """Open the store, and see whether it is as it was left.
 
         Raises:
@@ -103,74 +75,87 @@ class Serving:
         from hedgerow.service.running import with_password
         from hedgerow.service.store import Anchor, Store
 
-        if self.accept_store and self.anchor is None:
+        if self.accept_older and self.anchor is None:
             raise ConfigError("--accept-store needs an anchor", remedy="give --anchor FILE too")
         anchor = None if self.anchor is None else Anchor(self.anchor)
-        store = Store.open(with_password(self.store, self.password_file), anchor=anchor, quota=self.quota)
+        store = Store.open(with_password(self.address, self.password_file), anchor=anchor, quota=self.quota)
         try:
-            self._compare(store, anchor)
+            self._compare(output, store, anchor)
         except BaseException:
             store.close()
             raise
         return store
 
-    def _compare(self, store: Store, anchor: Anchor | None) -> None:
+    def _compare(self, output: Output, store: Store, anchor: Anchor | None) -> None:
         from hedgerow.service.store import hold_to
 
         if anchor is None:
             store.check_audit()
             return
         if not anchor.path.exists() and store.people():
-            self.output.warn(_BEGUN.format(anchor=anchor.path))
-        for each in hold_to(store, anchor, accept=self.accept_store).sentences():
-            self.output.warn(_ACCEPTED.format(what=each))
+            output.warn(_BEGUN.format(anchor=anchor.path))
+        for each in hold_to(store, anchor, accept=self.accept_older).sentences():
+            output.warn(_ACCEPTED.format(what=each))
 
-    def run(self) -> int:
+
+@final
+@dataclass(frozen=True)
+class Serving:
+    """A server to run.
+
+    Attributes:
+        output: Prints the address, the tokens and warnings.
+        store: The store.
+        settings: Limits of the server, and its folder of tables.
+        connections: Limits of connections.
+        register: File of the register that data sets are charged to; None for none.
+        limit: Limit of the register, if it is named.
+        demo: Whether to register Adult.
+        days: Days until printed tokens expire; None for tokens that do not.
+    """
+
+    output: Output
+    store: StorePlace
+    settings: Settings
+    connections: ConnectionLimits
+    register: Path | None = field(kw_only=True)
+    limit: Limit | None = field(kw_only=True)
+    demo: bool = field(kw_only=True)
+    days: int | None = field(kw_only=True)
+
+    def run(self, host: str, port: int) -> int:
         """Serve until a signal comes.
+
+        Args:
+            host: Address to listen on.
+            port: Port to listen on; 0 for a free one.
 
         Returns:
             The number of the signal.
 
         Raises:
-            ConfigError: The address is taken, the folder is not there, or so many connections do not fit.
+            ConfigError: The address is taken.
             StoreError: The store cannot be opened.
         """
         from hedgerow.service.desks import Desks
-        from hedgerow.service.http import ConnectionLimits, create_app
-        from hedgerow.service.proxies import Proxies
+        from hedgerow.service.http import create_app
         from hedgerow.service.running import is_reachable, listen, run
-        from hedgerow.service.settings import Settings
 
-        if not self.data.is_dir():
-            raise ConfigError(f"--data: there is no folder {self.data}", remedy="make it, and put tables there")
-        settings = Settings(
-            self.data,
-            requests_per_minute=self.rate,
-            largest_upload=self.largest_upload,
-            proxies=Proxies.named(self.proxies),
-        )
-        limits = ConnectionLimits.of(
-            self.connections,
-            self.connections_per_address,
-            head_seconds=self.head_timeout,
-            stall_seconds=self.stall_timeout,
-        )
         with ExitStack() as stack:
-            listening = stack.enter_context(closing(listen(self.host, self.port)))
+            listening = stack.enter_context(closing(listen(host, port)))
             if is_reachable(listening):
                 self.output.warn(_TLS)
-            store = stack.enter_context(closing(self.open_store()))
+            store = stack.enter_context(closing(self.store.open(self.output)))
             register = open_register(self.register, self.limit)
             if register is not None:
                 self._warn_of_others(store, register)
-            desks = stack.enter_context(closing(Desks(store, self.data, register=register)))
+            desks = stack.enter_context(closing(Desks(store, self.settings.data_folder, register=register)))
             if self.demo:
                 self._register(store, desks)
-            app = create_app(desks, store, settings)
             return run(
-                app,
+                create_app(desks, store, self.settings),
                 listening,
-                limits,
+                self.connections,
                 started=lambda: self._started(store, desks, listening),
                 quiet=self.output.quiet,
             )
@@ -179,7 +164,7 @@ class Serving:
         from hedgerow.service.demo import demo
         from hedgerow.service.running import FIRST_CUSTODIAN, person_of
 
-        demo.lay_out(self.data)
+        demo.lay_out(self.settings.data_folder)
         if demo.NAME not in [data_set.name for data_set in store.data_sets()]:
             demo.register(desks, person_of(store, FIRST_CUSTODIAN, "custodian"))
 
@@ -200,7 +185,12 @@ class Serving:
 
         tokens, address = self._tokens(store), url_of(listening)
         self.output.result(
-            {"address": address, "store": without_password(self.store), "data": str(self.data), "tokens": tokens}
+            {
+                "address": address,
+                "store": without_password(self.store.address),
+                "data": str(self.settings.data_folder),
+                "tokens": tokens,
+            }
         )
         _show(self.output, address, tokens, demo=self.demo, days=self.days)
         threading.Thread(target=_ahead, args=(desks,), name="ahead", daemon=True).start()
@@ -219,14 +209,14 @@ class Serving:
 
 
 def scope_of(text: str | None, new_token: str | None) -> tuple[str, ...] | None:
-    """What ``--token-datasets`` says: names of data sets, or None for all of them.
+    """Names of the data sets in ``--token-datasets``; None for all of them.
 
     Args:
-        text: What was given.
-        new_token: What was given for ``--new-token``, which alone needs it.
+        text: Value of the option.
+        new_token: Value of ``--new-token``, which alone needs it.
 
     Raises:
-        ConfigError: It says nothing, or is needed or given without the other one.
+        ConfigError: It names nothing, or one of the two options is given without the other.
 
     Example:
         >>> scope_of("people,visits", "ada"), scope_of("all", "ada")
@@ -246,10 +236,10 @@ def scope_of(text: str | None, new_token: str | None) -> tuple[str, ...] | None:
 
 
 def days_of(text: str) -> int | None:
-    """What ``--token-days`` says: a number of days, or None for ever.
+    """Number of days in ``--token-days``; None for tokens that do not expire.
 
     Raises:
-        ConfigError: It is neither.
+        ConfigError: It is neither a number of days nor 'ever'.
 
     Example:
         >>> days_of("90"), days_of("ever")
@@ -264,13 +254,17 @@ def days_of(text: str) -> int | None:
     return int(text)
 
 
-def print_new_token(asked: Serving, name: str, data_sets: tuple[str, ...] | None) -> None:
-    """Print a fresh token for a custodian who has lost hers, or whose token expires.
+def print_new_token(
+    output: Output, place: StorePlace, name: str, data_sets: tuple[str, ...] | None, days: int | None
+) -> None:
+    """Print a fresh token for a custodian whose own is lost or about to expire.
 
     Args:
-        asked: Where the store is, and how long the token is good.
-        name: Of the custodian.
-        data_sets: What it is good for; None for all.
+        output: Prints the token.
+        place: The store.
+        name: Name of the custodian.
+        data_sets: Data sets that the token is good for; None for all.
+        days: Days until it expires; None if it does not.
 
     Raises:
         NotThereError: There is no custodian or data set of this name, or no store.
@@ -278,15 +272,15 @@ def print_new_token(asked: Serving, name: str, data_sets: tuple[str, ...] | None
     """
     from hedgerow.service.running import another_token
 
-    file = Path(asked.store.removeprefix("sqlite:///"))
-    if "://" not in str(asked.store).removeprefix("sqlite:///") and not file.exists():
+    file = place.address.removeprefix("sqlite:///")
+    if "://" not in file and not Path(file).exists():
         raise NotThereError(f"{file}: there is no store", remedy="give the --store that the server is started with")
-    with closing(asked.open_store()) as store:
-        token = another_token(store, name, data_sets=data_sets, days=asked.days)
+    with closing(place.open(output)) as store:
+        token = another_token(store, name, data_sets=data_sets, days=days)
     scope = "all" if data_sets is None else list(data_sets)
-    asked.output.result({"tokens": {name: token}, "datasets": scope, "days": asked.days or "ever"})
-    if not asked.output.as_json:
-        asked.output.out.print(token, soft_wrap=True)
+    output.result({"tokens": {name: token}, "datasets": scope, "days": days or "ever"})
+    if not output.as_json:
+        output.out.print(token, soft_wrap=True)
 
 
 def _show(output: Output, address: str, tokens: dict[str, str], *, demo: bool, days: int | None) -> None:
@@ -296,7 +290,7 @@ def _show(output: Output, address: str, tokens: dict[str, str], *, demo: bool, d
         for token in tokens.values():  # never shown again: they are the result
             output.out.print(token)
         return
-    good = "for ever" if days is None else f"{days:,} days"
+    good = "without expiry" if days is None else f"{days:,} days"
     lines = [f"Hedgerow answers at [bold]{address}[/]"]
     for name, token in tokens.items():
         lines += ["", f"Token of the {name}, for all data sets and {good}, shown this once:", f"[bold]{token}[/]"]

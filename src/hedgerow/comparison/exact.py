@@ -13,7 +13,7 @@ from hedgerow.comparison.outcome import LARGEST, MEAN, RMSE
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import exact_errors
-from hedgerow.queries import CodeSet, Conjunction, Marginals, Workload
+from hedgerow.queries import CodeSet, Conjunction, Workload
 
 _CHEAP_CELLS = 2**16
 
@@ -28,7 +28,7 @@ class Yardstick:
 
     Args:
         source: The table.
-        workload: What is measured.
+        workload: Queries whose answers are measured.
 
     Raises:
         ConfigError: The table has no record.
@@ -50,7 +50,7 @@ class Yardstick:
         self._source = source
         self._single = workload.by_query()
         self._halves = np.concatenate(
-            [np.full(each.n_candidates, 0.5 if isinstance(each, Marginals) else 1.0) for each in workload.families]
+            [np.full(each.n_candidates, 0.5 if each.whole else 1.0) for each in workload.families]
         )
         cells = Workload.marginals(workload.domain, 1).by_query()
         counted = exact_errors(source, cells, np.zeros(cells.n_queries))  # the errors of 0 are the counts
@@ -64,7 +64,7 @@ class Yardstick:
         """Errors by the names of the metrics.
 
         Args:
-            answers: To the workload, in counts, shape ``(n_queries,)``.
+            answers: Answers to the workload, in counts, shape ``(n_queries,)``.
             total: Number of records that they speak of.
         """
         scaled = np.asarray(answers) * (self.records / total)
@@ -95,7 +95,7 @@ class ProductTables:
 
     Args:
         domain: The attributes.
-        shares: For each the probabilities of its codes.
+        shares: For each attribute, the probabilities of its codes.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange

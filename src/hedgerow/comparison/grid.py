@@ -15,7 +15,7 @@ from hedgerow.algorithms.registry import names, parse
 from hedgerow.algorithms.shared import Algorithm, open_curator
 from hedgerow.algorithms.yardsticks import svd_bound
 from hedgerow.comparison.exact import Yardstick
-from hedgerow.comparison.journal import Key, keeping
+from hedgerow.comparison.journal import Key, journal_of
 from hedgerow.comparison.outcome import Outcome, Setting, amount_text, common_kind, measure_of
 from hedgerow.comparison.result import Comparison
 from hedgerow.errors import ConfigError, HedgerowError, QueryError
@@ -35,10 +35,10 @@ class Step:
     """A run that is about to start.
 
     Attributes:
-        done: Runs that are over, those of an earlier call included.
-        runs: All runs.
-        mechanism: What is about to run.
-        budget: What it may spend.
+        done: Number of runs that are over, those of an earlier call included.
+        runs: Number of all runs.
+        mechanism: Name of the mechanism that is about to run.
+        budget: Budget of the run.
         repeat: Number of the run, from 1.
     """
 
@@ -49,8 +49,13 @@ class Step:
     repeat: int
 
     @property
+    def key(self) -> Key:
+        """The run in the journal."""
+        return self.mechanism, self.budget, self.repeat
+
+    @property
     def text(self) -> str:
-        """What is about to run, in a few words."""
+        """The run in a few words."""
         return f"{self.mechanism}, {amount_text(self.budget)}, run {self.repeat}"
 
 
@@ -73,17 +78,17 @@ def compare(
     """Run several algorithms on one table and compare their exact errors. NOT PRIVATE: for public or test data.
 
     Every run has its own budget and its own noise; the exact errors that come out are protected by nothing. What a
-    mechanism cannot do is an outcome too: its reason is told, and the others go on. The errors are of the released
+    mechanism cannot do is an outcome too: its reason is kept, and the others continue. The errors are of the released
     model, all candidates counting the same; records drawn from it add an error of their own.
 
     Args:
         source: The table, as ``read_table`` gives it.
-        workload: What the releases should answer well.
-        budgets: Of one kind: epsilons, epsilons with one delta, or rhos.
+        workload: Queries that the releases should answer well.
+        budgets: Budgets of one kind: epsilons, epsilons with one delta, or rhos.
         algorithms: Names that the command line knows (``"mwem"``, ``"mwem:rounds=30"``), or configurations by names
             of your own.
-        repeats: How often each is run with each budget.
-        seed: Of the noise, to get the same figures again; secure noise if None.
+        repeats: Number of runs of each with each budget.
+        seed: Seed of the noise, to get the same figures again; secure noise if None.
         progress: Called before every run.
         path: A CSV file that every outcome is written to as soon as it is known.
         resume: Whether that file may hold outcomes of an earlier call with the same setting, which are not run again.
@@ -108,20 +113,20 @@ def compare(
     """
     named = _named(algorithms)
     if isinstance(budgets, Budget):
-        raise ConfigError("one budget is no list of budgets", remedy=f"give [{budgets!r}]")
+        raise ConfigError("expected a list of budgets, got one budget", remedy=f"give [{budgets!r}]")
     given = (budget_of_filtered(each) if source.filtered else each for each in budgets)
-    grid = Grid(source, workload, budgets=tuple(given), algorithms=named, repeats=repeats, seed=seed)
-    with keeping(path, grid.setting, resume=resume) as journal:
-        for step in grid.steps(journal.known):
-            if progress is not None:
-                progress(step)
-            journal.add(grid.run(step))
+    grid = Grid(source, workload, tuple(given), named, repeats, seed)
+    journal = journal_of(path, grid.setting, resume=resume)
+    for step in grid.steps(journal.known):
+        if progress is not None:
+            progress(step)
+        journal.add(step.key, grid.run(step))
     return Comparison(grid.setting, grid.outcomes(journal.known), grid.references(), grid.bounds())
 
 
 def _named(algorithms: Iterable[str] | Mapping[str, Algorithm]) -> dict[str, Algorithm]:
     if isinstance(algorithms, str):
-        raise ConfigError(f"{algorithms!r} is no list of mechanisms", remedy=f"give [{algorithms!r}]")
+        raise ConfigError(f"expected a list of mechanisms, got {algorithms!r}", remedy=f"give [{algorithms!r}]")
     named = dict(algorithms) if isinstance(algorithms, Mapping) else {text: _parsed(text) for text in algorithms}
     if not named:
         raise ConfigError("no mechanism is named", remedy=f"name some of {', '.join(names())}")
@@ -132,45 +137,43 @@ def _parsed(text: object) -> Algorithm:
     if not isinstance(text, str):
         kind = type(text).__name__
         remedy = f"give configurations by names of your own, as in {{'mine': {kind}(...)}}"
-        raise ConfigError(f"a {kind} is no name of a mechanism", remedy=remedy)
+        raise ConfigError(f"expected the name of a mechanism, got a {kind}", remedy=remedy)
     return parse(text)
 
 
 @final
+@dataclass
 class Grid:
     """All runs of a comparison.
 
-    Args:
+    Attributes:
         source: The table.
-        workload: What the releases should answer well.
-        budgets: Of one kind.
-        algorithms: By name.
-        repeats: How often each is run with each budget.
-        seed: Of the noise; None for secure noise.
+        workload: Queries that the releases should answer well.
+        budgets: Budgets of one kind.
+        algorithms: Configurations by name.
+        repeats: Number of runs of each with each budget.
+        seed: Seed of the noise; None for secure noise.
 
     Raises:
         ConfigError: There is nothing to compare, or the budgets differ in kind.
     """
 
-    def __init__(
-        self,
-        source: Any,
-        workload: Workload,
-        *,
-        budgets: tuple[Budget, ...],
-        algorithms: Mapping[str, Algorithm],
-        repeats: int,
-        seed: int | None,
-    ) -> None:
+    source: Any
+    workload: Workload
+    budgets: tuple[Budget, ...]
+    algorithms: Mapping[str, Algorithm]
+    repeats: int
+    seed: int | None
+
+    def __post_init__(self) -> None:
         """Check what is asked, and read the exact shares of single attributes."""
-        kind = common_kind(budgets)
-        if repeats < 1:
-            raise ConfigError(f"{repeats} runs are no comparison", remedy="run each mechanism at least once")
-        self._source, self._workload, self._seed = source, workload, seed
-        self._budgets, self._algorithms, self._repeats = budgets, algorithms, repeats
-        self._yardstick = Yardstick(source, workload)
-        records = self._yardstick.records
-        self.setting = Setting(workload.spec, records, kind, seed, measure_of(workload))
+        kind = common_kind(self.budgets)
+        if self.repeats < 1:
+            remedy = "give repeats of at least 1"
+            raise ConfigError(f"expected at least one run of each mechanism, got {self.repeats}", remedy=remedy)
+        self._yardstick = Yardstick(self.source, self.workload)
+        records, measure = self._yardstick.records, measure_of(self.workload)
+        self.setting = Setting(self.workload.spec, records, kind, self.seed, measure)
 
     def steps(self, known: Mapping[Key, Outcome]) -> Iterator[Step]:
         """The runs that are still to be made; the whole grid once before any of it is repeated.
@@ -179,10 +182,9 @@ class Grid:
             known: Outcomes so far; it grows while the steps are taken.
         """
         cells = self._cells()
-        for done, key in enumerate(cells):
-            name, budget, repeat = key
+        for done, (name, budget, repeat) in enumerate(cells):
             before = (known.get((name, budget, earlier)) for earlier in range(1, repeat))
-            if key not in known and all(outcome is None or outcome.ran for outcome in before):
+            if (name, budget, repeat) not in known and all(outcome is None or outcome.ran for outcome in before):
                 yield Step(done, len(cells), name, budget, repeat)
 
     def outcomes(self, known: Mapping[Key, Outcome]) -> tuple[Outcome, ...]:
@@ -190,27 +192,27 @@ class Grid:
         return tuple(known[key] for key in self._cells() if key in known)
 
     def _cells(self) -> list[Key]:
-        runs = product(range(1, self._repeats + 1), self._budgets, self._algorithms)
+        runs = product(range(1, self.repeats + 1), self.budgets, self.algorithms)
         return [(name, budget, repeat) for repeat, budget, name in runs]
 
     def run(self, step: Step) -> Outcome:
         """Run one mechanism, and measure how far off its release is."""
-        algorithm = self._algorithms[step.mechanism]
+        algorithm = self.algorithms[step.mechanism]
         noise = None
-        if self._seed is not None:
-            seed = _seed_of(self._seed, step)
+        if self.seed is not None:
+            seed = _seed_of(self.seed, step)
             algorithm, noise = _with_seed(algorithm, seed), SeededNoise(seed)
         started = time.perf_counter()
         try:
-            algorithm.check(self._workload, step.budget.regime)
+            algorithm.check(self.workload, step.budget.regime)
             samples = algorithm.takes_samples
-            curator = open_curator(self._source, self._workload, step.budget, noise, samples=samples)
-            release = algorithm.run_with(curator, self._workload)
+            curator = open_curator(self.source, self.workload, step.budget, noise, samples=samples)
+            release = algorithm.run_with(curator, self.workload)
         except HedgerowError as error:
-            return Outcome(step.mechanism, step.budget, step.repeat, {}, 0.0, reason=error.message)
+            return Outcome(*step.key, {}, 0.0, reason=error.message)
         seconds = time.perf_counter() - started
-        errors = self._yardstick.errors(self._workload.answers(release.model), release.total)
-        return Outcome(step.mechanism, step.budget, step.repeat, errors, seconds, raw=self._raw(release))
+        errors = self._yardstick.errors(self.workload.answers(release.model), release.total)
+        return Outcome(*step.key, errors, seconds, raw=self._raw(release))
 
     def _raw(self, release: Release) -> dict[str, float] | None:
         """Errors of the noisy answers themselves, where the release holds one for every query."""
@@ -226,9 +228,9 @@ class Grid:
 
         Empty where the singular values of the workload cannot be had from its structure.
         """
-        whole = (b for b in self._budgets if isinstance(b, PureDP | ZCDP | ApproxDP))  # none is known for samples
+        whole = (b for b in self.budgets if isinstance(b, PureDP | ZCDP | ApproxDP))  # none is known for samples
         try:
-            return {b: svd_bound(self._workload, b).rmse / self.setting.records for b in whole}
+            return {b: svd_bound(self.workload, b).rmse / self.setting.records for b in whole}
         except QueryError:
             return {}
 

@@ -1,8 +1,8 @@
-"""Outcomes in a CSV file that grows with every run, so that an interruption loses none of them.
+"""Results in a CSV file that grows with each of them, so that an interruption loses none; outcomes as rows of one.
 
-One row is one error of one run: mechanism, budget, repeat, what the answers came from, and the metric. Every row says
-"not private". The rows of an outcome are written at once and forced to the disk; those of the released model stand
-last, so that an outcome is complete if they are there.
+One row of a comparison is one error of one run: mechanism, budget, repeat, what the answers came from, and the metric.
+Every row says "not private". The rows of the released model stand last, so that an outcome is complete if they are
+there.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TextIO, final
+from typing import Generic, TypeVar, final
 
-from hedgerow.comparison.outcome import METRICS, Outcome, Setting
+from hedgerow.comparison.outcome import METRICS, Outcome, Setting, measure_named
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, budget_from_dict
 from hedgerow.system import replacing
@@ -30,9 +29,95 @@ COLUMNS = (
     *("label", "workload", "records", "seed", "mechanism", "epsilon", "delta", "rho", "neighbours", "repeat"),
     *("of", "metric", "measure", "value", "seconds", "reason", "budget"),
 )
-"""Of the file. ``value`` is the error in the unit that ``measure`` names; ``budget`` is what programs read back."""
+"""Columns of the file. ``value`` is the error in the unit that ``measure`` names; ``budget`` is what programs read."""
 
 Row = dict[str, str]
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def text_of(rows: Iterable[Mapping[str, object]], columns: Iterable[str] = COLUMNS, *, header: bool = True) -> str:
+    """Rows as CSV."""
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(columns), restval="", lineterminator="\n")
+    if header:
+        writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue()
+
+
+def read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
+    """Read the rows of a file, without a last one that was not written to its end.
+
+    Raises:
+        ValueError: The file has other columns, or is no text.
+    """
+    text = path.read_text(encoding="utf-8")
+    reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline=""))
+    if list(reader.fieldnames or ()) != list(columns):
+        message = f"other columns than {', '.join(columns)}"
+        raise ValueError(message)
+    return list(reader)
+
+
+@final
+class Journal(Generic[K, V]):
+    """Results so far, in memory and in a CSV file if there is one.
+
+    Args:
+        path: The file, which is begun anew with the known results: a half-written one of an interrupted run goes.
+        columns: Columns of the file.
+        rows_of: Gives the rows of a result.
+        known: Results of an earlier run.
+
+    Attributes:
+        known: Results by key, in the order in which they came about.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        columns: Sequence[str],
+        rows_of: Callable[[K, V], Iterable[Mapping[str, object]]],
+        known: Mapping[K, V],
+    ) -> None:
+        """Begin the file."""
+        self.known = dict(known)
+        self._path, self._columns, self._rows_of = path, columns, rows_of
+        if path is not None:
+            rows = (row for key, value in known.items() for row in rows_of(key, value))
+            with replacing(path) as beside:
+                beside.write_text(text_of(rows, columns), encoding="utf-8")
+
+    def add(self, key: K, value: V) -> None:
+        """Remember a result; when this returns it is on the disk."""
+        if self._path is not None:
+            with self._path.open("a", encoding="utf-8", newline="") as file:
+                file.write(text_of(self._rows_of(key, value), self._columns, header=False))
+                file.flush()
+                os.fsync(file.fileno())
+        self.known[key] = value
+
+
+def journal_of(path: str | os.PathLike[str] | None, setting: Setting, *, resume: bool) -> Journal[Key, Outcome]:
+    """Begin the journal of a comparison, in a file or in memory only.
+
+    Args:
+        path: The CSV file; None for none.
+        setting: Setting of the comparison.
+        resume: Whether the file may hold outcomes already, of which those that ran are kept: what could not run is
+            tried again. If not, the file is begun anew.
+
+    Raises:
+        ConfigError: The file holds something else, or outcomes of another setting.
+    """
+    target = None if path is None else Path(path)
+    found = read_outcomes(target, setting) if resume and target is not None and target.exists() else {}
+    known = {key: outcome for key, outcome in found.items() if outcome.ran}
+    return Journal(target, COLUMNS, lambda _, outcome: rows_of(outcome, setting), known)
 
 
 def rows_of(outcome: Outcome, setting: Setting) -> list[Row]:
@@ -58,26 +143,6 @@ def rows_of(outcome: Outcome, setting: Setting) -> list[Row]:
     return rows or [shared]
 
 
-def measure_named(setting: Setting, metric: str) -> str:
-    """What a metric is a mean, a maximum or a root mean square of.
-
-    Example:
-        >>> measure_named(Setting("marginals:2", 10, "epsilon", None, "total variation distance"), "rmse")
-        'absolute error as a share of the records'
-    """
-    return "absolute error as a share of the records" if metric == "rmse" else setting.measure
-
-
-def text_of(rows: Iterable[Mapping[str, str]], columns: Iterable[str] = COLUMNS, *, header: bool = True) -> str:
-    """Rows as CSV."""
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, list(columns), restval="", lineterminator="\n")
-    if header:
-        writer.writeheader()
-    writer.writerows(rows)
-    return stream.getvalue()
-
-
 def budget_fields(budget: Budget) -> Row:
     """The numbers of a budget as texts, empty where it has none.
 
@@ -99,74 +164,26 @@ def budget_fields(budget: Budget) -> Row:
     return amounts
 
 
-@final
-class Journal:
-    """Outcomes so far, in memory and in the file if there is one.
-
-    Attributes:
-        known: Outcomes by mechanism, budget and number of the run, in the order in which they came about.
-    """
-
-    def __init__(self, setting: Setting, known: Iterable[Outcome] = (), file: TextIO | None = None) -> None:
-        """Begin with what is known."""
-        self.known: dict[Key, Outcome] = {(each.mechanism, each.budget, each.repeat): each for each in known}
-        self._setting = setting
-        self._file = file
-
-    def add(self, outcome: Outcome) -> None:
-        """Remember an outcome; when this returns it is on the disk."""
-        self.known[outcome.mechanism, outcome.budget, outcome.repeat] = outcome
-        if self._file is not None:
-            self._file.write(text_of(rows_of(outcome, self._setting), header=False))
-            self._file.flush()
-            os.fsync(self._file.fileno())
-
-
-@contextmanager
-def keeping(path: str | os.PathLike[str] | None, setting: Setting, *, resume: bool) -> Iterator[Journal]:
-    """A journal in a file, or in memory only.
-
-    Args:
-        path: The CSV file; None for none.
-        setting: What all outcomes share.
-        resume: Whether the file may hold outcomes already, of which those that ran are kept: what could not run is
-            tried again. If not, the file is begun anew.
+def read_outcomes(path: Path, setting: Setting) -> dict[Key, Outcome]:
+    """Read the complete outcomes in a file.
 
     Raises:
         ConfigError: The file holds something else, or outcomes of another setting.
     """
-    if path is None:
-        yield Journal(setting)
-        return
-    target = Path(path)
-    found = read_outcomes(target, setting) if resume and target.exists() else []
-    known = [outcome for outcome in found if outcome.ran]
-    with replacing(target) as beside:  # a half-written outcome of an interrupted run goes
-        beside.write_text(text_of(row for each in known for row in rows_of(each, setting)), encoding="utf-8")
-    with target.open("a", encoding="utf-8", newline="") as file:
-        yield Journal(setting, known, file)
-
-
-def read_outcomes(path: Path, setting: Setting) -> list[Outcome]:
-    """The complete outcomes in a file.
-
-    Raises:
-        ConfigError: The file holds something else, or outcomes of another setting.
-    """
-    text = path.read_text(encoding="utf-8")
-    reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline=""))
-    if tuple(reader.fieldnames or ()) != COLUMNS:
-        raise ConfigError(f"{path} holds no comparison", remedy="name another file, or leave --resume out")
+    try:
+        rows = read_rows(path, COLUMNS)
+    except ValueError as error:
+        raise ConfigError(f"{path} holds no comparison", remedy="name another file, or leave --resume out") from error
     groups: dict[Key, list[Row]] = {}
-    for row in reader:
+    for row in rows:
         _check_setting(path, row, setting)
         try:
             budget = budget_from_dict(json.loads(row["budget"]))
             groups.setdefault((row["mechanism"], budget, int(row["repeat"])), []).append(row)
         except (ValueError, TypeError, AttributeError) as error:
             raise ConfigError(f"{path} is damaged: {error}", remedy="name another file") from error
-    found = (_outcome(key, rows) for key, rows in groups.items())
-    return [outcome for outcome in found if outcome is not None]
+    found = {key: _outcome(key, rows) for key, rows in groups.items()}
+    return {key: outcome for key, outcome in found.items() if outcome is not None}
 
 
 def _check_setting(path: Path, row: Row, setting: Setting) -> None:
@@ -181,7 +198,7 @@ def _check_setting(path: Path, row: Row, setting: Setting) -> None:
 
 
 def _outcome(key: Key, rows: list[Row]) -> Outcome | None:
-    """What the rows of one run say; None if some are missing."""
+    """The outcome in the rows of one run; None if some are missing."""
     errors = {of: {row["metric"]: float(row["value"]) for row in rows if row["of"] == of} for of in (MODEL, RAW)}
     last = rows[-1]
     if not last["reason"] and set(errors[MODEL]) != set(METRICS):

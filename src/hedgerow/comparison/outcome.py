@@ -1,4 +1,4 @@
-"""What one run of a comparison found, and what all of its runs share."""
+"""The outcome of one run of a comparison, and the setting that all of its runs share."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import ClassVar, final
 
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, Subsampled
-from hedgerow.queries import Marginals, Workload
+from hedgerow.queries import Workload
 
 MEAN, LARGEST, RMSE = "mean", "largest", "rmse"
 METRICS = (MEAN, LARGEST, RMSE)
-"""Of the candidates' errors the mean and the largest, and the root mean square error of the single answers."""
+"""The mean and the largest of the candidates' errors, and the root mean square error of the single answers."""
+WHOLE, SINGLE = "total variation distance", "absolute error as a share of the records"
+"""The error of a marginal, and of a single query."""
 
 
 @final
@@ -22,11 +24,11 @@ class Outcome:
 
     Attributes:
         mechanism: Its name in the comparison.
-        budget: What it might spend.
+        budget: Budget of the run.
         repeat: Number of the run, from 1.
         errors: Exact errors of the released model by the names in `METRICS`; empty where it could not run.
-        seconds: How long it ran.
-        reason: Why it could not run; empty where it did.
+        seconds: Duration of the run.
+        reason: Reason why it could not run; empty where it did.
         raw: Exact errors of the noisy answers that the model was fitted to, where there is one for every query.
 
     Example:
@@ -53,14 +55,14 @@ class Outcome:
 @final
 @dataclass(frozen=True)
 class Setting:
-    """What all runs of a comparison share.
+    """The setting that all runs of a comparison share.
 
     Attributes:
         workload: Text of the workload.
         records: Exact number of records.
-        kind: Of the budgets: pure, zCDP with its relation, or approximate with delta and relation.
-        seed: Of the noise, or None for secure noise.
-        measure: What the error of a candidate is.
+        kind: Kind of the budgets: pure, zCDP with its relation, or approximate with delta and relation.
+        seed: Seed of the noise, or None for secure noise.
+        measure: Name of the error of a candidate.
     """
 
     workload: str
@@ -71,7 +73,7 @@ class Setting:
 
 
 def budget_kind(budget: Budget) -> str:
-    """What budgets must share to stand on one axis.
+    """The kind that budgets must share to stand on one axis.
 
     Example:
         >>> budget_kind(ApproxDP(1.0, 1e-9, "replace"))
@@ -87,9 +89,7 @@ def budget_kind(budget: Budget) -> str:
 
 def amount_of(budget: Budget) -> float:
     """epsilon, or the rho of a budget that has none."""
-    if isinstance(budget, Subsampled):
-        return budget.approximate()[0]
-    return budget.rho if isinstance(budget, ZCDP) else budget.epsilon
+    return budget.rho if isinstance(budget, ZCDP) else budget.approximate()[0]
 
 
 def amount_text(budget: Budget) -> str:
@@ -120,7 +120,7 @@ def common_kind(budgets: tuple[Budget, ...]) -> str:
 
 
 def measure_of(workload: Workload) -> str:
-    """What the error of a candidate of a workload is called.
+    """The name of the error of a candidate of a workload.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
@@ -128,8 +128,17 @@ def measure_of(workload: Workload) -> str:
         >>> measure_of(Workload.marginals(Domain((IntegerRange("a", 0, 2),)), 1))
         'total variation distance'
     """
-    whole = {isinstance(family, Marginals) for family in workload.families}
+    whole = {family.whole for family in workload.families}
     if whole == {True}:
-        return "total variation distance"
-    single = "absolute error as a share of the records"
-    return single if whole == {False} else f"total variation distance of marginals, {single} of single queries"
+        return WHOLE
+    return SINGLE if whole == {False} else f"{WHOLE} of marginals, {SINGLE} of single queries"
+
+
+def measure_named(setting: Setting, metric: str) -> str:
+    """The error that a metric is a mean, a maximum or a root mean square of.
+
+    Example:
+        >>> measure_named(Setting("marginals:2", 10, "epsilon", None, "total variation distance"), "rmse")
+        'absolute error as a share of the records'
+    """
+    return SINGLE if metric == RMSE else setting.measure

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
-from hedgerow.comparison.journal import COLUMNS, budget_fields, measure_named, rows_of, text_of
-from hedgerow.comparison.outcome import METRICS, RMSE, Outcome, Setting, amount_of
+from hedgerow.comparison.journal import COLUMNS, budget_fields, rows_of, text_of
+from hedgerow.comparison.outcome import METRICS, RMSE, Outcome, Setting, amount_of, measure_named
 from hedgerow.system import replacing
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from hedgerow.privacy import Budget
 
 BOUND = "bound of matrix mechanisms"
-"""What the least error of the mechanisms that answer without bias from linear measurements is called."""
+"""Name of the least error of the mechanisms that answer without bias from linear measurements."""
 
 CONFIDENCE = 0.95
-"""Of the intervals for averages over the runs."""
+"""Confidence of the intervals for averages over the runs."""
 
 RAW_SUFFIX = " (raw answers)"
 """Added to the name of a mechanism for its noisy answers as they were bought, beside the model fitted to them."""
@@ -37,15 +37,15 @@ class Summary:
 
     Attributes:
         mechanism: Its name; of noisy answers as they were bought, with "raw" added.
-        budget: What each run might spend.
+        budget: Budget of each run.
         metric: One of `METRICS`.
-        runs: How many runs there were; 0 where it could not run.
+        runs: Number of runs; 0 where it could not run.
         mean: Their average; not a number where it could not run.
         low: Lower end of a 95% interval for the average that runs without end would have, by Student's law on the
             scale of logarithms, so that it is positive; with a single run the mean.
         high: Upper end.
         seconds: Average time of a run.
-        reason: Why it could not run.
+        reason: Reason why it could not run.
     """
 
     mechanism: str
@@ -66,8 +66,8 @@ class Comparison:
 
     Attributes:
         label: ``"not private"``; to be shown wherever the figures are.
-        setting: What all runs share.
-        outcomes: What each run found.
+        setting: The setting that all runs share.
+        outcomes: One outcome for each run.
         references: Errors of guesses that need no mechanism, by name and metric.
         bounds: For every budget the root mean square error, as a share of the records, that no matrix mechanism goes
             below; empty where that is not known. It rests on the exact number of records, and on nothing else private.
@@ -89,7 +89,7 @@ class Comparison:
 
     @property
     def budgets(self) -> list[Budget]:
-        """From the smallest to the largest."""
+        """The budgets, from the smallest to the largest."""
         return sorted({outcome.budget for outcome in self.outcomes}, key=amount_of)
 
     @property
@@ -136,8 +136,7 @@ class Comparison:
         Raises:
             OSError: The file cannot be written.
         """
-        with replacing(path) as beside:
-            beside.write_text(text_of(self._rows()), encoding="utf-8")
+        _write(path, text_of(self._rows()))
 
     def write_summary(self, path: str | os.PathLike[str]) -> None:
         """Write the rows of `summary` as CSV.
@@ -146,20 +145,19 @@ class Comparison:
             OSError: The file cannot be written.
         """
         rows = self._summary_rows()
-        with replacing(path) as beside:
-            beside.write_text(text_of(rows, rows[0]), encoding="utf-8")
+        _write(path, text_of(rows, rows[0]))
 
     def plot(self, purpose: Literal["file", "page"] = "file") -> str:
         """Error against budget as SVG, on logarithmic axes.
 
         Args:
-            purpose: For a file of its own, or for a place in an HTML page.
+            purpose: ``"file"`` for a file of its own, ``"page"`` for a place in an HTML page.
 
         Raises:
             MissingExtraError: matplotlib is not installed.
             ConfigError: No mechanism could run, so that there is nothing to draw.
         """
-        from hedgerow.comparison.drawing import drawing_of
+        from hedgerow.comparison.presentation import drawing_of
 
         return drawing_of(self, purpose)
 
@@ -171,9 +169,7 @@ class Comparison:
             ConfigError: No mechanism could run.
             OSError: The file cannot be written.
         """
-        text = self.plot()
-        with replacing(path) as beside:
-            beside.write_text(text, encoding="utf-8")
+        _write(path, self.plot())
 
     def write_page(self, path: str | os.PathLike[str]) -> None:
         """Write one HTML page with the drawing and the table.
@@ -183,11 +179,9 @@ class Comparison:
             ConfigError: No mechanism could run.
             OSError: The file cannot be written.
         """
-        from hedgerow.comparison.drawing import page_of
+        from hedgerow.comparison.presentation import page_of
 
-        text = page_of(self)
-        with replacing(path) as beside:
-            beside.write_text(text, encoding="utf-8")
+        _write(path, page_of(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Setting and averages for JSON, with the label."""
@@ -217,7 +211,7 @@ class Comparison:
         }
 
     def _reference_rows(self) -> list[dict[str, Any]]:
-        """What needs no run: guesses, for every budget the same, and the bound of matrix mechanisms."""
+        """Rows that need no run: guesses, for every budget the same, and the bound of matrix mechanisms."""
         nan = math.nan
         guesses = [
             Summary(f"({name})", budget, metric, 0, errors[metric], errors[metric], errors[metric], nan)
@@ -227,6 +221,11 @@ class Comparison:
         ]
         bounds = [Summary(f"({BOUND})", budget, RMSE, 0, b, b, b, nan) for budget, b in self.bounds.items()]
         return [self._summary_row(each) for each in (*guesses, *bounds)]
+
+
+def _write(path: str | os.PathLike[str], text: str) -> None:
+    with replacing(path) as beside:
+        beside.write_text(text, encoding="utf-8")
 
 
 def _typed(column: str, text: str) -> str | float | None:

@@ -21,7 +21,7 @@ from hedgerow.models.core import memory
 from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.core.query import Conjunction, LinearQuery, Parity
-from hedgerow.release.format.container import Container, write_container
+from hedgerow.release.container import Container, write_container
 from tests.algorithms.online_pmw.cases import (
     BUDGETS,
     DOMAIN,
@@ -33,6 +33,7 @@ from tests.algorithms.online_pmw.cases import (
     skewed,
     start,
 )
+from tests.examples import examples
 from tests.privacy.tables import DenseCounts
 
 STREAM: list[LinearQuery] = [
@@ -49,7 +50,7 @@ def begun(
     return config_of(variant, updates=5).start(source, budget, noise=noise, warm=warm)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     case=st.sampled_from(BUDGETS),
     cuts=st.sets(st.integers(0, len(STREAM)), max_size=3),

@@ -26,6 +26,7 @@ from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Meas
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.families.explicit import ExplicitMatrix
 from hedgerow.queries.workload import Workload
+from tests.examples import examples
 from tests.privacy.tables import DenseCounts, binary
 from tests.queries.strategies import workloads
 
@@ -83,7 +84,7 @@ def test_cells_and_queries_give_the_same(workload: Workload, weighted: bool, cen
     assert sums[0] == pytest.approx(sums[1], rel=1e-5, abs=1e-5)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(workloads(3), st.sampled_from(Neighbours), st.sampled_from([2, 50, 10**9]))
 def test_unused_attributes_change_nothing(workload: Workload, neighbours: Neighbours, size: int) -> None:
     wider = Domain((*workload.domain, IntegerRange("unused", 1, size)))
@@ -202,7 +203,7 @@ def strategy_error(queries: np.ndarray, strategy: np.ndarray, neighbours: Neighb
     return float((sensitivity * np.linalg.norm(queries @ np.linalg.pinv(strategy))) ** 2)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     workloads(2), st.sampled_from(Neighbours), st.integers(0, 2**31), st.sampled_from(["normal", "identity", "queries"])
 )

@@ -20,16 +20,14 @@ import pandas as pd  # noqa: F401 - what calls need is imported here, once
 import pyarrow.csv  # noqa: F401
 import typer.rich_utils  # noqa: F401
 
-from hedgerow.algorithms.online_pmw import file as online_file
+from hedgerow import privacy
+from hedgerow.algorithms import online_pmw
 from hedgerow.algorithms.online_pmw.file import SessionFile
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.arrays import Ints
 from hedgerow.cli.app import app
-from hedgerow.data.reading import (
-    row_filter,  # noqa: F401
-)
+from hedgerow.data.reading import row_filter  # noqa: F401
 from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.randomness import source as noise
 from hedgerow.privacy.randomness.source import SeededNoise
 from tests.algorithms.online_pmw.cases import skewed
 
@@ -103,10 +101,10 @@ def call(told: dict[str, Any]) -> int:
     reached = Killer(told["step"], told["passing"], told["signal"])
     log = os.open(told["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     before(Path, "replace", "writing", reached)
-    noise.SeededNoise = lambda seed: Telling(SeededNoise(seed), log, reached)  # type: ignore[assignment,misc]
+    privacy.SeededNoise = lambda seed: Telling(SeededNoise(seed), log, reached)  # type: ignore[assignment,misc]
     if told["mutant"]:
         SessionFile._hold = without_a_hold  # type: ignore[method-assign]
-    online_file.SessionFile = partial(SessionFile, reached=reached)  # type: ignore[assignment,misc]
+    online_pmw.SessionFile = partial(SessionFile, reached=reached)  # type: ignore[assignment,misc]
     try:
         app(told["arguments"])
     except SystemExit as error:

@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from hedgerow.algorithms.registry import ENTRIES, names
-from hedgerow.cli.progress import showing_runs
+from hedgerow.cli.console import showing_runs
 from hedgerow.comparison import Step
 from hedgerow.privacy.budgets.budget import PureDP, Regime
 from hedgerow.release import Release

@@ -14,7 +14,6 @@ import pytest
 
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.cli import reading
-from hedgerow.cli.commands import synth
 from hedgerow.data.table import read_table
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, PureDP
 from hedgerow.privacy.register.register import Register
@@ -80,7 +79,7 @@ def test_a_refused_run_does_not_open_the_table(place: Place, monkeypatch: pytest
     def unreadable(*_: object, **__: object) -> None:
         raise AssertionError("the table was opened")
 
-    monkeypatch.setattr(synth, "read_data", unreadable)
+    monkeypatch.setattr(reading.Reading, "read_data", unreadable)
     assert refused(with_register(place, *LIMIT, epsilon=4), "does not cover this")
     assert opened(place).entries == ()
 

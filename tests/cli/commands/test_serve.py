@@ -185,7 +185,7 @@ def check_terms(text: str, scope: tuple[str, ...] | None, days: int | None) -> N
 @pytest.mark.usefixtures("at_once")
 def test_a_token_of_the_command_line_says_what_it_is_good_for(place: Place) -> None:
     first = place.call("serve", "--port", 0, "--token-days", "ever")
-    assert "for all data sets and for ever" in first.stdout
+    assert "for all data sets and without expiry" in first.stdout
     check_terms(TOKEN.findall(first.stdout)[0], None, None)
     store = Store.open("hedgerow.db")
     for name in ("people", "visits"):

@@ -22,9 +22,9 @@ from hedgerow.models.core.terms import Potentials
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit.refit import Proximal, Refit, Sweeps, refit
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.measurement import Measurement, NoiseKind
-from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Measurable, Parity
+from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Measurable, Measurement, NoiseKind, Parity
 from hedgerow.queries.workload import Workload
+from tests.examples import examples
 from tests.models.contract import ModelContract
 from tests.models.strategies import conjunctions, domain_of, domains, queries
 from tests.reference.dense_model import DenseModel
@@ -98,7 +98,7 @@ def test_bulk_covers_change_nothing(data: st.DataObject, domain: Domain) -> None
 RULES: list[Refit] = [Proximal(), Sweeps(sweeps=7), Sweeps(sweeps=3, step="sharp", clip=False)]
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.data(), st.lists(st.integers(2, 7), min_size=1, max_size=4).map(lambda sizes: domain_of(*sizes)))
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 def test_refits_equal_those_of_the_histogram(rule: Refit, data: st.DataObject, domain: Domain) -> None:

@@ -20,6 +20,7 @@ from hedgerow.models.dense import cells
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.dense.layout import RowLayout
 from hedgerow.queries.core.query import Conjunction
+from tests.examples import examples
 from tests.models.contract import ModelContract
 from tests.models.strategies import cliques, conjunctions, domain_of, domains
 from tests.reference.dense_model import DenseModel
@@ -146,7 +147,7 @@ def test_a_sweep_survives_targets_that_empty_the_domain() -> None:
 
 
 @given(st.data(), domains)
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_all_cells_are_added_to_a_table(data: st.DataObject, domain: Domain) -> None:
     model, reference = TestContract().updated(data, domain)
     assert isinstance(model, Histogram)
@@ -169,7 +170,7 @@ def test_slices_hold_the_cells_of_their_conjunction(data: st.DataObject, domain:
 
 
 @given(st.data(), domains)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_a_base_is_where_updates_start_and_reset_returns(data: st.DataObject, domain: Domain) -> None:
     rng = np.random.default_rng(5)
     base = np.exp(rng.normal(0, 150, domain.shape))

@@ -20,8 +20,16 @@ from hedgerow.models.fit import grouping
 from hedgerow.models.fit.consistency import consistent
 from hedgerow.models.fit.refit import Proximal, Refit, Sweeps, refit
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.measurement import Measurement, NoiseKind
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Marginal, Measurable, Parity
+from hedgerow.queries.core.query import (
+    Conjunction,
+    Explicit,
+    LinearQuery,
+    Marginal,
+    Measurable,
+    Measurement,
+    NoiseKind,
+    Parity,
+)
 from tests.models.strategies import domain_of
 from tests.reference.dense_model import DenseModel, over_domain
 

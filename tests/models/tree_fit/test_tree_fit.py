@@ -26,8 +26,8 @@ from hedgerow.models.tree_fit.sweep_kernels import implicit_marginal
 from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.measurement import Measurement, NoiseKind
-from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Measurable, Parity
+from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Measurable, Measurement, NoiseKind, Parity
+from tests.examples import examples
 from tests.models.fit.test_refit import HARD, KINDS, answers, kl, measured, targets_of, truth
 from tests.models.strategies import cliques, domain_of, queries
 
@@ -77,7 +77,7 @@ def with_hosts_everywhere(patch: pytest.MonkeyPatch) -> None:
 # The same steps
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(st.data(), small_domains, st.sampled_from(["source", "sharp"]), st.booleans())
 def test_sweeps_equal_those_of_the_histogram(data: st.DataObject, domain: Domain, step: str, hosts: bool) -> None:
     """From wherever the model is, twice, with what was measured in any order on any tree, with and without hosts."""
@@ -97,7 +97,7 @@ def test_sweeps_equal_those_of_the_histogram(data: st.DataObject, domain: Domain
         close(everything(model), everything(dense), 1e-9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data(), small_domains, st.booleans())
 def test_potentials_are_those_of_the_fitted_tables(data: st.DataObject, domain: Domain, hosts: bool) -> None:
     """The marginals that the fit hands over equal those of a histogram, and of a model, made from the log-factors."""
@@ -119,7 +119,7 @@ def test_potentials_are_those_of_the_fitted_tables(data: st.DataObject, domain: 
                 close(sums[i] / sums[i].sum(), table, 1e-10)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.data(), small_domains)
 def test_updates_after_a_fit_are_exact(data: st.DataObject, domain: Domain) -> None:
     known = data.draw(noisy(domain))
@@ -150,7 +150,7 @@ def test_proximal_fits_of_disjoint_measurements_equal_those_of_the_histogram(rul
         close(everything(model), everything(dense), 1e-10)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.data(), st.lists(st.integers(2, 5), min_size=2, max_size=5).map(lambda sizes: domain_of(*sizes)))
 def test_proximal_fits_are_close_to_those_of_the_histogram(data: st.DataObject, domain: Domain) -> None:
     """Measurements are visited in another order: the difference is small against the noise of what was measured."""

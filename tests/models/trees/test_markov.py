@@ -22,9 +22,9 @@ from hedgerow.models.trees import answers as tree_answers, markov
 from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.models.trees.markov import Markov, markov_bytes
-from hedgerow.queries.core.measurement import Measurement, NoiseKind
-from hedgerow.queries.core.query import Conjunction, Marginal, Parity
-from hedgerow.release.format.model_format import model_to_dict
+from hedgerow.queries.core.query import Conjunction, Marginal, Measurement, NoiseKind, Parity
+from hedgerow.release.content import model_to_dict
+from tests.examples import examples
 from tests.models.contract import ModelContract
 from tests.models.strategies import conjunctions, domain_of, domains, queries
 from tests.reference.dense_model import DenseModel
@@ -55,7 +55,7 @@ def random_pairs(domain: Domain, count: int, seed: int) -> list[Clique]:
 # The same as the histogram
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data(), st.lists(st.integers(2, 4), min_size=3, max_size=8).map(lambda sizes: domain_of(*sizes)))
 def test_equals_the_histogram_after_every_update(data: st.DataObject, domain: Domain) -> None:
     """Chains, circles, stars and disjoint parts of small scopes; questions of up to four attributes between updates."""

@@ -16,6 +16,7 @@ from hedgerow.models.trees import parities as tree_parities
 from hedgerow.models.trees.markov import Markov
 from hedgerow.queries.core.query import Parity
 from hedgerow.queries.families.parity import parity_scopes
+from tests.examples import examples
 from tests.models.strategies import domain_of
 
 
@@ -32,7 +33,7 @@ def random_factors(rng: np.random.Generator, domain: Domain, scope: Clique) -> F
     return table
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.integers(0, 2**32 - 1), st.integers(2, 10), st.integers(1, 3), st.integers(1, 9))
 def test_equals_the_histogram_after_every_update(seed: int, count: int, order: int, updates: int) -> None:
     """The same array is asked again and again, so that only what changed is computed anew."""

@@ -18,6 +18,7 @@ from hedgerow.models.trees.elimination import plan, width
 from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.models.trees.markov import Markov
 from hedgerow.models.trees.shared_elimination import SharedElimination
+from tests.examples import examples
 from tests.models.strategies import domain_of
 from tests.reference.dense_model import DenseModel
 
@@ -42,7 +43,7 @@ def subsets(names: Clique, order: int) -> list[Clique]:
     return [clique for size in range(order + 1) for clique in itertools.combinations(names, size)]
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(instances(), st.integers(0, 2**32 - 1))
 def test_equals_the_dense_reference_between_updates(
     instance: tuple[Domain, list[tuple[Clique, int]]], seed: int

@@ -21,6 +21,7 @@ from hedgerow.privacy.exact.scores import (
 )
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
+from tests.examples import examples
 from tests.privacy.tables import DenseCounts, binary, neighbours_of
 
 DOMAIN = binary(2)
@@ -47,7 +48,7 @@ def reference_scores(
     return scores
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.lists(st.integers(0, 2**29), min_size=4, max_size=4),
     st.lists(nasty, min_size=WORKLOAD.n_queries, max_size=WORKLOAD.n_queries),

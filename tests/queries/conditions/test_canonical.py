@@ -10,6 +10,7 @@ from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.queries.conditions.canonical import canonical, query_key
 from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Parity
+from tests.examples import examples
 
 SIZES = {"a": 2, "b": 3, "c": 2}
 DOMAIN = Domain(IntegerRange(name, 0, size - 1) for name, size in SIZES.items())
@@ -35,7 +36,7 @@ def queries(draw: st.DrawFn) -> LinearQuery:
     return Explicit.of(DOMAIN, names, draw(st.lists(values, min_size=cells, max_size=cells)))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(one=queries(), other=queries())
 def test_keys_are_equal_exactly_where_all_values_are(one: LinearQuery, other: LinearQuery) -> None:
     reduced = [canonical(query) for query in (one, other)]

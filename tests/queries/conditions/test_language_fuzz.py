@@ -18,13 +18,14 @@ from hypothesis import given, settings, strategies as st
 
 from hedgerow.domain.attribute import Binned, Categorical, IntegerRange, Value
 from hedgerow.domain.domain import Domain
+from hedgerow.engines import quoted
 from hedgerow.errors import QueryError
 from hedgerow.queries.conditions.canonical import canonical, query_key
 from hedgerow.queries.conditions.count_statement import count_sql, parse_count
 from hedgerow.queries.conditions.json_predicate import parse_json_predicate
 from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.queries.core.names import quoted
 from hedgerow.queries.core.query import LinearQuery
+from tests.examples import examples
 
 if TYPE_CHECKING:
     import duckdb
@@ -59,8 +60,8 @@ LIMITS: dict[str, list[int | float]] = {
     "größe": [-3, -1, 0.5, 2, 10.5],
 }
 
-FEW = settings(max_examples=150)
-MANY = settings(max_examples=5_000)
+FEW = settings(max_examples=examples(150))
+MANY = settings(max_examples=examples(5_000))
 
 
 # Whatever is asked is a query or is refused

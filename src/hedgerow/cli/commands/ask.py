@@ -5,54 +5,24 @@ from __future__ import annotations
 import csv
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, final
 
 import typer
 
-from hedgerow.cli.commands.released import naming_condition
+from hedgerow.cli import options
+from hedgerow.cli.commands.released import load_release, naming_condition
 from hedgerow.cli.console import Output
-from hedgerow.cli.options import (
-    ALGORITHM,
-    BUDGET,
-    OUTPUT,
-    TABLE,
-    AsJson,
-    Coded,
-    Columns,
-    CountColumn,
-    Delta,
-    Epsilon,
-    Force,
-    Quiet,
-    Rho,
-    budget_of,
-    prepare,
-    warn_of_budget,
-)
 from hedgerow.cli.outputs import check_outputs
-from hedgerow.cli.reading import DataPlace, Where, inputs_of
-from hedgerow.cli.registering import (
-    LimitDelta,
-    LimitEpsilon,
-    LimitRho,
-    Registered,
-    RegisterFile,
-    check_session,
-    limit_of,
-    open_register,
-)
-from hedgerow.cli.session_table import Reading
+from hedgerow.cli.reading import DataPlace, Reading, inputs_of
+from hedgerow.cli.spending import Registered, check_session, open_register
 from hedgerow.errors import ConfigError, SessionError, WeakGuaranteeWarning
 from hedgerow.queries import Neighbours
 from hedgerow.system import replacing
 
 if TYPE_CHECKING:
-    from rich.table import Table as Grid
-
-    from hedgerow.algorithms.online_pmw import OnlineAnswer, Opening, SessionFile
+    from hedgerow.algorithms.online_pmw import OnlineAnswer, OnlinePMW, Opening, SessionFile
     from hedgerow.data import ScannedTable, Table
     from hedgerow.domain import Domain
     from hedgerow.privacy import Budget, NoiseSource
@@ -66,7 +36,7 @@ _COLUMNS = ("condition", "answer", "low", "high", "source", "charged", "covers")
 @final
 @dataclass(frozen=True)
 class _Wishes:
-    """What the options ask of a session; None where they say nothing."""
+    """The session that the options ask for; None where they say nothing."""
 
     budget: Budget | None
     neighbours: Neighbours | None
@@ -80,13 +50,22 @@ class _Wishes:
 
         return None if self.seed is None else SeededNoise(self.seed)
 
+    @property
+    def algorithm(self) -> OnlinePMW:
+        from hedgerow.algorithms.online_pmw import OnlinePMW
+
+        return OnlinePMW(**self.config)
+
+    @property
+    def earlier(self) -> Release | None:
+        return None if self.warm is None else load_release(self.warm)
+
     def check(self, confidence: float) -> None:
         """Refuse a number that is out of its range, before anything is read or spent."""
-        from hedgerow.algorithms.online_pmw import OnlinePMW
         from hedgerow.release import check_confidence
 
         check_confidence(confidence)
-        OnlinePMW(**self.config)
+        _ = self.algorithm
 
     def changed(self, budget: Budget) -> list[str]:
         """The options that contradict the budget of a session."""
@@ -95,13 +74,12 @@ class _Wishes:
 
     def check_new(self, domain: Domain) -> None:
         """Refuse what cannot be begun, before a register is charged for it."""
-        from hedgerow.algorithms.online_pmw import OnlinePMW, check_start
+        from hedgerow.algorithms.online_pmw import check_start
 
         if self.seed is not None:
             raise typer.BadParameter("a register adds up guarantees: there is none with --seed")
         if self.budget is not None:
-            warm = None if self.warm is None else _release(self.warm)
-            check_start(OnlinePMW(**self.config), domain, self.budget, warm)
+            check_start(self.algorithm, domain, self.budget, self.earlier)
 
 
 def ask(
@@ -111,107 +89,95 @@ def ask(
     conditions: Annotated[list[str] | None, typer.Argument(metavar="[CONDITION]...", help="Conditions in SQL.")] = None,
     session: Annotated[
         Path,
-        typer.Option(
+        options.table_option(
             "--session",
             metavar="FILE",
-            help="Where the session is kept, SECRET: the first call makes it, later ones continue it.",
-            rich_help_panel=TABLE,
+            help="File of the session, SECRET: the first call makes it, later ones continue it.",
         ),
     ],
     domain: Annotated[
         Path | None,
-        typer.Option(
+        options.table_option(
             "--domain",
             metavar="FILE",
-            help="Domain file (YAML or JSON): what records could exist. Later calls find it in the session file, as "
-            "well as the columns.",
-            rich_help_panel=TABLE,
+            help=f"{options.DOMAIN_FILE} Later calls find it in the session file, as well as the columns.",
         ),
     ] = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = None,
+    rho: options.Rho = None,
     neighbours: Annotated[
         Neighbours | None,
-        typer.Option(
-            "--neighbours",
-            help="What one person can change: add or remove a record (the number of records is private), or "
-            "replace one (it is public; after a filter, only that of the whole table is).",
-            show_default=Neighbours.ADD_REMOVE.value,
-            rich_help_panel=BUDGET,
-        ),
+        options.neighbours_option(show_default=Neighbours.ADD_REMOVE.value),
     ] = None,
-    register: RegisterFile = None,
-    limit: LimitEpsilon = None,
-    limit_delta: LimitDelta = None,
-    limit_rho: LimitRho = None,
+    register: options.RegisterFile = None,
+    limit: options.LimitEpsilon = None,
+    limit_delta: options.LimitDelta = None,
+    limit_rho: options.LimitRho = None,
     queries_planned: Annotated[
         int | None,
-        typer.Option(
+        options.algorithm_option(
             "--queries-planned",
             metavar="K",
             min=1,
-            help="How many questions may look at the data; a generous number costs nothing.",
+            help="Number of questions that may look at the data; a generous number costs nothing.",
             show_default="10000",
-            rich_help_panel=ALGORITHM,
         ),
     ] = None,
     updates: Annotated[
         int | None,
-        typer.Option(
+        options.algorithm_option(
             "--updates",
             metavar="C",
             min=1,
-            help="How many answers of the data the budget is divided over.",
-            rich_help_panel=ALGORITHM,
+            help="Number of corrections that the budget is divided over. A correction is a noisy answer of the data, "
+            "bought where the session's own guess is too far off, and known to the session from then on.",
         ),
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(
+        options.algorithm_option(
             "--threshold",
             metavar="SHARE",
-            help="Errors of about this share of the records are to be corrected.",
-            rich_help_panel=ALGORITHM,
+            help="Error that calls for a correction, as a share of the records: a guess that is off by less is given "
+            "as the answer and costs nothing.",
         ),
     ] = None,
     warm: Annotated[
         Path | None,
-        typer.Option(
+        options.algorithm_option(
             "--warm",
             metavar="RELEASE",
             help="An earlier release of the same table to start from; what it spent is charged to the budget.",
-            rich_help_panel=ALGORITHM,
         ),
     ] = None,
     queries: Annotated[
         Path | None,
         typer.Option("--queries", metavar="FILE", help="A text file with one condition per line."),
     ] = None,
-    confidence: Annotated[float, typer.Option("--confidence", help="Of each interval.")] = 0.95,
+    confidence: Annotated[float, typer.Option("--confidence", help="Confidence of each interval.")] = 0.95,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The answers as .csv.", rich_help_panel=OUTPUT),
+        options.output_option("--output", "-o", metavar="FILE", help="The answers as .csv."),
     ] = None,
-    columns: Columns = None,
-    count_column: CountColumn = None,
-    where: Where = None,
-    coded: Coded = False,
+    columns: options.Columns = None,
+    count_column: options.CountColumn = None,
+    where: options.Where = None,
+    coded: options.Coded = False,
     seed: Annotated[
         int | None,
-        typer.Option(
-            "--seed", help="NOT PRIVATE: noise that can be drawn again, for tests.", rich_help_panel=ALGORITHM
-        ),
+        options.algorithm_option("--seed", help="NOT PRIVATE: noise that can be drawn again, for tests."),
     ] = None,
-    force: Force = False,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    as_json: options.AsJson = False,
 ) -> None:
     r"""Answer questions about a private table as they come, over weeks if need be, out of one budget.
 
-    The first call names domain and budget and makes the session file; later calls go on with it. Most questions are
-    answered by what is known already and cost nothing. The session file holds a secret, and belongs where the table
-    is; never go on from an old copy of it, which would spend the same budget twice.
+    The first call names domain and budget and makes the session file; later calls continue it. The session keeps a
+    model of the table, its hypothesis, which answers most questions at no cost; where it is off by more than the
+    threshold, a noisy answer of the data is bought, which corrects it. The session file holds a secret, and belongs
+    where the table is; never continue from an old copy of it, which would spend the same budget twice.
 
     Examples:
       hedgerow ask people.csv --domain people.yaml --session people.session \
@@ -223,38 +189,32 @@ def ask(
       hedgerow ask people.csv --domain people.yaml --session people.session \
           --epsilon 1 --register people.register --limit 3 "sex = 'Female'"
     """
-    shown = prepare(ctx, quiet=quiet, as_json=as_json)
+    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     inputs = [path for path in (*inputs_of(data), domain, session, queries, warm, register) if path is not None]
     check_outputs({"--output": output}, inputs=inputs, force=force)
     asked = [*(conditions or ()), *(_listed(queries) if queries is not None else ())]
-    reading = Reading.of_options(session, domain, columns=columns, count_column=count_column, coded=coded, where=where)
+    reading = Reading.of_session(session, domain, columns=columns, count_column=count_column, coded=coded, where=where)
     workload = _checked_conditions(asked, reading.domain)
     neighbours = neighbours.filtered if neighbours is not None and reading.where is not None else neighbours
-    options = {"queries": queries_planned, "updates": updates, "threshold": threshold}
+    config = {"queries": queries_planned, "updates": updates, "threshold": threshold}
     wishes = _Wishes(
         budget=_budget(epsilon, delta, rho, neighbours, begun=session.exists()),
         neighbours=neighbours,
-        config={name: value for name, value in options.items() if value is not None},
+        config={name: value for name, value in config.items() if value is not None},
         warm=warm,
         seed=seed,
     )
     wishes.check(confidence)
     table_register = open_register(
-        register, limit_of(limit, limit_delta, limit_rho, neighbours or Neighbours.ADD_REMOVE)
+        register, options.limit_of(limit, limit_delta, limit_rho, neighbours or Neighbours.ADD_REMOVE)
     )
     with _alone(session) as kept:
         if kept.is_new and table_register is not None:
             wishes.check_new(reading.domain)
-        registered = Registered.checked(
-            shown,
-            table_register,
-            wishes.budget if kept.is_new else None,
-            kind="session",
-            name=session.name,
-            attributes=reading.domain.names,
-        )
+        due = wishes.budget if kept.is_new else None
+        registered = Registered(shown, table_register, due, "session", session.name, reading.domain.names)
         with registered.staying():
-            table = reading.read(shown, data, workload, before_rows=registered.charge)
+            table = reading.read_data(shown, data, workload, before_rows=registered.charge)
             with shown.busy("opening the session"):
                 is_new = _opened(kept, session, wishes, reading, table=table, charged=registered.notes())
                 check_session(table_register, kept.notes, session)
@@ -280,7 +240,7 @@ def _checked_conditions(asked: Sequence[str], domain: Domain) -> Workload | None
 
     parsed = []
     for number, text in enumerate(asked, start=1):
-        with naming_condition(number, text) if len(asked) > 1 else nullcontext():
+        with naming_condition(number, text, asked):
             parsed.append(parse_predicate(text, domain))
     conjunctions = [query for query in parsed if isinstance(query, Conjunction)]
     return Workload.conjunctions(domain, conjunctions) if conjunctions else None
@@ -289,10 +249,10 @@ def _checked_conditions(asked: Sequence[str], domain: Domain) -> Workload | None
 def _budget(
     epsilon: float | None, delta: float | None, rho: float | None, neighbours: Neighbours | None, *, begun: bool
 ) -> Budget | None:
-    """The budget that the options name; None if a session goes on and they name none."""
+    """The budget that the options name; None if a session is continued and they name none."""
     if begun and epsilon is None and delta is None and rho is None:
         return None
-    return budget_of(epsilon, delta, rho, neighbours or Neighbours.ADD_REMOVE)
+    return options.budget_of(epsilon, delta, rho, neighbours or Neighbours.ADD_REMOVE)
 
 
 def _alone(session: Path) -> SessionFile:
@@ -302,12 +262,6 @@ def _alone(session: Path) -> SessionFile:
     if not session.parent.is_dir():
         raise ConfigError(f"--session: the folder {session.parent} does not exist", remedy="make it")
     return SessionFile(session)
-
-
-def _release(path: Path) -> Release:
-    from hedgerow.release import Release
-
-    return Release.load(path)
 
 
 def _opened(
@@ -334,18 +288,16 @@ def _start(
     kept: SessionFile, path: Path, wishes: _Wishes, table: Table | ScannedTable, notes: Mapping[str, Any]
 ) -> None:
     """A new session, with its file."""
-    from hedgerow.algorithms.online_pmw import OnlinePMW
-
     if wishes.budget is None:  # the file has gone since the options were read
         raise SessionError(f"{path}: there is no such session", remedy="name a budget to start one")
-    warm = None if wishes.warm is None else _release(wishes.warm)
+    earlier = wishes.earlier
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeakGuaranteeWarning)  # told at the end, with all else
-        kept.start(OnlinePMW(**wishes.config), table, wishes.budget, noise=wishes.noise, warm=warm, notes=notes)
+        kept.start(wishes.algorithm, table, wishes.budget, noise=wishes.noise, warm=earlier, notes=notes)
 
 
 def _anew(path: Path, opening: Opening, wishes: _Wishes, reading: Reading) -> _Wishes:
-    """What to start after a first call died before the session had begun; of its options some may be others now."""
+    """The session to start after a first call died before it had begun; some of its options may have changed."""
     if opening.warm and wishes.warm is None:
         raise SessionError(
             f"{path}: the first call was interrupted as it started from an earlier release",
@@ -370,7 +322,7 @@ def _refuse(path: Path, changed: Sequence[str]) -> None:
     if changed:
         raise SessionError(
             f"{path}: the session was started otherwise: {', '.join(changed)}",
-            remedy="leave these options out to go on with it, or name another --session file to start anew, with "
+            remedy="leave these options out to continue it, or name another --session file to start anew, with "
             "a budget of its own",
         )
 
@@ -382,8 +334,12 @@ def _write(path: Path | None, asked: Sequence[str], found: Sequence[OnlineAnswer
         writer = csv.writer(stream)
         writer.writerow(_COLUMNS)
         for text, answer in zip(asked, found, strict=True):
-            ends = ("" if end is None else end for end in (answer.low, answer.high))
-            writer.writerow([text, answer.value, *ends, answer.source, answer.charged, answer.covers])
+            writer.writerow([text, answer.value, *_ends(answer), answer.source, answer.charged, answer.covers])
+
+
+def _ends(answer: OnlineAnswer, form: str = "") -> list[str]:
+    """The ends of an interval as texts, empty where there is none."""
+    return ["" if end is None else format(end, form) for end in (answer.low, answer.high)]
 
 
 def _tell(
@@ -397,7 +353,12 @@ def _tell(
 ) -> None:
     summary = kept.summary()
     if found:
-        output.table(_grid(asked, found))
+        headings = ("condition", "answer", "from", "to", "answered by")
+        rows = (
+            (text or "(all records)", f"{each.value:,.0f}", *_ends(each, ",.0f"), each.source)
+            for text, each in zip(asked, found, strict=True)
+        )
+        output.table(headings, rows, right=("answer", "from", "to"))
     left = "no more answers of the data" if summary["closed"] else f"{summary['updates_left']} of {summary['updates']}"
     output.say(f"updates left  {left}{_because(summary['closed'])}")
     if not summary["closed"]:
@@ -407,7 +368,7 @@ def _tell(
     output.say(f"session       {path}   (secret: keep it where the table is)")
     for lost in kept.forfeited:
         output.warn(f"FORFEITED: {lost.charge:.6g} {lost.unit}, {lost.target}, of a call that did not end")
-    warn_of_budget(output, kept.budget, summary["total"])
+    options.warn_of_budget(output, kept.budget, summary["total"])
     if not summary["private"]:
         output.warn("NOT PRIVATE: seeded: whoever knows the seed can subtract the noise")
     listed = [{"condition": text, **asdict(answer)} for text, answer in zip(asked, found, strict=True)]
@@ -416,20 +377,4 @@ def _tell(
 
 
 def _because(reason: str) -> str:
-    return f" ({reason}); the hypothesis answers alone, without intervals" if reason else ""
-
-
-def _grid(asked: Sequence[str], found: Sequence[OnlineAnswer]) -> Grid:
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-    from rich.table import Table
-
-    grid = Table(box=SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("condition", overflow="fold")
-    for heading in ("answer", "from", "to"):
-        grid.add_column(heading, justify="right")
-    grid.add_column("answered by")
-    for text, answer in zip(asked, found, strict=True):
-        ends = ("" if end is None else f"{end:,.0f}" for end in (answer.low, answer.high))
-        grid.add_row(escape(text or "(all records)"), f"{answer.value:,.0f}", *ends, answer.source)
-    return grid
+    return f" ({reason}); from now on the hypothesis answers alone, without intervals" if reason else ""

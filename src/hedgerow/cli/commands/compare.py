@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hedgerow.algorithms.registry import names
-from hedgerow.cli.comparison_table import print_comparison
-from hedgerow.cli.console import Output
-from hedgerow.cli.options import (
-    ALGORITHM,
-    BUDGET,
-    OUTPUT,
-    AsJson,
-    Coded,
-    Columns,
-    CountColumn,
-    Delta,
-    DomainFile,
-    Force,
-    NeighboursOption,
-    Quiet,
-    WorkloadText,
-    budget_of,
-    prepare,
-    split_names,
-    workload_of,
-)
-from hedgerow.cli.outputs import check_ending, check_outputs, check_report_ending
-from hedgerow.cli.progress import showing_runs
-from hedgerow.cli.reading import DataPlace, Where, inputs_of, read_data
+from hedgerow.algorithms.registry import NAMES
+from hedgerow.cli import options
+from hedgerow.cli.console import Output, showing_runs
+from hedgerow.cli.outputs import check_ending, check_outputs, check_report
+from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.queries import Neighbours
 
 if TYPE_CHECKING:
@@ -47,114 +24,81 @@ NOT_PRIVATE = (
 )
 
 
-@final
-@dataclass(frozen=True)
-class _Files:
-    data: str
-    domain: Path
-    rows: Path
-    plot: Path | None
-    page: Path | None
-
-    @property
-    def summary(self) -> Path:
-        return self.rows.with_suffix(".summary.csv")
-
-    def check(self, *, force: bool, resume: bool) -> None:
-        check_ending("--output", self.rows, (".csv",), "let it end in .csv")
-        if self.plot is not None:
-            check_ending("--plot", self.plot, (".svg",), "let it end in .svg")
-        if self.page is not None:
-            check_report_ending("--html", self.page)
-        if self.plot is not None or self.page is not None:
-            from hedgerow.report import require_extra
-
-            require_extra()
-        inputs = (*inputs_of(self.data), self.domain)
-        check_outputs({"--output": self.rows}, inputs=inputs, force=force or resume)
-        made = {"--output, the summary": self.summary, "--plot": self.plot, "--html": self.page}
-        check_outputs(made, inputs=(*inputs, self.rows), force=force or resume)
-
-
 def compare(
     ctx: typer.Context,
     *,
     data: DataPlace,
-    domain: DomainFile,
+    domain: options.DomainFile,
     output: Annotated[
         Path,
-        typer.Option(
+        options.output_option(
             "--output",
             "-o",
             metavar="FILE",
-            rich_help_panel=OUTPUT,
             help="Errors of all runs, as .csv: one row per mechanism, budget, run and metric. Their averages go into "
             "a second file beside it, with the ending .summary.csv.",
         ),
     ],
     mechanisms: Annotated[
         str,
-        typer.Option(
+        options.algorithm_option(
             "--mechanisms",
             metavar="A,B,...",
-            rich_help_panel=ALGORITHM,
-            help=f"Which algorithms: {', '.join(names())}. Options follow a colon, as in mwem:rounds=30.",
+            help=f"Which algorithms: {', '.join(NAMES)}, or plug-ins. Options follow a colon, as in mwem:rounds=30.",
             show_default="all",
         ),
-    ] = ",".join(names()),
+    ] = ",".join(NAMES),
     epsilon: Annotated[
         str | None,
-        typer.Option(
+        options.budget_option(
             "--epsilon",
             metavar="E,E,...",
-            rich_help_panel=BUDGET,
             help="Pure epsilons, or the epsilons of --delta; each run has one of them for itself.",
         ),
     ] = None,
-    delta: Delta = None,
+    delta: options.Delta = None,
     rho: Annotated[
         str | None,
-        typer.Option("--rho", metavar="R,R,...", rich_help_panel=BUDGET, help="zCDP, instead of --epsilon."),
+        options.budget_option("--rho", metavar="R,R,...", help="zCDP, instead of --epsilon."),
     ] = None,
-    neighbours: NeighboursOption = Neighbours.ADD_REMOVE,
-    workload: WorkloadText = None,
+    neighbours: options.NeighboursOption = Neighbours.ADD_REMOVE,
+    workload: options.WorkloadText = None,
     repeats: Annotated[
         int,
-        typer.Option("--repeats", min=1, rich_help_panel=ALGORITHM, help="How often each is run with each budget."),
+        options.algorithm_option("--repeats", min=1, help="How often each is run with each budget."),
     ] = 5,
-    columns: Columns = None,
-    count_column: CountColumn = None,
-    where: Where = None,
-    coded: Coded = False,
+    columns: options.Columns = None,
+    count_column: options.CountColumn = None,
+    where: options.Where = None,
+    coded: options.Coded = False,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", rich_help_panel=OUTPUT, help="Error against budget, .svg.")
+        Path | None, options.output_option("--plot", metavar="FILE", help="Error against budget, .svg.")
     ] = None,
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", rich_help_panel=OUTPUT, help="Drawing and table on one page, .html."),
+        options.output_option("--html", metavar="FILE", help="Drawing and table on one page, .html."),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option("--seed", rich_help_panel=ALGORITHM, help="Of the noise, to get the same figures again."),
+        options.algorithm_option("--seed", help="Of the noise, to get the same figures again."),
     ] = None,
     resume: Annotated[
         bool,
-        typer.Option(
+        options.output_option(
             "--resume",
-            rich_help_panel=OUTPUT,
             help="Go on from the runs that --output holds already: after an interruption, or with more runs, "
             "mechanisms or budgets.",
         ),
     ] = False,
-    force: Force = False,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    as_json: options.AsJson = False,
 ) -> None:
     r"""Compare mechanisms on a public or test table. NOT PRIVATE: it prints exact errors.
 
     Runs every mechanism with every budget several times, each run with noise of its own, and prints the mean and the
     largest error over the workload: the total variation distance of a marginal, the absolute error of a single query
-    as a share of the records. A mechanism that cannot run is told with its reason; the others go on.
+    as a share of the records. The reason is printed of a mechanism that cannot run; the others continue.
 
     Examples:
       hedgerow compare test.csv --domain test.yaml --epsilon 0.1,1,10 \
@@ -163,60 +107,60 @@ def compare(
           --mechanisms mwem,mwem:rounds=30,gaussian --repeats 10 \
           -o errors.csv --plot errors.svg --html errors.html
     """
-    shown = prepare(ctx, quiet=quiet, as_json=as_json)
-    files = _Files(data, domain, output, plot, html)
+    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     budgets = _budgets_of(epsilon, delta, rho, neighbours)
-    files.check(force=force, resume=resume)
-    selected = split_names(columns)
-    asked = workload_of(domain, selected, workload)
+    check_ending("--output", output, (".csv",), "let it end in .csv")
+    if plot is not None:
+        from hedgerow.report import require_extra
+
+        check_ending("--plot", plot, (".svg",), "let it end in .svg")
+        require_extra()
+    check_report("--html", html)
+    summary = output.with_suffix(".summary.csv")
+    made = {"--output": output, "--output, the summary": summary, "--plot": plot, "--html": html}
+    check_outputs(made, inputs=[*inputs_of(data), domain], force=force or resume)
+    asked = options.workload_of(domain, columns, workload)
     shown.warn(NOT_PRIVATE)
-    extra = "error" if selected is None else "ignore"
-    table = read_data(
-        shown, data, asked.domain,
-        where=where, workload=asked, count_column=count_column, extra_columns=extra, coded=coded,
-    )  # fmt: skip
+    reading = Reading(asked.domain, count_column, coded, some_columns=columns is not None, where=where)
+    table = reading.read_data(shown, data, asked)
 
     from hedgerow.comparison import compare as run
 
-    with _keeping(shown, output), showing_runs(shown) as progress:
-        named = split_names(mechanisms) or []
+    named = options.split_names(mechanisms) or []
+    kept = f"the runs that were over are in {output}: give the same command with --resume to continue"
+    with (
+        shown.warning_if_it_stops(lambda: ({"outcomes": str(output)}, kept), KeyboardInterrupt),
+        showing_runs(shown) as progress,
+    ):
         found = run(table, asked, budgets, named, repeats, seed=seed, progress=progress, path=output, resume=resume)
-    _write(shown, files, found)
+    _tell(shown, found)
+    found.write_summary(summary)
+    if plot is not None:
+        found.write_plot(plot)
+    if html is not None:
+        found.write_page(html)
+    files = shown.say_files({"rows": output, "summary": summary, "plot": plot, "page": html})
+    shown.result({**found.to_dict(), "files": files})
 
 
 def _budgets_of(epsilon: str | None, delta: float | None, rho: str | None, neighbours: Neighbours) -> list[Budget]:
     """One budget for every amount; ``budget_of`` says what goes together."""
     pairs = product(_amounts("--epsilon", epsilon), _amounts("--rho", rho))
-    return [budget_of(first, delta, second, neighbours) for first, second in pairs]
+    return [options.budget_of(first, delta, second, neighbours) for first, second in pairs]
 
 
 def _amounts(option: str, text: str | None) -> list[float] | list[None]:
     try:
-        return [float(part) for part in split_names(text) or []] or [None]
+        return [float(part) for part in options.split_names(text) or []] or [None]
     except ValueError:
         raise typer.BadParameter(f"{option} {text!r}: give numbers, separated by commas") from None
 
 
-@contextmanager
-def _keeping(output: Output, rows: Path) -> Iterator[None]:
-    """Say where the outcomes are if a run does not end well."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        output.facts |= {"outcomes": str(rows)}
-        output.warn(f"the runs that were over are in {rows}: give the same command with --resume to go on")
-        raise
+def _tell(output: Output, found: Comparison) -> None:
+    from hedgerow.comparison import headings_of, notes_of, rows_of, title_of
 
-
-def _write(output: Output, files: _Files, found: Comparison) -> None:
-    print_comparison(output, found)
-    found.write_summary(files.summary)
-    if files.plot is not None:
-        found.write_plot(files.plot)
-    if files.page is not None:
-        found.write_page(files.page)
-    made = {"rows": files.rows, "summary": files.summary, "plot": files.plot, "page": files.page}
-    paths = {name: str(path) for name, path in made.items() if path is not None}
-    for name, path in paths.items():
-        output.say(f"{name:8} {path}")
-    output.result({**found.to_dict(), "files": paths})
+    headings = headings_of(found)
+    output.tell(title_of(found))
+    output.table(headings, rows_of(found), right=headings[1:])
+    for note in notes_of(found):
+        output.tell(note)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -11,23 +11,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hedgerow.cli.options import OUTPUT, AsJson, Force, Quiet, prepare
-from hedgerow.cli.outputs import check_outputs, check_report_ending
-from hedgerow.cli.progress import showing_records
-from hedgerow.cli.records_place import RECORDS, RecordsPlace
+from hedgerow.cli.console import showing_records
+from hedgerow.cli.options import AsJson, Force, Quiet, output_option, prepare
+from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_outputs, check_report
 from hedgerow.errors import DomainError, QueryError
 from hedgerow.quantities import human
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from hedgerow.release import Release
 
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
 
 
 class Method(StrEnum):
-    """How records are drawn."""
+    """A way of drawing records."""
 
     SYSTEMATIC = "systematic"
     INDEPENDENT = "independent"
@@ -37,9 +34,7 @@ def sample(
     ctx: typer.Context,
     *,
     release: ReleaseFile,
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="PLACE", help=f"Records: {RECORDS}.", rich_help_panel=OUTPUT)
-    ],
+    output: Annotated[str, output_option("--output", "-o", metavar="PLACE", help=f"Records: {RECORDS}.")],
     n: Annotated[
         int | None, typer.Option("-n", "--records", min=0, help="How many; by default the (noisy) number of records.")
     ] = None,
@@ -63,7 +58,7 @@ def sample(
     """
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
     place = RecordsPlace.of(output)
-    loaded = _load(release)
+    loaded = load_release(release)
     place.check({}, inputs=[release], force=force)
     with showing_records(shown) as progress:
         drawn = loaded.write_records(place.text, n, seed=seed, method=method.value, progress=progress)
@@ -76,7 +71,7 @@ def answer(
     *,
     release: ReleaseFile,
     conditions: Annotated[list[str], typer.Argument(metavar="CONDITION...", help="Conditions in SQL.")],
-    confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.")] = 0.95,
+    confidence: Annotated[float, typer.Option("--confidence", help="Confidence of the intervals.")] = 0.95,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -87,10 +82,10 @@ def answer(
       hedgerow answer people.release "income = '>50K'" "not sex = 'Male'" --json
     """
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
-    loaded = _load(release)
+    loaded = load_release(release)
     answers = []
     for number, text in enumerate(conditions, start=1):
-        with naming_condition(number, text) if len(conditions) > 1 else nullcontext():
+        with naming_condition(number, text, conditions):
             answers.append((text, loaded.answer(text, confidence)))
     for text, found in answers:
         interval = "no interval" if found.low is None else f"{_count(found.low)} to {_count(found.high or 0.0)}"
@@ -102,11 +97,13 @@ def answer(
 
 
 @contextmanager
-def naming_condition(number: int, condition: str) -> Iterator[None]:
-    """Say which of several conditions is wrong."""
+def naming_condition(number: int, condition: str, asked: Sequence[str]) -> Iterator[None]:
+    """Let an error name the condition that is wrong, if several are asked."""
     try:
         yield
     except (QueryError, DomainError) as error:
+        if len(asked) == 1:
+            raise
         raise QueryError(f"condition {number}, {condition!r}: {error.message}", remedy=error.remedy) from error
 
 
@@ -120,7 +117,7 @@ def show(ctx: typer.Context, *, release: ReleaseFile, quiet: Quiet = False, as_j
     from hedgerow.release import error_sentence, summary_of
 
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
-    loaded = _load(release)
+    loaded = load_release(release)
     shown.tell(loaded.guarantee())
     shown.say()
     shown.tell(error_sentence(loaded))
@@ -129,20 +126,28 @@ def show(ctx: typer.Context, *, release: ReleaseFile, quiet: Quiet = False, as_j
     shown.say(f"Domain: {human(loaded.domain.size)} cells: {names}")
     versions = ", ".join(f"{name} {version}" for name, version in loaded.provenance.versions.items())
     shown.say(f"Made by {loaded.provenance.algorithm} with {versions}")
-    shown.table(_ledger_table(loaded))
+    unit = loaded.budget.unit
+    events = (
+        (str(number), event.label, event.target, event.mechanism, f"{event.scale:.5g}", f"{event.charge:.5g}")
+        for number, event in enumerate(loaded.events, start=1)
+    )
+    shown.table(
+        ("#", "for", "what", "mechanism", "noise scale", unit),
+        events,
+        right=("#", "noise scale", unit),
+        title=f"Ledger: {loaded.spent:.6g} of {loaded.budget.limit:.6g} {unit} spent",
+    )
     if loaded.provenance.stamp:
         shown.warn(loaded.provenance.stamp)
-    events = [event.to_dict() for event in loaded.events]
-    shown.result({**summary_of(loaded), "ledger": events, "provenance": loaded.provenance.to_dict()})
+    ledger = [event.to_dict() for event in loaded.events]
+    shown.result({**summary_of(loaded), "ledger": ledger, "provenance": loaded.provenance.to_dict()})
 
 
 def report(
     ctx: typer.Context,
     *,
     release: ReleaseFile,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="HTML file to write.", rich_help_panel=OUTPUT)
-    ],
+    output: Annotated[Path, output_option("--output", "-o", metavar="FILE", help="HTML file to write.")],
     force: Force = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -152,13 +157,12 @@ def report(
     Example:
       hedgerow report people.release -o people.html
     """
-    from hedgerow.report import require_extra, write_report
+    from hedgerow.report import write_report
 
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
-    check_report_ending("--output", output)
+    check_report("--output", output)
     check_outputs({"--output": output}, inputs=[release], force=force)
-    require_extra()
-    loaded = _load(release)
+    loaded = load_release(release)
     with shown.busy("writing the report"):
         write_report(loaded, output)
     shown.say(f"report in {output}")
@@ -169,25 +173,8 @@ def _count(value: float) -> str:
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
 
 
-def _load(path: Path) -> Release:
+def load_release(path: Path) -> Release:
+    """Load a release, with the modules that this needs."""
     from hedgerow.release import Release
 
     return Release.load(path)
-
-
-def _ledger_table(release: Release) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-    from rich.table import Table
-
-    unit = release.budget.unit
-    title = f"Ledger: {release.spent:.6g} of {release.budget.limit:.6g} {unit} spent"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("#", "for", "what", "mechanism"):
-        table.add_column(heading, justify="right" if heading == "#" else "left", overflow="fold")
-    for heading in ("noise scale", unit):
-        table.add_column(heading, justify="right")
-    for number, event in enumerate(release.events, start=1):
-        cells = (event.label, event.target, event.mechanism, f"{event.scale:.5g}", f"{event.charge:.5g}")
-        table.add_row(str(number), *map(escape, cells))
-    return table

@@ -6,21 +6,17 @@ import signal
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from hedgerow.cli.console import Output
-from hedgerow.cli.options import BUDGET, AsJson, Quiet, prepare
-from hedgerow.cli.registering import limit_of
+from hedgerow.cli.console import INTERRUPTED, Output
+from hedgerow.cli.options import AsJson, Quiet, limit_of, prepare
+from hedgerow.errors import ConfigError
 from hedgerow.queries import Neighbours
 
-PLACES = "Places"
-LIMITS = "Limits"
-TOKENS = "Tokens"
 STORE = "hedgerow.db"
 TABLES = "tables"
-INTERRUPTED = 130
 
 _MEBIBYTE = 2**20
 _SEEN = (
@@ -29,244 +25,194 @@ _SEEN = (
 )
 
 
+def _option(panel: str, name: str, text: str, **settings: Any) -> Any:
+    return typer.Option(name, help=text, rich_help_panel=panel, **settings)
+
+
+def _setting(panel: str, name: str, text: str, **settings: Any) -> Any:
+    """An option that the environment can set too: ``--store`` by ``HEDGEROW_STORE``."""
+    variable = f"HEDGEROW_{name.removeprefix('--').upper().replace('-', '_')}"
+    return _option(panel, name, text, envvar=variable, **settings)
+
+
 def serve(
     ctx: typer.Context,
     *,
     store: Annotated[
         str | None,
-        typer.Option(
+        _setting(
+            "Places",
             "--store",
+            "Store of everything that is kept: a file (SQLite), or postgresql://user@host/database.",
             metavar="FILE|URL",
-            envvar="HEDGEROW_STORE",
-            help="Where everything is kept: a file (SQLite), or postgresql://user@host/database.",
             show_default=STORE,
-            rich_help_panel=PLACES,
         ),
     ] = None,
     store_password_file: Annotated[
         Path | None,
-        typer.Option(
-            "--store-password-file",
-            metavar="FILE",
-            envvar="HEDGEROW_STORE_PASSWORD_FILE",
-            help="File with the password of a PostgreSQL store.",
-            rich_help_panel=PLACES,
-        ),
+        _setting("Places", "--store-password-file", "File with the password of a PostgreSQL store.", metavar="FILE"),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(
+        _setting(
+            "Places",
             "--data",
+            "The only folder that tables are read from, and uploaded to.",
             metavar="FOLDER",
-            envvar="HEDGEROW_DATA",
-            help="The only folder that tables are read from, and uploaded to.",
             show_default=TABLES,
-            rich_help_panel=PLACES,
         ),
     ] = None,
     anchor: Annotated[
         Path | None,
-        typer.Option(
+        _setting(
+            "Places",
             "--anchor",
+            "File outside the store that says how far the store has come: a server refuses a store that is older.",
             metavar="FILE",
-            envvar="HEDGEROW_ANCHOR",
-            help="File outside the store that says how far it has come: a server refuses a store that is older.",
-            rich_help_panel=PLACES,
         ),
     ] = None,
     accept_store: Annotated[
         bool,
-        typer.Option(
+        _option(
+            "Places",
             "--accept-store",
-            help="Go on with a store that is older than the anchor says: its older data sets are closed for good.",
-            rich_help_panel=PLACES,
+            "Continue with a store that is older than the anchor says: its older data sets are closed permanently.",
         ),
     ] = False,
-    host: Annotated[
-        str, typer.Option("--host", envvar="HEDGEROW_HOST", help="Address to listen on.", rich_help_panel=PLACES)
-    ] = "127.0.0.1",
+    host: Annotated[str, _setting("Places", "--host", "Address to listen on.")] = "127.0.0.1",
     port: Annotated[
-        int,
-        typer.Option(
-            "--port",
-            envvar="HEDGEROW_PORT",
-            min=0,
-            max=65535,
-            help="Port to listen on; 0 takes a free one.",
-            rich_help_panel=PLACES,
-        ),
+        int, _setting("Places", "--port", "Port to listen on; 0 takes a free one.", min=0, max=65535)
     ] = 8000,
     register: Annotated[
         Path | None,
-        typer.Option(
+        _setting(
+            "Budget",
             "--register",
+            "Register, a file in which the budgets of all data sets add up: each is charged there with "
+            "its whole budget before its table is read. Made by the first start, which names the limit.",
             metavar="FILE",
-            envvar="HEDGEROW_REGISTER",
-            help="Register of what is released: every data set that is registered is charged there with its whole "
-            "budget before its table is read. Made by the first start, which names the limit.",
-            rich_help_panel=BUDGET,
         ),
     ] = None,
     limit: Annotated[
         float | None,
-        typer.Option(
+        _setting(
+            "Budget",
             "--limit",
-            metavar="EPSILON",
-            envvar="HEDGEROW_LIMIT",
-            help="What all data sets in the register may add up to: an epsilon, for pure budgets alone, or with "
+            "What all data sets in the register may add up to: an epsilon, for pure budgets alone, or with "
             "--limit-delta, for all kinds.",
-            rich_help_panel=BUDGET,
+            metavar="EPSILON",
         ),
     ] = None,
     limit_delta: Annotated[
-        float | None,
-        typer.Option(
-            "--limit-delta",
-            metavar="DELTA",
-            envvar="HEDGEROW_LIMIT_DELTA",
-            help="The delta of --limit.",
-            rich_help_panel=BUDGET,
-        ),
+        float | None, _setting("Budget", "--limit-delta", "The delta of --limit.", metavar="DELTA")
     ] = None,
     limit_rho: Annotated[
-        float | None,
-        typer.Option(
-            "--limit-rho",
-            metavar="RHO",
-            envvar="HEDGEROW_LIMIT_RHO",
-            help="zCDP, instead of --limit.",
-            rich_help_panel=BUDGET,
-        ),
+        float | None, _setting("Budget", "--limit-rho", "zCDP, instead of --limit.", metavar="RHO")
     ] = None,
     limit_neighbours: Annotated[
         Neighbours,
-        typer.Option(
+        _setting(
+            "Budget",
             "--limit-neighbours",
-            envvar="HEDGEROW_LIMIT_NEIGHBOURS",
-            help="Between which tables the register adds up, which its data sets must have too.",
-            rich_help_panel=BUDGET,
+            "What one person can change in the tables of the register; its data sets must agree.",
         ),
     ] = Neighbours.ADD_REMOVE,
     rate: Annotated[
-        int,
-        typer.Option(
-            "--rate",
-            metavar="N",
-            envvar="HEDGEROW_RATE",
-            min=0,
-            help="Requests a minute with one token; 0 for any number.",
-            rich_help_panel=LIMITS,
-        ),
+        int, _setting("Limits", "--rate", "Requests a minute with one token; 0 for any number.", metavar="N", min=0)
     ] = 6000,
     largest_upload: Annotated[
-        int,
-        typer.Option(
-            "--largest-upload",
-            metavar="MIB",
-            envvar="HEDGEROW_LARGEST_UPLOAD",
-            min=1,
-            help="Largest table that may be uploaded, in MiB.",
-            rich_help_panel=LIMITS,
-        ),
+        int, _setting("Limits", "--largest-upload", "Largest table that may be uploaded, in MiB.", metavar="MIB", min=1)
     ] = 1024,
     connections: Annotated[
         int | None,
-        typer.Option(
+        _setting(
+            "Limits",
             "--connections",
+            "Connections at a time.",
             metavar="N",
-            envvar="HEDGEROW_CONNECTIONS",
             min=1,
-            help="Connections at a time.",
-            show_default="what the files fit that the process may open (ulimit -n)",
-            rich_help_panel=LIMITS,
+            show_default="as many as the files that the process may open allow (ulimit -n)",
         ),
     ] = None,
     connections_per_address: Annotated[
         int | None,
-        typer.Option(
+        _setting(
+            "Limits",
             "--connections-per-address",
+            "Connections at a time from one address; the proxies of --proxies are not held to it.",
             metavar="N",
-            envvar="HEDGEROW_CONNECTIONS_PER_ADDRESS",
             min=1,
-            help="Connections at a time of one address; proxies that are named are not held to it.",
             show_default="a quarter of all",
-            rich_help_panel=LIMITS,
         ),
     ] = None,
     head_timeout: Annotated[
         float,
-        typer.Option(
+        _setting(
+            "Limits",
             "--head-timeout",
+            "Longest time that a connection may take for the head of a request.",
             metavar="SECONDS",
-            envvar="HEDGEROW_HEAD_TIMEOUT",
             min=0.1,
-            help="How long a connection may take for the head of a request.",
-            rich_help_panel=LIMITS,
         ),
     ] = 10.0,
     stall_timeout: Annotated[
         float,
-        typer.Option(
+        _setting(
+            "Limits",
             "--stall-timeout",
+            "Longest time that the body of a request, or an answer, may stand still: below 500 bytes a second.",
             metavar="SECONDS",
-            envvar="HEDGEROW_STALL_TIMEOUT",
             min=0.1,
-            help="How long a body may stand still on its way here, or an answer on its way out: below 500 bytes a "
-            "second.",
-            rich_help_panel=LIMITS,
         ),
     ] = 20.0,
     proxies: Annotated[
         str,
-        typer.Option(
+        _setting(
+            "Places",
             "--proxies",
+            "Reverse proxies whose X-Forwarded-For is believed: addresses or networks with commas between.",
             metavar="ADDRESSES",
-            envvar="HEDGEROW_PROXIES",
-            help="Reverse proxies whose X-Forwarded-For is believed: addresses or networks with commas between.",
             show_default="none",
-            rich_help_panel=PLACES,
         ),
     ] = "",
     quota: Annotated[
         int,
-        typer.Option(
+        _setting(
+            "Limits",
             "--quota",
+            "Space that a person's questions about a data set may take in the store, in MiB; custodians may change it.",
             metavar="MIB",
-            envvar="HEDGEROW_QUOTA",
             min=1,
-            help="What a person's questions about a data set may add to the store, in MiB; custodians may change it.",
-            rich_help_panel=LIMITS,
         ),
     ] = 256,
     demo: Annotated[
-        bool,
-        typer.Option("--demo", help="Serve Adult (public data) from a temporary folder, to try it out."),
+        bool, typer.Option("--demo", help="Serve Adult (public data) from a temporary folder, to try it out.")
     ] = False,
     new_token: Annotated[
         str | None,
-        typer.Option(
+        _option(
+            "Tokens",
             "--new-token",
+            "Print a fresh token for the custodian NAME and exit; serves nothing. Needs --token-datasets.",
             metavar="NAME",
-            help="Print a fresh token for the custodian NAME and exit; serves nothing. Needs --token-datasets.",
-            rich_help_panel=TOKENS,
         ),
     ] = None,
     token_datasets: Annotated[
         str | None,
-        typer.Option(
+        _option(
+            "Tokens",
             "--token-datasets",
+            "Data sets that the token of --new-token is good for, with commas between; or 'all', also later ones.",
             metavar="NAMES|all",
-            help="What the token of --new-token is good for: data sets with commas between, or 'all', also later ones.",
-            rich_help_panel=TOKENS,
         ),
     ] = None,
     token_days: Annotated[
         str,
-        typer.Option(
+        _option(
+            "Tokens",
             "--token-days",
+            "Days until the tokens that this command prints expire; 'ever' for tokens that do not.",
             metavar="DAYS|ever",
-            help="How long tokens are good that this command prints; 'ever' for without end.",
-            rich_help_panel=TOKENS,
         ),
     ] = "30",
     quiet: Quiet = False,
@@ -276,8 +222,8 @@ def serve(
 
     A custodian registers a table once; analysts ask counting questions for as long as its privacy budget lasts. The
     first start with an empty store prints a custodian's token, good for all data sets and 30 days. What is kept
-    survives crashes; Ctrl-C or SIGTERM stops the server after what it is at. Every option that the environment can
-    set is named in its help.
+    survives crashes; Ctrl-C or SIGTERM stops the server after the requests at work. Options that the environment can
+    set name their variable.
 
     Examples:
       hedgerow serve --demo
@@ -287,7 +233,7 @@ def serve(
       hedgerow serve --store hedgerow.db --register people.register --limit 3
       hedgerow serve --store hedgerow.db --new-token custodian --token-datasets all
     """
-    from hedgerow.cli.serving import Serving, check_installed, days_of, print_new_token, scope_of
+    from hedgerow.cli.serving import Serving, StorePlace, check_installed, days_of, print_new_token, scope_of
 
     output = prepare(ctx, quiet=quiet, as_json=as_json)
     check_installed()
@@ -295,36 +241,46 @@ def serve(
     given = ctx.get_parameter_source("store")
     if store is not None and given is not None and given.name == "COMMANDLINE":
         _warn_of_password(output, store)
+    table_limit = limit_of(limit, limit_delta, limit_rho, limit_neighbours)
     with ExitStack() as stack:
         here = Path(stack.enter_context(TemporaryDirectory(prefix="hedgerow-demo-"))) if demo else Path()
-        asked = Serving(
-            output,
+        place = StorePlace(
             store or str(here / STORE),
             store_password_file,
-            data or here / TABLES,
-            host,
-            port,
-            rate=rate or None,
-            largest_upload=largest_upload * _MEBIBYTE,
-            quota=quota * _MEBIBYTE,
+            quota * _MEBIBYTE,
             anchor=None if demo and store is None else anchor,  # nothing of it is kept
-            accept_store=accept_store,
-            demo=demo,
-            register=register,
-            limit=limit_of(limit, limit_delta, limit_rho, limit_neighbours),
-            days=days,
-            connections=connections,
-            connections_per_address=connections_per_address,
-            head_timeout=head_timeout,
-            stall_timeout=stall_timeout,
-            proxies=proxies,
+            accept_older=accept_store,
         )
         if new_token is not None:
-            print_new_token(asked, new_token, scope)
+            print_new_token(output, place, new_token, scope, days)
             return
+        tables = data or here / TABLES
         if data is None:
-            asked.data.mkdir(mode=0o700, exist_ok=True)
-        stopped_by = asked.run()
+            tables.mkdir(mode=0o700, exist_ok=True)
+        elif not data.is_dir():
+            raise ConfigError(f"--data: there is no folder {data}", remedy="make it, and put tables there")
+
+        from hedgerow.service.http import ConnectionLimits
+        from hedgerow.service.proxies import Proxies
+        from hedgerow.service.settings import Settings
+
+        stopped_by = Serving(
+            output,
+            place,
+            Settings(
+                tables,
+                requests_per_minute=rate or None,
+                largest_upload=largest_upload * _MEBIBYTE,
+                proxies=Proxies.named(proxies),
+            ),
+            ConnectionLimits.of(
+                connections, connections_per_address, head_seconds=head_timeout, stall_seconds=stall_timeout
+            ),
+            register=register,
+            limit=table_limit,
+            demo=demo,
+            days=days,
+        ).run(host, port)
     if stopped_by == signal.SIGINT:
         raise typer.Exit(INTERRUPTED)
 

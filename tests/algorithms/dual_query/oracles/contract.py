@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from hedgerow.algorithms.dual_query.oracles import BestResponseProblem, Oracle, Response
 from hedgerow.queries.core.query import Conjunction
 from tests.algorithms.dual_query.oracles.instances import Instance, cells, domain_of, random_instance
+from tests.examples import examples
 
-per_oracle = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.differing_executors])
+per_oracle = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.differing_executors])
 seeds = st.integers(0, 2**32 - 1)
 
 

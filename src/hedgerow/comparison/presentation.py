@@ -1,0 +1,158 @@
+"""A comparison for people: a table of short texts, a drawing, and a page with both."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal
+
+from hedgerow.comparison.outcome import LARGEST, MEAN, METRICS, RMSE, Setting, amount_of, amount_text, measure_named
+from hedgerow.errors import ConfigError
+from hedgerow.privacy import ZCDP, ApproxDP
+
+if TYPE_CHECKING:
+    from hedgerow.comparison.result import Comparison, Summary
+    from hedgerow.report import Panel, Point
+
+_FEWEST_RUNS = 3
+"""Intervals for the average of two runs are wider than anything they could be compared with."""
+
+TITLES = {"mean": "mean error", "largest": "largest error", "rmse": "root mean square error"}
+"""Titles of the metrics."""
+
+
+def title_of(comparison: Comparison) -> str:
+    """The title of the table, which says what its figures are."""
+    setting = comparison.setting
+    return (
+        f"NOT PRIVATE: {setting.measure}, mean (largest) over {setting.workload}, "
+        f"{setting.records:,} records, average of {runs_text(comparison)}"
+    )
+
+
+def runs_text(comparison: Comparison) -> str:
+    """Number of runs that an average is of, as text."""
+    runs = {each.runs for each in comparison.summaries if each.runs} or {0}
+    few, most = min(runs), max(runs)
+    return f"{few} to {most} runs" if few < most else f"{most} run{'' if most == 1 else 's'}"
+
+
+def headings_of(comparison: Comparison) -> list[str]:
+    """Headings of the columns: the mechanism, every budget, the time."""
+    return ["mechanism", *(amount_text(budget) for budget in comparison.budgets), "seconds a run"]
+
+
+def rows_of(comparison: Comparison) -> list[list[str]]:
+    """One row for every mechanism, and one for every guess that needs none."""
+    found = {(each.mechanism, each.budget, each.metric): each for each in comparison.summaries}
+    rows = []
+    for name in dict.fromkeys(each.mechanism for each in comparison.summaries):
+        pairs = [(found.get((name, b, MEAN)), found.get((name, b, LARGEST))) for b in comparison.budgets]
+        times = [each.seconds for each, _ in pairs if each is not None and each.runs]
+        rows.append([name, *(_cell(*pair) for pair in pairs), _seconds(times)])
+    for name, errors in comparison.references.items():
+        guess = f"{significant(errors[MEAN])} ({significant(errors[LARGEST], 2)})"
+        rows.append([f"({name})", *[guess] * len(comparison.budgets), ""])
+    return rows
+
+
+def notes_of(comparison: Comparison) -> list[str]:
+    """The reasons why some mechanisms could not run, each once."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for each in comparison.summaries:
+        if not each.runs:
+            reasons.setdefault((each.mechanism, each.reason), []).append(amount_text(each.budget))
+    return [f"{name} did not run with {', '.join(where)}: {reason}" for (name, reason), where in reasons.items()]
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A number with so many significant digits and no exponent.
+
+    Example:
+        >>> significant(0.0000456), significant(0.1), significant(12.0, 2)
+        ('0.0000456', '0.100', '12')
+    """
+    return f"{Decimal(f'{value:.{digits - 1}e}'):f}"
+
+
+def _cell(mean: Summary | None, largest: Summary | None) -> str:
+    if mean is None or largest is None or not mean.runs:
+        return "-"
+    return f"{significant(mean.mean)} ({significant(largest.mean, 2)})"
+
+
+def _seconds(times: list[float]) -> str:
+    return f"{sum(times) / len(times):.2f}" if times else "-"
+
+
+def drawing_of(comparison: Comparison, purpose: Literal["file", "page"]) -> str:
+    """The drawing; see `Comparison.plot`."""
+    from hedgerow.report import curves_plot, require_extra
+
+    require_extra()
+    if not comparison.series:
+        raise ConfigError("no mechanism could run, so there is nothing to draw", remedy="read the reasons in the table")
+    panels = [_panel(comparison, metric) for metric in METRICS if metric != RMSE or comparison.bounds]
+    return curves_plot(panels, along=budget_label(comparison), runs=_runs(comparison), purpose=purpose)
+
+
+def budget_label(comparison: Comparison) -> str:
+    """Label of the horizontal axis: the amount, and delta if there is one."""
+    budget = comparison.budgets[0]
+    unit = "rho" if isinstance(budget, ZCDP) else "epsilon"
+    delta = f" (delta = {budget.delta:g})" if isinstance(budget, ApproxDP) else ""
+    return f"privacy budget {unit}{delta}"
+
+
+def page_of(comparison: Comparison) -> str:
+    """The HTML page; see `Comparison.write_page`."""
+    from hedgerow.report import render_comparison
+
+    setting = comparison.setting
+    return render_comparison(
+        drawing=drawing_of(comparison, "page"),
+        title=title_of(comparison),
+        headings=headings_of(comparison),
+        rows=rows_of(comparison),
+        notes=notes_of(comparison),
+        facts={"workload": setting.workload, "budgets": setting.kind, "noise": _noise(setting)},
+        bounded=bool(comparison.bounds),
+    )
+
+
+def _noise(setting: Setting) -> str:
+    return "secure" if setting.seed is None else f"seeded with {setting.seed}"
+
+
+def _runs(comparison: Comparison) -> str:
+    most = max(each.runs for each in comparison.summaries)
+    band = "band: 95% for the average of" if most >= _FEWEST_RUNS else "average of"
+    return f"{band} {runs_text(comparison)}"
+
+
+def _panel(comparison: Comparison, metric: str) -> Panel:
+    from hedgerow.comparison.result import BOUND
+    from hedgerow.report import Panel
+
+    return Panel(
+        TITLES[metric],
+        measure_named(comparison.setting, metric),
+        {name: _points(comparison, name, metric) for name in comparison.series},
+        {name: errors[metric] for name, errors in comparison.references.items()},
+        {BOUND: _bounds(comparison)} if metric == RMSE else {},
+    )
+
+
+def _bounds(comparison: Comparison) -> list[Point]:
+    from hedgerow.report import Point
+
+    asked = [budget for budget in comparison.budgets if budget in comparison.bounds]
+    found = [(amount_of(budget), comparison.bounds[budget]) for budget in asked]
+    return [Point(amount, bound, bound, bound) for amount, bound in found]
+
+
+def _points(comparison: Comparison, name: str, metric: str) -> list[Point]:
+    from hedgerow.report import Point
+
+    found = [each for each in comparison.summaries if (each.mechanism, each.metric) == (name, metric) and each.runs]
+    ends = [(each.low, each.high) if each.runs >= _FEWEST_RUNS else (each.mean, each.mean) for each in found]
+    return [Point(amount_of(each.budget), each.mean, *pair) for each, pair in zip(found, ends, strict=True)]
