@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PROCESSES ?= 2
 # What make demo installs: all extras but Spark, which is as large as the rest together; make test has it too.
-EXTRAS := duckdb pandas polars postgresql report service signing solvers
+EXTRAS := duckdb pandas polars postgresql report service signing
 
 # A venv per checkout. uv installs the same pins faster where it is present.
 define install
@@ -71,6 +71,9 @@ bench: .venv/.tools  ## Benchmarks, as ratios in one run
 bench-peers: .venv/.tools  ## Other software for make bench to run beside ours, into benchmarks/peers/.venv
 	$(BIN)/python -m benchmarks.peers.setup
 
+docs: .venv/.tools  ## The documentation as a site, into site/; fails on a broken link or an undocumented name
+	$(BIN)/mkdocs build --strict --quiet
+
 experiments: .venv/.tools  ## The papers' experiments, into experiments-output/ (about an hour; continues where it stopped)
 	$(BIN)/python -m experiments all
 
@@ -80,10 +83,10 @@ experiments-quick: .venv/.tools  ## Small grids of them, in minutes
 lock:  ## Renew the lock files (needs uv)
 	uv pip compile pyproject.toml $(EXTRAS:%=--extra %) --group build --universal --python-version 3.11 \
 	    --generate-hashes --no-header --no-annotate --quiet --upgrade -o requirements.lock
-	uv pip compile pyproject.toml --all-extras --group build --group test --group lint -c requirements.lock \
+	uv pip compile pyproject.toml --all-extras --group build --group test --group lint --group docs -c requirements.lock \
 	    --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements-dev.lock
 
 clean:  ## Remove what make made
-	rm -rf .venv benchmarks/peers/.venv demo-output experiments-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv benchmarks/peers/.venv demo-output experiments-output site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test test-rest test-all audit mutants lint format bench bench-peers experiments experiments-quick lock clean
+.PHONY: help demo test test-rest test-all audit mutants lint format docs bench bench-peers experiments experiments-quick lock clean

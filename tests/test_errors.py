@@ -23,8 +23,8 @@ INSIDE = {
     ("data/reading/encoding.py", "UnsupportedTypeError"),  # becomes a ColumnError
 }
 """Exceptions that never leave the package, and where they are."""
-ROOTS = {"HedgerowError", "ServiceError"}
-"""Of the tree, and of what the server says: raised as one of their kinds alone."""
+ROOTS = {"HedgerowError", "ServiceError", "_LearningTooLargeError"}
+"""Of the tree, of what the server says, and of hypotheses that cannot grow: raised as one of their kinds alone."""
 OF_REQUESTS = {"MalformedRequestError", "TooMuchError", "QuotaError"}
 """Told as problems of a request, which the description of the API names."""
 

@@ -1,14 +1,15 @@
 """Every exception that Hedgerow raises on purpose, as one tree.
 
-Each error says what is wrong and what to try next, and carries the objects it speaks of, so that a
-program can act on it. No message holds a value of the private table unless the caller asked to see
+Each error states the problem and a remedy, and carries the objects concerned, so that a program can
+act on it. No message holds a value of the private table unless the caller asked to see
 such values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn
+from importlib.util import find_spec
+from typing import ClassVar, NoReturn
 
 from hedgerow.quantities import human, human_bytes
 
@@ -17,8 +18,8 @@ class HedgerowError(Exception):
     """Root of the tree.
 
     Attributes:
-        message: What is wrong.
-        remedy: What the user can do about it; empty when nothing helps.
+        message: The problem.
+        remedy: Advice to the user; empty when nothing helps.
     """
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
@@ -38,6 +39,10 @@ class QueryError(HedgerowError, ValueError):
 
 class ConfigError(HedgerowError, ValueError):
     """A parameter of an algorithm, a budget or a command is out of its range."""
+
+
+class PlugInError(ConfigError):
+    """An installed plug-in cannot be loaded, or has a name that is taken."""
 
 
 class DataError(HedgerowError, ValueError):
@@ -87,14 +92,14 @@ class MissingValueError(DataError):
 
 
 class ColumnError(DataError):
-    """A column is missing, is there twice, or is not in the domain."""
+    """A column is missing, occurs twice, or is not in the domain."""
 
 
 class UndeclaredColumnError(ColumnError):
     """The table has columns that the domain does not declare.
 
     Attributes:
-        looks_like_counts: Whether the column is named like one that says how many records a row stands for.
+        looks_like_counts: Whether the name of the column suggests that it holds numbers of records.
     """
 
     looks_like_counts: bool = False
@@ -105,7 +110,7 @@ class CountColumnError(DataError):
 
 
 class UnreadableTableError(DataError):
-    """The file is empty, truncated, of an unknown kind or not there."""
+    """The file is empty, truncated, of an unknown kind or missing."""
 
 
 class BudgetError(HedgerowError):
@@ -117,8 +122,8 @@ class BudgetExceededError(BudgetError):
 
     Attributes:
         requested: The charge that was refused (epsilon or rho, as ``unit`` says).
-        spent: What the ledger held before.
-        limit: What the ledger may hold.
+        spent: Sum of the charges that the ledger held before.
+        limit: Largest sum of charges that the ledger may hold.
         unit: ``"epsilon"`` or ``"rho"``.
     """
 
@@ -148,10 +153,7 @@ class RegisterExceededError(BudgetExceededError):
 
     def __init__(self, *, place: str, requested: float, spent: float, limit: float, unit: str) -> None:
         """State the amounts, and the ways out."""
-        self.requested = requested
-        self.spent = spent
-        self.limit = limit
-        self.unit = unit
+        super().__init__(requested=requested, spent=spent, limit=limit, unit=unit)
         self.place = place
         HedgerowError.__init__(
             self,
@@ -162,7 +164,7 @@ class RegisterExceededError(BudgetExceededError):
 
 
 class RegisterError(HedgerowError):
-    """The register of a table cannot be made, read or written; what is in it is as it was.
+    """The register of a table cannot be made, read or written; its contents are unchanged.
 
     Attributes:
         place: Path of the register; the beginning of the message.
@@ -175,27 +177,27 @@ class RegisterError(HedgerowError):
 
 
 class DamagedRegisterError(RegisterError):
-    """The file is no register, or it was changed by something else than Hedgerow."""
+    """The file is not a register, or something other than Hedgerow changed it."""
 
 
 class RegisterBusyError(RegisterError):
-    """Other processes kept the register busy for longer than the time that one waits."""
+    """Other processes kept the register busy for longer than the waiting time."""
 
 
 class UnregisteredWarning(UserWarning):
-    """A table was released before, and no register knows what its releases add up to."""
+    """A table was released before, and no register adds up the budgets of its releases."""
 
 
 class WeakGuaranteeWarning(UserWarning):
-    """A guarantee with so large an epsilon or delta that it promises the people in the table next to nothing."""
+    """The epsilon or delta is so large that the guarantee protects the people in the table hardly at all."""
 
 
 class LooseKeyWarning(UserWarning):
-    """A private key can be read by others than its owner."""
+    """Users other than its owner can read a private key."""
 
 
 class WatchClosedError(BudgetError):
-    """A sparse vector was asked for more than it was charged for; nothing was read."""
+    """A sparse vector was asked more than it was charged for; nothing was read."""
 
 
 class ModelTooLargeError(HedgerowError, MemoryError):
@@ -203,8 +205,8 @@ class ModelTooLargeError(HedgerowError, MemoryError):
 
     Attributes:
         cells: Number of cells of the domain, or of the cliques of a junction tree (exact).
-        required_bytes: Estimate of what the run would need.
-        available_bytes: What may be used.
+        required_bytes: Estimate of the memory that the run would need.
+        available_bytes: Memory that may be used.
     """
 
     def __init__(
@@ -213,9 +215,9 @@ class ModelTooLargeError(HedgerowError, MemoryError):
         """State the estimate and the ways out.
 
         Args:
-            cells: Of the domain, or of cliques.
-            required_bytes: Estimate of what the run would need.
-            available_bytes: What may be used.
+            cells: Number of cells of the domain, or of the cliques.
+            required_bytes: Estimate of the memory that the run would need.
+            available_bytes: Memory that may be used.
             tree: Whether the cells are those of cliques.
             averaged: Whether hypotheses are averaged, cell by cell.
         """
@@ -238,59 +240,58 @@ class ModelTooLargeError(HedgerowError, MemoryError):
         )
 
 
-class CandidatesTooLargeError(ModelTooLargeError):
-    """Nothing of a workload may be measured, because the hypothesis would become larger than it may.
+class _LearningTooLargeError(ModelTooLargeError):
+    """The hypothesis would grow beyond its limit if it learnt something.
 
     Attributes:
-        cells: Number of cells of the smallest hypothesis that would do (exact).
-        largest_cells: How many it may have.
-        attributes: What would have to be measured for that.
+        cells: Number of cells of the smallest hypothesis that could learn it (exact).
+        largest_cells: Number of cells that the hypothesis may have.
+        attributes: The attributes that would have to be measured.
     """
+
+    _message: ClassVar[str]
+    _remedy: ClassVar[str]
 
     def __init__(
         self, *, attributes: tuple[str, ...], cells: int, largest_cells: int, required_bytes: int, available_bytes: int
     ) -> None:
         """State the estimate and the ways out."""
-        self.cells = cells
-        self.required_bytes = required_bytes
-        self.available_bytes = available_bytes
+        super().__init__(cells=cells, required_bytes=required_bytes, available_bytes=available_bytes)
         self.largest_cells = largest_cells
         self.attributes = attributes
-        HedgerowError.__init__(
-            self,
-            f"nothing of the workload can be measured: the least, {' * '.join(attributes)}, has {human(cells)} cells "
-            f"(about {human_bytes(required_bytes)}), and a hypothesis may have {human(largest_cells)}",
-            remedy="ask for marginals of fewer attributes, give these attributes fewer bins in the domain file, or "
-            "allow a larger hypothesis (in Python: MWEM(largest_tree=...))",
+        message = self._message.format(
+            attributes=" * ".join(attributes),
+            size=f"{human(cells)} cells (about {human_bytes(required_bytes)})",
+            largest=human(largest_cells),
         )
+        HedgerowError.__init__(self, message, remedy=self._remedy)
 
 
-class QuestionTooLargeError(ModelTooLargeError):
-    """A session's hypothesis could not learn the answer to a question; nothing was read and nothing was spent.
+class CandidatesTooLargeError(_LearningTooLargeError):
+    """No candidate of a workload may be measured: the hypothesis would become larger than it may."""
 
-    Attributes:
-        cells: Number of cells that the hypothesis would need (exact).
-        largest_cells: How many it may have.
-        attributes: What was asked about.
-    """
+    _message = (
+        "nothing of the workload can be measured: the least, {attributes}, has {size}, and a hypothesis may have "
+        "{largest}"
+    )
+    _remedy = (
+        "ask for marginals of fewer attributes, give these attributes fewer bins in the domain file, or allow a larger "
+        "hypothesis (in Python: MWEM(largest_tree=...))"
+    )
 
-    def __init__(
-        self, *, attributes: tuple[str, ...], cells: int, largest_cells: int, required_bytes: int, available_bytes: int
-    ) -> None:
-        """State the estimate and the ways out."""
-        self.cells = cells
-        self.required_bytes = required_bytes
-        self.available_bytes = available_bytes
-        self.largest_cells = largest_cells
-        self.attributes = attributes
-        HedgerowError.__init__(
-            self,
-            f"to learn an answer about {' * '.join(attributes)} beside what it learnt before, the hypothesis would "
-            f"need {human(cells)} cells (about {human_bytes(required_bytes)}), and it may have {human(largest_cells)}",
-            remedy="ask about fewer attributes, or about ones that were asked about together before; give them fewer "
-            "bins in the domain file; or allow a larger hypothesis (in Python: OnlinePMW(largest_tree=...)). The "
-            "session's release answers without looking at the data",
-        )
+
+class QuestionTooLargeError(_LearningTooLargeError):
+    """A session's hypothesis could not learn the answer to a question; nothing was read and nothing was spent."""
+
+    _message = (
+        "to learn an answer about {attributes} beside what it learnt before, the hypothesis would need {size}, and it "
+        "may have {largest}"
+    )
+    _remedy = (
+        "ask about fewer attributes, or about ones that were asked about together before; give them fewer bins in the "
+        "domain file; or allow a larger hypothesis (in Python: OnlinePMW(largest_tree=...)). The session's release "
+        "answers without looking at the data"
+    )
 
 
 class MarginalTooLargeError(HedgerowError, MemoryError):
@@ -299,9 +300,9 @@ class MarginalTooLargeError(HedgerowError, MemoryError):
     Attributes:
         attributes: Names of the attributes of the (largest) marginal.
         cells: Its number of cells (exact).
-        required_bytes: Estimate of what counting would need.
-        available_bytes: What may be used.
-        n_marginals: How many were asked for together.
+        required_bytes: Estimate of the memory that counting would need.
+        available_bytes: Memory that may be used.
+        n_marginals: Number of marginals that were asked for together.
     """
 
     def __init__(
@@ -340,7 +341,7 @@ class ReleaseVersionError(ReleaseError):
 
 
 class AuditError(HedgerowError):
-    """A file cannot be audited: it is not there, may not be read, or is nothing that Hedgerow wrote."""
+    """A file cannot be audited: it is missing, unreadable, or not a file that Hedgerow wrote."""
 
 
 class SigningError(HedgerowError):
@@ -348,11 +349,11 @@ class SigningError(HedgerowError):
 
 
 class RecordsError(HedgerowError):
-    """Synthetic records cannot be written where they should go; what was there is as it was."""
+    """Synthetic records cannot be written to their target, which is as it was."""
 
 
 class SessionError(HedgerowError):
-    """A session cannot be saved, or cannot be gone on with as asked."""
+    """A session cannot be saved, or cannot be continued as asked."""
 
 
 class DamagedSessionError(SessionError):
@@ -380,28 +381,28 @@ class NotSignedInError(ServiceError):
 
 
 class NotAllowedError(ServiceError):
-    """The token is good, and not for this: another role, another data set, or a limit of its person is used up."""
+    """The token is valid but not allowed here: another role, another data set, or a limit that is used up."""
 
 
 class NotThereError(ServiceError):
-    """There is no such data set, person, token or file, or the token may not know of it."""
+    """There is no such data set, person, token or file, or the token may not see it."""
 
 
 class ConflictError(ServiceError):
-    """The request contradicts what is there: a name that is taken, a data set that is closed, a key used otherwise."""
+    """The request conflicts with the store: the name is taken, the data set closed, or the key used otherwise."""
 
 
 class TooMuchError(ServiceError):
-    """The request is larger than the server takes."""
+    """The request is larger than the server accepts."""
 
 
 class QuotaError(NotAllowedError):
-    """The questions of a person about a data set have filled what they may take of the store; nothing was looked at.
+    """The questions of a person about a data set have filled their share of the store; nothing was read.
 
     Attributes:
-        stored: Bytes that they have taken.
-        room: Bytes that are left.
-        needed: Bytes that the question may take.
+        stored: Number of bytes that they take.
+        room: Number of bytes that are left.
+        needed: Largest number of bytes that the question may take.
     """
 
     def __init__(self, *, stored: int, room: int, needed: int) -> None:
@@ -420,17 +421,17 @@ class RateError(ServiceError):
     """Too many requests in a short time.
 
     Attributes:
-        seconds: After how many seconds it is worth another try.
+        seconds: Number of seconds to wait before another try.
     """
 
     def __init__(self, message: str, *, seconds: float, remedy: str = "") -> None:
-        """Say when to come back."""
+        """Keep the waiting time."""
         self.seconds = seconds
         super().__init__(message, remedy=remedy)
 
 
 class StoreError(ServiceError):
-    """The store cannot be read or written; nothing that was given is lost, and nothing was given now.
+    """The store cannot be read or written; earlier answers are kept, and no new one was given.
 
     Attributes:
         place: The address of the store, if it is known; part of the message.
@@ -443,14 +444,14 @@ class StoreError(ServiceError):
 
 
 class DamagedStoreError(StoreError):
-    """Rows of the store were changed, left out or moved after they were written: a hash chain does not fit."""
+    """Rows of the store were changed, removed or moved after they were written: a hash chain does not match."""
 
 
 class OlderStoreError(StoreError):
     """The store is older than its anchor says, or has another history: a copy was restored.
 
     Attributes:
-        data_sets: Names of the data sets that it is about.
+        data_sets: Names of the data sets concerned.
     """
 
     def __init__(self, message: str, *, data_sets: Sequence[str], remedy: str = "") -> None:
@@ -460,19 +461,37 @@ class OlderStoreError(StoreError):
 
 
 class StoreBusyError(StoreError):
-    """Another process is at the store or at the data set for longer than one waits."""
+    """Another process kept the store or the data set busy for longer than the waiting time."""
 
 
 class OutdatedError(StoreError):
-    """Another process has gone on with a data set meanwhile; what was found out here is thrown away."""
+    """Another process has meanwhile changed a data set; the result of this process is discarded."""
 
 
 class TableError(ServiceError):
     """The private table of a data set cannot be read now; nothing was spent."""
 
 
+def require(module: str, message: str, remedy: str) -> None:
+    """Check that a module of an optional part is installed.
+
+    Args:
+        module: Name of the module.
+        message: The message of the error.
+        remedy: The command that installs it.
+
+    Raises:
+        MissingExtraError: The module is not installed.
+
+    Example:
+        >>> require("json", "JSON is not installed", "install Python")
+    """
+    if find_spec(module) is None:
+        raise MissingExtraError(message, remedy=remedy)
+
+
 def raise_alone(error: Exception) -> NoReturn:
-    """Raise an error that keeps nothing of the one that is being handled: ``from None`` hides it only.
+    """Raise an error without a trace of the one being handled, which ``from None`` would only hide.
 
     Example:
         >>> try:

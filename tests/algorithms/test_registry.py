@@ -87,7 +87,7 @@ def test_unknown_names_and_options_are_told_with_what_there_is() -> None:
     with pytest.raises(ConfigError, match="mwem takes no option 'alpha'") as caught:
         parse("mwem:alpha=0.1")
     assert "mwem takes rounds" in caught.value.remedy
-    with pytest.raises(ConfigError, match="is no option"):
+    with pytest.raises(ConfigError, match="is not an option"):
         parse("mwem:30")
     with pytest.raises(HedgerowError):
         parse("mwem:rounds=many")

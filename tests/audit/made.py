@@ -20,7 +20,7 @@ from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.budgets.subsampling import Subsampled
-from hedgerow.queries.core.measurement import NoiseKind
+from hedgerow.queries.core.query import NoiseKind
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
 

@@ -70,7 +70,7 @@ def test_synth_reads_one_table_of_a_database_and_writes_another(place: Place) ->
     [
         ("duckdb:out.db", "names no file and table"),
         ("duckdb:none/out.db#people", "the folder none does not exist"),
-        ("duckdb:people.csv#people", "is no DuckDB database"),
+        ("duckdb:people.csv#people", "is not a DuckDB database"),
         ("duckdb:out.db#nowhere.people", "nowhere does not exist"),
         ("spark:", "names no folder"),
         ("spark:hdfs://somewhere/out", "--release"),

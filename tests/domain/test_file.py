@@ -153,7 +153,7 @@ def test_json_with_tabs_and_a_byte_order_mark(tmp_path: Path) -> None:
         ("a: {edges: [0, x]}", "'a': 'x' is not a number"),
         ("a: {edges: [0, 2, 1]}", "'a': bin edges"),
         ("a: {edges: [0, 1, 2], whole: maybe}", "'a': 'whole' is neither"),
-        ("a: {values: [x, y], whole: true}", "'a': 'whole' says nothing"),
+        ("a: {values: [x, y], whole: true}", "'a': 'whole' has no meaning"),
         ("a: {values: [x, y], missing: [z]}", "'a': 'missing' is neither"),
         ("a: {values: [x, y], missing: true, other: '?'}", "'a': the missing and the other value are both"),
         ("a: {min: 0, max: 9, missing: 5}", "'a': '5' is the text"),

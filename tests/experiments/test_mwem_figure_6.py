@@ -13,7 +13,7 @@ from experiments.results import Results
 from numpy.typing import NDArray
 
 from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.algorithms.shared.progress import RoundReport
+from hedgerow.algorithms.shared.algorithm import RoundReport
 from hedgerow.arrays import Floats
 from hedgerow.data.table import Table
 from hedgerow.privacy.budgets.budget import PureDP

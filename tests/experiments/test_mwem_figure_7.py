@@ -20,7 +20,7 @@ from experiments.mwem.bits import (
     candidates,
 )
 
-from hedgerow.algorithms.shared.progress import RoundReport
+from hedgerow.algorithms.shared.algorithm import RoundReport
 from hedgerow.models.choice import hypothesis
 from hedgerow.models.trees.markov import Markov
 from hedgerow.privacy.evaluation import exact_errors

@@ -15,8 +15,8 @@ from experiments.online_pmw.stream_findings import PURE, THEOREM, VARIANTS, budg
 from experiments.online_pmw.threshold import CORRECTED, RULES, SETTINGS, SMALLEST, SOURCE, numbers_of
 
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+from hedgerow.algorithms.online_pmw.parameters import two_sided_rules
 from hedgerow.algorithms.online_pmw.rules import Stream
-from hedgerow.algorithms.online_pmw.two_sided import two_sided_rules
 from hedgerow.data.table import Table
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain

@@ -38,7 +38,7 @@ from hedgerow.privacy.ledger.ledger import Ledger
 from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
 from hedgerow.privacy.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, Selection
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.core.measurement import Measurement
+from hedgerow.queries.core.query import Measurement
 from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity
 from hedgerow.queries.workload import Workload
 from tests.privacy.randomness.laws import exponential_log_law, laplace_log_pmf

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests.privacy.import_rule import guarded, import_graph, modules, reachable, violations
+from tests.privacy.import_rule import guarded, import_graph, imports, modules, reachable, violations
 from tests.privacy.private_names import ALLOWED, found
 
 
@@ -40,6 +40,12 @@ def test_no_module_imports_from_the_face_of_a_room_that_it_is_in() -> None:
             if isinstance(node, ast.ImportFrom) and node.module in rooms:
                 below = {f"{node.module}.{alias.name}" for alias in node.names}
                 assert below <= modules().keys(), f"{module} imports from {node.module}, whose layers it is part of"
+
+
+def test_the_face_for_extensions_names_protocols_of_sources_alone() -> None:
+    tree = ast.parse(modules()["hedgerow.extending"])
+    found = {name for name in imports("hedgerow.extending", tree) if name.startswith("hedgerow.data")}
+    assert found == {f"hedgerow.data.{kind}Source" for kind in ("Count", "Prepared", "Record")}
 
 
 def test_a_planted_path_through_others_is_found() -> None:

@@ -11,8 +11,7 @@ from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRan
 from hedgerow.domain.domain import Domain
 from hedgerow.queries.core.family import Family
 from hedgerow.queries.core.query import Conjunction
-from hedgerow.queries.families.box import Boxes
-from hedgerow.queries.families.conjunction import Conjunctions
+from hedgerow.queries.families.conjunction import Boxes, Conjunctions
 from hedgerow.queries.families.explicit import ExplicitMatrix
 from hedgerow.queries.families.marginal import Cells, Marginals
 from hedgerow.queries.families.parity import Parities

@@ -11,8 +11,8 @@ from hypothesis import given
 from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.core.names import did_you_mean
-from hedgerow.queries.families.box import Boxes
+from hedgerow.queries.core.text import did_you_mean
+from hedgerow.queries.families.conjunction import Boxes
 from hedgerow.queries.families.explicit import ExplicitMatrix
 from hedgerow.queries.families.marginal import Cells, Marginals
 from hedgerow.queries.families.parity import Parities

@@ -11,8 +11,7 @@ from hedgerow.domain.domain import Clique, Domain
 from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import SeededNoise, name_of_source
-from hedgerow.queries.core.measurement import Measurement
-from hedgerow.queries.core.query import Marginal
+from hedgerow.queries.core.query import Marginal, Measurement
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Provenance, Release
 from tests.reference.dense_tables import DenseTables

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.algorithms.online_pmw.journal import START, Step, Transcript
+from hedgerow.algorithms.online_pmw.journal import START, Step, Transcript, step_since
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
@@ -209,7 +209,7 @@ def transcript(store: Store, data_set: int, domain: Domain = DOMAIN) -> Transcri
 
 def whole(store: Store, data_set: int, source: Any) -> Step:
     """The session as the store has it, as one step; SECRET, but for a test."""
-    return transcript(store, data_set, source.domain).session(source).step_since(START, first=True)
+    return step_since(transcript(store, data_set, source.domain).session(source), START, first=True)
 
 
 def plain(answer: GivenAnswer) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from hedgerow.errors import LooseKeyWarning, MissingExtraError, SigningError
-from hedgerow.system import signing
 from hedgerow.system.signing import SigningKey, VerifyingKey
 
 
@@ -116,7 +115,7 @@ def test_what_is_no_key_has_a_clear_error(key: SigningKey, tmp_path: Path) -> No
 
 
 def test_without_the_library_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signing, "find_spec", lambda name: None)
+    monkeypatch.setattr("hedgerow.errors.find_spec", lambda name: None)
     for call in (SigningKey.make, SigningKey.read, VerifyingKey.read):
         with pytest.raises(MissingExtraError, match=r"hedgerow\[signing\]"):
             call(tmp_path / "me")

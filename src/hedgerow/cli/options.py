@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from hedgerow.algorithms.registry import entry, names
+from hedgerow.algorithms.registry import NAMES, entry, names
 from hedgerow.cli.console import Output
 from hedgerow.errors import ConfigError
 from hedgerow.queries import Neighbours
@@ -118,7 +118,7 @@ MechanismOption = Annotated[
         metavar="NAME",
         callback=_known,
         autocompletion=names,
-        help=f"Algorithm to run: {', '.join(names())}. 'hedgerow mechanisms' says what each does.",
+        help=f"Algorithm to run: {', '.join(NAMES)}, or a plug-in. 'hedgerow mechanisms' says what each does.",
     ),
 ]
 Rounds = Annotated[

@@ -13,7 +13,7 @@ from hedgerow.comparison.outcome import LARGEST, MEAN, RMSE
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import exact_errors
-from hedgerow.queries import CodeSet, Conjunction, Marginals, Workload
+from hedgerow.queries import CodeSet, Conjunction, Workload
 
 _CHEAP_CELLS = 2**16
 
@@ -50,7 +50,7 @@ class Yardstick:
         self._source = source
         self._single = workload.by_query()
         self._halves = np.concatenate(
-            [np.full(each.n_candidates, 0.5 if isinstance(each, Marginals) else 1.0) for each in workload.families]
+            [np.full(each.n_candidates, 0.5 if each.whole else 1.0) for each in workload.families]
         )
         cells = Workload.marginals(workload.domain, 1).by_query()
         counted = exact_errors(source, cells, np.zeros(cells.n_queries))  # the errors of 0 are the counts

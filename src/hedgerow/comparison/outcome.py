@@ -8,7 +8,7 @@ from typing import ClassVar, final
 
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, Subsampled
-from hedgerow.queries import Marginals, Workload
+from hedgerow.queries import Workload
 
 MEAN, LARGEST, RMSE = "mean", "largest", "rmse"
 METRICS = (MEAN, LARGEST, RMSE)
@@ -128,7 +128,7 @@ def measure_of(workload: Workload) -> str:
         >>> measure_of(Workload.marginals(Domain((IntegerRange("a", 0, 2),)), 1))
         'total variation distance'
     """
-    whole = {isinstance(family, Marginals) for family in workload.families}
+    whole = {family.whole for family in workload.families}
     if whole == {True}:
         return WHOLE
     return SINGLE if whole == {False} else f"{WHOLE} of marginals, {SINGLE} of single queries"

@@ -1,4 +1,8 @@
-"""Domain."""
+"""Domains: the finite, public set of records that could exist, and files that declare it (public).
+
+`attribute` holds the kinds of columns, `domain` the ordered set of them, `file` the domain files, `values` the Arrow
+values that codes stand for. It may import `system`, `errors` and what is below.
+"""
 
 import lazy_loader
 

@@ -1,8 +1,8 @@
-"""Attributes: what the values of one column may be, and their codes.
+"""Attributes: the values that one column may hold, and their codes.
 
 Every attribute turns its values into codes ``0 .. size - 1``: the ordinary values in their declared order, then the
 "missing" value if one is declared, then the "other" value if one is declared. Turning columns of data into codes is in
-``data/encoding.py``.
+``data/reading/encoding.py``.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from hedgerow.errors import DomainError
 Value = str | int | float | bool
 
 MOST_BINS = 1_000_000
-"""Edges are held one by one."""
+"""Largest number of bins, as edges are held one by one."""
 
 
 def value_text(value: Value) -> str:
-    """Text by which values are told apart: that of the integer for whole numbers, however they are stored.
+    """The text that identifies a value: that of the integer for whole numbers, however they are stored.
 
     Example:
         >>> [value_text(value) for value in (1, 1.0, 0.5, True, "1")]
@@ -49,7 +49,10 @@ class Attribute(ABC):
     missing: str | None
     other: str | None
 
-    def _check(self) -> None:
+    def _set(self, **values: object) -> None:
+        """Set all fields of a frozen object, and check them."""
+        for field, value in values.items():
+            object.__setattr__(self, field, value)
         if not self.name:
             raise DomainError("an attribute needs a name", remedy="name it as its column in the data")
         if self.missing is not None and self.missing == self.other:
@@ -60,7 +63,7 @@ class Attribute(ABC):
         if self.size < 2:
             raise DomainError(
                 f"attribute {self.name!r} has {self.size} value{'s' if self.size != 1 else ''}; at least 2 are needed",
-                remedy="leave the column out (it says nothing about a record) or list all values it could take",
+                remedy="leave the column out (it is the same for all records) or list all values it could take",
             )
 
     def _check_texts(self, low: float, high: float) -> None:
@@ -159,11 +162,7 @@ class Categorical(Attribute):
         repeated = sorted({text for text in texts if texts.count(text) > 1}) if len(set(texts)) < len(texts) else []
         if repeated:
             raise DomainError(f"attribute {name!r} lists {repeated[0]!r} more than once", remedy="list each value once")
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "missing", missing)
-        object.__setattr__(self, "other", other)
-        object.__setattr__(self, "values", kept)
-        self._check()
+        self._set(name=name, missing=missing, other=other, values=kept)
 
     @property
     def ordinary(self) -> int:
@@ -213,12 +212,7 @@ class IntegerRange(Attribute):
             raise DomainError(
                 f"attribute {name!r}: min {minimum} is above max {maximum}", remedy="give the smaller bound as min"
             )
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "missing", missing)
-        object.__setattr__(self, "other", other)
-        object.__setattr__(self, "minimum", minimum)
-        object.__setattr__(self, "maximum", maximum)
-        self._check()
+        self._set(name=name, missing=missing, other=other, minimum=minimum, maximum=maximum)
         self._check_texts(minimum, maximum)
 
     @property
@@ -273,12 +267,7 @@ class Binned(Attribute):
             raise DomainError(
                 f"attribute {name!r}: bin edges must be finite and strictly increasing", remedy="sort the edges"
             )
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "missing", missing)
-        object.__setattr__(self, "other", other)
-        object.__setattr__(self, "edges", cut)
-        object.__setattr__(self, "whole", whole)
-        self._check()
+        self._set(name=name, missing=missing, other=other, edges=cut, whole=whole)
         if whole:
             for code in range(self.ordinary):
                 low, high = self.whole_bounds(code)

@@ -1,7 +1,7 @@
 """Domains: the finite, public set of records that could exist.
 
 A domain is public knowledge and is never read off private data. Reading and writing domain files is in
-``domain_file.py``.
+``file.py``.
 """
 
 from __future__ import annotations
@@ -46,10 +46,9 @@ class Domain:
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise DomainError(f"attribute {repeated[0]!r} is declared twice", remedy="declare each column once")
-        object.__setattr__(self, "_position", {name: i for i, name in enumerate(names)})
 
     def __hash__(self) -> int:
-        """Computed once: queries over a thousand attributes are looked up by the thousand."""
+        """A hash that is computed once: queries over a thousand attributes are looked up by the thousand."""
         return self._hash
 
     @cached_property
@@ -57,7 +56,7 @@ class Domain:
         return hash(self.attributes)
 
     def __reduce__(self) -> tuple[type[Domain], tuple[tuple[Attribute, ...]]]:
-        """Made anew by other processes, in which the hash differs."""
+        """Rebuild it in other processes, where hashes differ."""
         return Domain, (self.attributes,)
 
     @cached_property
@@ -95,10 +94,9 @@ class Domain:
         """
         return self.attributes[self.index(name)]
 
-    @property
+    @cached_property
     def _positions(self) -> dict[str, int]:
-        positions: dict[str, int] = object.__getattribute__(self, "_position")
-        return positions
+        return {name: i for i, name in enumerate(self.names)}
 
     def index(self, name: str) -> int:
         """Position of an attribute.

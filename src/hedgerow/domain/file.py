@@ -45,11 +45,11 @@ def read_domain(path: str | os.PathLike[str]) -> Domain:
     """Read a domain file.
 
     Args:
-        path: YAML or JSON, UTF-8.
+        path: The file: YAML or JSON, in UTF-8.
 
     Raises:
-        DomainError: The file is not there, is not well-formed, declares something twice, or an attribute is wrong.
-            The message names file and attribute.
+        DomainError: The file is missing, is not well-formed, declares something twice, or an attribute is wrong.
+            The message names the file and the attribute.
 
     Example:
         >>> import tempfile
@@ -69,7 +69,7 @@ def domain_from_mapping(mapping: Mapping[str, Any]) -> Domain:
     """Build a domain from the content of a domain file.
 
     Args:
-        mapping: One of the three forms of the module's text.
+        mapping: One of the three forms that the module describes.
 
     Raises:
         DomainError: The mapping fits none of them, or an attribute is wrong.
@@ -104,11 +104,11 @@ def write_domain(domain: Domain, path: str | os.PathLike[str]) -> None:
     """Write a domain file; a file that is there is replaced in one step.
 
     Args:
-        domain: What to write.
-        path: Its ending, ``.json``, ``.yaml`` or ``.yml``, says the form.
+        domain: The domain to write.
+        path: The file; its ending, ``.json``, ``.yaml`` or ``.yml``, decides the format.
 
     Raises:
-        DomainError: The ending is another one.
+        DomainError: The file has another ending.
 
     Example:
         >>> import tempfile
@@ -121,7 +121,7 @@ def write_domain(domain: Domain, path: str | os.PathLike[str]) -> None:
     ending = Path(path).suffix.lower()
     if ending not in (".json", ".yaml", ".yml"):
         raise DomainError(
-            f"domain file {os.fspath(path)}: the ending {ending!r} says no form", remedy="name it .yaml or .json"
+            f"domain file {os.fspath(path)}: the ending {ending!r} is not known", remedy="name it .yaml or .json"
         )
     content = domain_to_mapping(domain)
     text = json.dumps(content, indent=2) + "\n" if ending == ".json" else yaml_text(content)
@@ -232,7 +232,7 @@ def _check_options(name: str, options: Mapping[str, Any]) -> None:
     if not isinstance(whole, bool):
         raise DomainError(f"attribute {name!r}: 'whole' is neither true nor false", remedy="write 'whole: true'")
     if whole and "values" in options:
-        raise DomainError(f"attribute {name!r}: 'whole' says nothing about listed values", remedy="delete it")
+        raise DomainError(f"attribute {name!r}: 'whole' has no meaning for listed values", remedy="delete it")
 
 
 def _declared(name: str, option: str, given: object, default: str) -> str | None:
@@ -274,11 +274,8 @@ def _entry(attribute: Attribute) -> dict[str, Any]:
         entry["edges"] = [int(edge) if edge.is_integer() else edge for edge in attribute.edges]
         if attribute.whole:
             entry["whole"] = True
-    if attribute.missing is not None:
-        entry["missing"] = attribute.missing
-    if attribute.other is not None:
-        entry["other"] = attribute.other
-    return entry
+    declared = {"missing": attribute.missing, "other": attribute.other}
+    return entry | {option: text for option, text in declared.items() if text is not None}
 
 
 @final

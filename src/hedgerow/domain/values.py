@@ -1,7 +1,5 @@
 """Values that the codes of a column stand for, as Arrow arrays.
 
-What a code becomes:
-
 ======================  =======================================  ==================================
 code                    Arrow, Parquet, pandas, polars           CSV
 ======================  =======================================  ==================================
@@ -66,8 +64,8 @@ def encoded_values(attribute: Attribute, codes: Ints, rng: np.random.Generator) 
 
     Args:
         attribute: The column.
-        codes: Shape ``(n,)``.
-        rng: For numbers inside bins.
+        codes: The codes, shape ``(n,)``.
+        rng: Generator for the numbers inside bins.
 
     Example:
         >>> from hedgerow.system.randomness import generator
@@ -110,12 +108,12 @@ def values_of(attribute: Attribute, codes: Ints, rng: np.random.Generator) -> pa
 
 
 def texts_of(attribute: Attribute, codes: Ints, rng: np.random.Generator, *, empties: bool) -> pa.Array[Any]:
-    """Values of a column as CSV shows them: the other value as its text, the missing one too where empties are not.
+    """Values of a column as CSV shows them: the other value as text, and the missing one where cells may not be empty.
 
     Args:
         attribute: The column.
-        codes: Shape ``(n,)``.
-        rng: For numbers inside bins.
+        codes: The codes, shape ``(n,)``.
+        rng: Generator for the numbers inside bins.
         empties: Whether a column may have empty cells.
 
     Example:

@@ -1,4 +1,7 @@
-"""Engines."""
+"""Other programs' engines: tables in DuckDB files and the Spark session, with their addresses and quoting of names.
+
+The libraries are optional and are imported when they are used. It may import `system`, `errors` and what is below.
+"""
 
 import lazy_loader
 

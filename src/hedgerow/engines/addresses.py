@@ -1,4 +1,4 @@
-"""Addresses of tables that are no single files, and names as SQL writes them; for reading and for writing."""
+"""Addresses of tables that are not single files, and quoted names, for reading and writing."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import final
 from urllib.parse import unquote, urlsplit
 
 SPARK = "spark:"
-"""What the name of a Spark table begins with, and of a folder that Spark writes."""
+"""Prefix of the names of Spark tables, and of folders that Spark writes."""
 
 DUCKDB_REMEDY = "write it as duckdb:///folder/file.db#table, or duckdb:file.db#table"
-"""How a table of a DuckDB file is named."""
+"""Remedy that shows how a table of a DuckDB file is named."""
 
 
 @final
@@ -21,7 +21,7 @@ class DuckDBTable:
 
     Attributes:
         file: The database.
-        name: Of the table, perhaps with that of its schema before a dot.
+        name: Name of the table, perhaps with that of its schema before a dot.
 
     Example:
         >>> DuckDBTable(Path("census.db"), "public.people").relation
@@ -32,7 +32,7 @@ class DuckDBTable:
     name: str
 
     def __str__(self) -> str:
-        """As messages show it."""
+        """The address that messages show."""
         return f"{self.file}#{self.name}"
 
     @property
@@ -48,7 +48,7 @@ class DuckDBTable:
 
     @property
     def relation(self) -> str:
-        """The table as SQL writes it."""
+        """The table in SQL."""
         return ".".join(map(quoted, self.parts))
 
 
@@ -78,7 +78,7 @@ def duckdb_table(text: str) -> DuckDBTable | None:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL writes it.
+    """A name in double quotes, as in SQL.
 
     Example:
         >>> quoted('marital "status"')

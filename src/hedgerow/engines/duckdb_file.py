@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hedgerow.engines.addresses import DuckDBTable
-from hedgerow.errors import MissingExtraError, RecordsError
+from hedgerow.errors import RecordsError, require
 from hedgerow.system import replacing
 
 if TYPE_CHECKING:
     import duckdb
 
 _SETTINGS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-"""Nothing is fetched from anywhere."""
+"""No extension is fetched from the network."""
 
 _MEMORY = 128 << 20
 _COLUMN_BYTES = 4 << 20
-"""Of each column, a group of rows is held before it is compressed and written."""
+"""Memory per column: a group of rows is held before it is compressed and written."""
 
 _MAGIC, _MAGIC_OFFSET = b"DUCK", 8
 
@@ -29,24 +29,21 @@ _REMEDY = "check the path, the name of the table, and that no other program has 
 
 
 def require_duckdb() -> None:
-    """Raise if DuckDB is not installed.
+    """Check that DuckDB is installed.
 
     Raises:
-        MissingExtraError: With the command that installs it.
+        MissingExtraError: It is not.
     """
-    from importlib.util import find_spec
-
-    if find_spec("duckdb") is None:
-        raise MissingExtraError("DuckDB is not installed", remedy="pip install 'hedgerow[duckdb]'")
+    require("duckdb", "DuckDB is not installed", "pip install 'hedgerow[duckdb]'")
 
 
 def connect(path: Path | None = None, *, read_only: bool = True, **settings: Any) -> duckdb.DuckDBPyConnection:
-    """A connection that fetches no extension from anywhere; without a path, to a database in memory.
+    """A connection that fetches no extension from the network; without a path, to a database in memory.
 
     Args:
-        path: Of the file.
+        path: Path of the file.
         read_only: Whether the file stays as it is.
-        settings: Of DuckDB.
+        settings: Settings of DuckDB.
     """
     import duckdb
 
@@ -58,7 +55,7 @@ def table_exists(table: DuckDBTable) -> bool:
     """Whether the database is there and has such a table or view.
 
     Raises:
-        RecordsError: The file is no database, or another program has it open.
+        RecordsError: The file is not a database, or another program has it open.
         MissingExtraError: DuckDB is not installed.
 
     Example:
@@ -74,7 +71,7 @@ def table_exists(table: DuckDBTable) -> bool:
 
 
 def check_table(table: DuckDBTable) -> None:
-    """Check that a table can be written, or replaced, by doing so and taking it back.
+    """Check that a table can be written or replaced, by doing so and rolling back.
 
     Raises:
         RecordsError: Another program has the database open, it has no such schema, or a view has the name.
@@ -101,9 +98,9 @@ def write_table(table: DuckDBTable, schema: pa.Schema, batches: Iterable[pa.Reco
     If the stream fails or is interrupted, the database is as it was. Memory does not grow with the number of rows.
 
     Args:
-        table: Where it goes; the folder must exist, the database need not.
-        schema: Of all batches.
-        batches: Any number; read once, by this thread, in their order.
+        table: The table to write; its folder must exist, the database need not.
+        schema: Schema of all batches.
+        batches: Any number of batches; read once, by this thread, in order.
 
     Raises:
         RecordsError: The database cannot be written to.
@@ -134,7 +131,7 @@ def _is_there(table: DuckDBTable) -> bool:
         return False
     with table.file.open("rb") as file:
         if file.read(len(_MAGIC) + _MAGIC_OFFSET)[_MAGIC_OFFSET:] != _MAGIC:
-            raise RecordsError(f"{table.file} is no DuckDB database", remedy=_REMEDY)
+            raise RecordsError(f"{table.file} is not a DuckDB database", remedy=_REMEDY)
     return True
 
 
@@ -149,7 +146,7 @@ def _write(table: DuckDBTable, file: Path, schema: pa.Schema, batches: Iterable[
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Ctrl-C as what it is: DuckDB makes an error of its own from an interrupt while it works.
+    """Raise KeyboardInterrupt on Ctrl-C, from which DuckDB makes an error of its own while it works.
 
     Example:
         >>> try:
@@ -168,7 +165,7 @@ def interruptible() -> Iterator[None]:
 
 
 class _Stream:
-    """Batches on their way through DuckDB, which would tell of a failure in its own words."""
+    """Batches on their way through DuckDB, with the failure that ended them, which DuckDB would replace."""
 
     def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
         self._batches = batches
@@ -186,7 +183,7 @@ class _Stream:
 
 @contextmanager
 def _explained(table: DuckDBTable, stream: _Stream | None = None) -> Iterator[None]:
-    """Failures of DuckDB as one of ours, or as what made the stream fail."""
+    """Raise failures of DuckDB as errors of ours, or as the error that ended the stream."""
     import duckdb
 
     try:

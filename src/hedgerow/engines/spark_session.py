@@ -1,4 +1,4 @@
-"""The Spark session of this process, and how far its jobs are."""
+"""The Spark session of this process, and the progress of its jobs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.errors import MissingExtraError
+from hedgerow.errors import MissingExtraError, require
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,12 +20,12 @@ _POLL_SECONDS = 0.2
 
 
 def running_session() -> SparkSession:
-    """The Spark session of this process; one on this machine if there is none, whose log is off: it can hold cells.
+    """The Spark session of this process, or a new one on this machine with its log off, as logs can hold cells.
 
     Raises:
         MissingExtraError: Spark or Java is not installed.
     """
-    require_spark()
+    require("pyspark", "Spark is not installed", "pip install 'hedgerow[spark]'")
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -49,7 +49,7 @@ def _silenced(session: SparkSession) -> SparkSession:
 
 @contextmanager
 def withholding() -> Iterator[None]:
-    """Keep off the screen what Spark writes there of a failure in Python, beside its logs: it can hold cells."""
+    """Keep Spark's messages about failures in Python, which can hold cells, off the screen."""
     from pyspark.logger import PySparkLogger
 
     loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
@@ -65,28 +65,16 @@ def withholding() -> Iterator[None]:
 
 @contextmanager
 def _own_interrupts() -> Iterator[None]:
-    """Keep what a program does on Ctrl-C, which a new session would replace; Python's own way may be replaced."""
+    """Keep a program's own handler of Ctrl-C, which a new session would replace."""
     before = signal.getsignal(signal.SIGINT)
     yield
     if threading.current_thread() is threading.main_thread() and before is not signal.default_int_handler:
         signal.signal(signal.SIGINT, before)
 
 
-def require_spark() -> None:
-    """Raise if Spark is not installed.
-
-    Raises:
-        MissingExtraError: With the command that installs it.
-    """
-    from importlib.util import find_spec
-
-    if find_spec("pyspark") is None:
-        raise MissingExtraError("Spark is not installed", remedy="pip install 'hedgerow[spark]'")
-
-
 @contextmanager
 def without_pandas() -> Iterator[None]:
-    """No word of Spark about pandas, which is not used."""
+    """Silence Spark's warning about pandas, which is not used."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         yield
@@ -94,11 +82,11 @@ def without_pandas() -> Iterator[None]:
 
 @contextmanager
 def watched(session: SparkSession, progress: Callable[[float], None]) -> Iterator[None]:
-    """Tell what part of the tasks of the first stage of a job is over, as Spark's status tracker sees it.
+    """Report the share of finished tasks of the first stage of a job, as Spark's status tracker sees it.
 
     Args:
-        session: That runs the job.
-        progress: Told a number from 0 to 1, from another thread.
+        session: The session that runs the job.
+        progress: Called with a number from 0 to 1, from another thread.
     """
     tracker = getattr(getattr(session, "_sc", None), "statusTracker", None)
     if tracker is None:  # a remote session has none
@@ -115,7 +103,7 @@ def watched(session: SparkSession, progress: Callable[[float], None]) -> Iterato
 
 
 def _watch(tracker: Any, progress: Callable[[float], None], over: threading.Event) -> None:
-    """The stage with the smallest number is the one that works; later ones put together."""
+    """Report on the stage with the smallest number: it does the work, later ones combine its results."""
     first: int | None = None
     while not over.wait(_POLL_SECONDS):
         stages = sorted(tracker.getActiveStageIds())

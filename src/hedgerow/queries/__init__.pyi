@@ -5,9 +5,7 @@ from .conditions.count_statement import parse_count as parse_count
 from .conditions.json_predicate import parse_json_predicate as parse_json_predicate
 from .conditions.predicate import parse_predicate as parse_predicate
 from .core.code_set import CodeSet as CodeSet
-from .core.family import Family as Family
-from .core.measurement import Measurement as Measurement, NoiseKind as NoiseKind
-from .core.names import in_condition as in_condition
+from .core.family import Family as Family, filled_axes as filled_axes
 from .core.query import (
     LATTICE_BITS as LATTICE_BITS,
     AnswersParities as AnswersParities,
@@ -16,17 +14,23 @@ from .core.query import (
     LinearQuery as LinearQuery,
     Marginal as Marginal,
     Measurable as Measurable,
+    Measurement as Measurement,
+    NoiseKind as NoiseKind,
     Parity as Parity,
     Tables as Tables,
-    filled_axes as filled_axes,
 )
 from .core.sensitivity import Neighbours as Neighbours, of_marginal as of_marginal, of_query as of_query
-from .families.box import Boxes as Boxes
-from .families.conjunction import Conjunctions as Conjunctions
+from .core.text import in_condition as in_condition
+from .families.conjunction import Boxes as Boxes, Conjunctions as Conjunctions
 from .families.explicit import ExplicitMatrix as ExplicitMatrix
 from .families.marginal import Cells as Cells, Marginals as Marginals, cliques_of_order as cliques_of_order
-from .families.parity import Parities as Parities, parity_scopes as parity_scopes
+from .families.parity import (
+    Parities as Parities,
+    hadamard as hadamard,
+    parity_scopes as parity_scopes,
+    walsh_hadamard as walsh_hadamard,
+)
 from .families.partial_sums import shared_marginals as shared_marginals
-from .families.walsh import hadamard as hadamard, walsh_hadamard as walsh_hadamard
+from .families.registry import add_family as add_family, known_families as known_families
 from .workload import Workload as Workload
 from .workload_format import workload_from_dict as workload_from_dict, workload_to_dict as workload_to_dict

@@ -15,12 +15,18 @@ from numpy.typing import ArrayLike
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.core import Conjunction, Family, Measurable, Neighbours, Tables, filled_axes
-from hedgerow.queries.families.box import Boxes
-from hedgerow.queries.families.conjunction import Conjunctions
-from hedgerow.queries.families.explicit import ExplicitMatrix
-from hedgerow.queries.families.marginal import Cells, Marginals, cliques_of_order
-from hedgerow.queries.families.parity import Parities, parity_scopes
+from hedgerow.queries.core import Conjunction, Family, Measurable, Neighbours, Tables
+from hedgerow.queries.core.family import filled_axes
+from hedgerow.queries.families import (
+    Boxes,
+    Cells,
+    Conjunctions,
+    ExplicitMatrix,
+    Marginals,
+    Parities,
+    cliques_of_order,
+    parity_scopes,
+)
 
 Sets = TypeVar("Sets")
 
@@ -31,12 +37,12 @@ class Workload:
     """An ordered collection of families of linear queries, each with a weight.
 
     Answers stand one after the other, family by family. They fall into *candidates*: what an algorithm selects and
-    measures in one go, which is one query, or all cells of a marginal. Everything about candidates is an array, so
-    that a million of them is no burden; ``candidate`` makes the object of one.
+    measures in one go, which is one query, or all cells of a marginal. Properties of candidates are arrays, so that
+    there may be millions; ``candidate`` makes the object of one.
 
     Attributes:
         families: The families, in order.
-        weights: How much an error counts in each family, relative to the others; positive.
+        weights: Positive weight of an error in each family, relative to the others.
 
     Example:
         >>> from hedgerow.domain.attribute import Categorical, IntegerRange
@@ -130,7 +136,7 @@ class Workload:
 
     @cached_property
     def scope_of(self) -> Ints:
-        """For each candidate the position of its set of attributes in ``scopes``, shape ``(n_candidates,)``."""
+        """Position in ``scopes`` of the attributes of each candidate, shape ``(n_candidates,)``."""
         if len(self.families) == 1:
             return self.families[0].scope_of
         place = {scope: index for index, scope in enumerate(self.scopes)}
@@ -144,29 +150,29 @@ class Workload:
         """Position of the family of a candidate.
 
         Raises:
-            QueryError: There is no candidate of that number.
+            QueryError: There is no such candidate.
         """
         if not 0 <= candidate < self.n_candidates:
             raise QueryError(f"there is no candidate {candidate}", remedy=f"give 0 to {self.n_candidates - 1}")
         return bisect_right(self._candidate_starts, candidate) - 1
 
     def candidate(self, index: int) -> Measurable:
-        """The candidate of a number.
+        """The candidate at a position.
 
         Args:
             index: ``0 <= index < n_candidates``.
 
         Raises:
-            QueryError: There is no candidate of that number.
+            QueryError: There is no such candidate.
         """
         which = self.family_of(index)
         return self.families[which].candidate(index - self._candidate_starts[which])
 
     def answers(self, tables: Tables) -> Floats:
-        """All answers, the tables of all families asked for in one go.
+        """All answers; the tables of all families are asked for in one call.
 
         Args:
-            tables: Where marginal tables come from; its domain is that of the workload.
+            tables: Source of the marginal tables, over the domain of the workload.
 
         Returns:
             Counts, shape ``(n_queries,)``.
@@ -177,7 +183,7 @@ class Workload:
         return np.concatenate([answers for _, answers, _ in self.parts(tables)])
 
     def parts(self, tables: Tables) -> Iterator[tuple[Family, Floats, Sequence[Floats]]]:
-        """Each family, its answers, and the tables that they were read off; none where it asked for something else.
+        """Each family with its answers and the tables that they were read from; no tables where it needed none.
 
         Args:
             tables: The same as for `answers`.
@@ -223,8 +229,7 @@ class Workload:
             >>> Workload.marginals(domain, 2).by_query().spec
             'cells:2'
         """
-        families = [Cells(self.domain, each.scopes) if isinstance(each, Marginals) else each for each in self.families]
-        return Workload(families, self.weights)
+        return Workload([family.by_query() for family in self.families], self.weights)
 
     def covers(self, clique: Iterable[str]) -> bool:
         """Whether the answers hold all cells of the marginal of a clique, as they are or summed.
@@ -233,7 +238,7 @@ class Workload:
             DomainError: A name is not an attribute.
         """
         wanted = frozenset(self.domain.clique(clique))
-        tables = (family for family in self.families if isinstance(family, Marginals | Cells))
+        tables = (family for family in self.families if family.tabular)
         return any(wanted <= frozenset(scope) for family in tables for scope in family.scopes)
 
     def __add__(self, other: Workload) -> Workload:
@@ -245,7 +250,7 @@ class Workload:
         return Workload(self.families + other.families, self.weights + other.weights)
 
     def weighted(self, weight: float) -> Workload:
-        """The same families, every weight multiplied.
+        """The same families with every weight multiplied.
 
         Example:
             >>> from hedgerow.domain.attribute import IntegerRange
@@ -270,7 +275,7 @@ class Workload:
             domain: The domain.
             order: Number of attributes of each marginal.
             cliques: Sets of attributes, instead of an order.
-            largest: Of an order, only the marginals of at most so many cells.
+            largest: With an order: leave out marginals of more cells than this.
             whole: Whether a candidate is a whole marginal, else a single cell.
 
         Raises:
@@ -315,7 +320,10 @@ class Workload:
             >>> Workload.conjunctions(Domain((IntegerRange("age", 17, 90),)), ["age < 30"]).spec
             'where: age between 17 and 29'
         """
-        return cls((Conjunctions(domain, [_conjunction(domain, query) for query in queries]),))
+        from hedgerow.queries.conditions import parse_conjunction
+
+        found = [query if isinstance(query, Conjunction) else parse_conjunction(query, domain) for query in queries]
+        return cls((Conjunctions(domain, found),))
 
     @classmethod
     def explicit(
@@ -380,17 +388,3 @@ def _cliques(
     if cliques is not None and order is None:
         return cliques
     raise QueryError("a family of marginals or parities needs either an order or cliques", remedy="give one of them")
-
-
-def _conjunction(domain: Domain, query: Conjunction | str) -> Conjunction:
-    if isinstance(query, Conjunction):
-        return query
-    from hedgerow.queries.conditions import parse_predicate
-
-    parsed = parse_predicate(query, domain)
-    if not isinstance(parsed, Conjunction):
-        raise QueryError(
-            f"{query!r} joins conditions on several attributes with 'or' or 'not', which a workload does not hold",
-            remedy="give the conditions one by one",
-        )
-    return parsed

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.domain import Domain
 from hedgerow.errors import QueryError
 from hedgerow.queries.core import Family
-from hedgerow.queries.families import Boxes, ExplicitMatrix
+from hedgerow.queries.families import known_families
 from hedgerow.queries.workload import Workload
 from hedgerow.queries.workload_text import parse_workload
 
-Arrays = dict[str, NDArray[Any]]
 
-
-def workload_to_dict(workload: Workload) -> tuple[dict[str, Any], Arrays]:
-    """Take a workload apart.
+def workload_to_dict(workload: Workload) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Store a workload as JSON values and arrays.
 
     Returns:
         Values that JSON holds, and the arrays that they name.
@@ -30,19 +27,21 @@ def workload_to_dict(workload: Workload) -> tuple[dict[str, Any], Arrays]:
         >>> workload_to_dict(workload)
         ({'families': [{'weight': 1.0, 'kind': 'text', 'text': 'prefixes:age'}]}, {})
     """
-    arrays: Arrays = {}
-    families = [
-        {"weight": weight, **_family_to_dict(family, f"workload_{i}", arrays)}
-        for i, (family, weight) in enumerate(zip(workload.families, workload.weights, strict=True))
-    ]
-    return {"families": families}, arrays
+    entries: list[dict[str, Any]] = []
+    arrays: dict[str, NDArray[Any]] = {}
+    for i, (family, weight) in enumerate(zip(workload.families, workload.weights, strict=True)):
+        values, own = family.to_stored()
+        place = {"arrays": f"workload_{i}"} if own else {}
+        entries.append({"weight": weight, **values, **place})
+        arrays |= {f"workload_{i}_{name}": array for name, array in own.items()}
+    return {"families": entries}, arrays
 
 
 def workload_from_dict(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], domain: Domain) -> Workload:
-    """Put a workload together again.
+    """Read a stored workload.
 
     Args:
-        values: What ``workload_to_dict`` gave, perhaps through JSON.
+        values: Values that ``workload_to_dict`` gave, perhaps through JSON.
         arrays: The arrays that it gave; others may be among them.
         domain: The domain of the workload.
 
@@ -57,33 +56,21 @@ def workload_from_dict(values: Mapping[str, Any], arrays: Mapping[str, NDArray[A
     """
     try:
         entries = list(values["families"])
-        families = [_family_from_dict(entry, arrays, domain) for entry in entries]
-        return Workload(families, [float(entry["weight"]) for entry in entries])
+        found = [_family_from_dict(entry, arrays, domain) for entry in entries]
+        return Workload(found, [float(entry["weight"]) for entry in entries])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, QueryError):
             raise
         raise QueryError(f"this is not a stored workload: {error!r}") from error
 
 
-def _family_to_dict(family: Family, prefix: str, arrays: Arrays) -> dict[str, Any]:
-    if isinstance(family, Boxes) and not family.origin:
-        arrays[f"{prefix}_lows"], arrays[f"{prefix}_highs"] = family.lows, family.highs
-        return {"kind": "boxes", "clique": list(family.clique), "arrays": prefix}
-    if isinstance(family, ExplicitMatrix):
-        arrays[f"{prefix}_matrix"] = family.matrix
-        return {"kind": "explicit", "scope": list(family.scope), "names": list(family.names), "arrays": prefix}
-    return {"kind": "text", "text": family.spec}
-
-
 def _family_from_dict(entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], domain: Domain) -> Family:
     kind = entry["kind"]
-    if kind == "boxes":
-        lows, highs = (np.asarray(arrays[f"{entry['arrays']}_{side}"]) for side in ("lows", "highs"))
-        return Boxes(domain, entry["clique"], lows, highs)
-    if kind == "explicit":
-        return ExplicitMatrix(domain, entry["scope"], arrays[f"{entry['arrays']}_matrix"], entry["names"])
     if kind == "text":
-        families, _ = parse_workload(entry["text"], domain)
-        if len(families) == 1:
-            return families[0]
-    raise QueryError(f"a stored workload holds a family of kind {kind!r}, which this version does not know")
+        ((family,), _) = parse_workload(entry["text"], domain)
+        return family
+    if kind not in known_families():
+        raise QueryError(f"a stored workload holds a family of kind {kind!r}, which this version does not know")
+    prefix = f"{entry['arrays']}_"
+    own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    return known_families()[kind].from_stored(entry, own, domain)

@@ -5,25 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar, final
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import HedgerowError, QueryError
-from hedgerow.queries.conditions import parse_predicate
-from hedgerow.queries.core import BOUNDED_ORDER, PLAIN_NAME, Conjunction, Family, did_you_mean
-from hedgerow.queries.families import Boxes, Cells, Conjunctions, Marginals, Parities, cliques_of_order, parity_scopes
+from hedgerow.queries.conditions import parse_conjunction
+from hedgerow.queries.core import BOUNDED_ORDER, PLAIN_NAME, Family, did_you_mean
+from hedgerow.queries.families import (
+    Boxes,
+    Cells,
+    Conjunctions,
+    Marginals,
+    Parities,
+    cliques_of_order,
+    parity_scopes,
+    text_forms,
+)
 
-EXAMPLES = {
-    "marginals": "'marginals:2', 'marginals:3<=10000' (of at most 10,000 cells) or 'marginals:sex*age,race'",
-    "cells": "'cells:2', 'cells:3<=10000' or 'cells:sex*age,race'",
-    "parities": "'parities:3' or 'parities:a*b,c'",
-    "prefixes": "'prefixes:age'",
-    "ranges": "'ranges:age' or 'ranges:age,hours:2000:7' (2000 random boxes, seed 7)",
-    "where": "\"where: sex = 'Male' and age < 30\"",
-}
-"""What each family looks like."""
-
-_HEAD = re.compile(rf"\s*({'|'.join(EXAMPLES)})\s*:")
 _WEIGHT = re.compile(r"@\s*([0-9.eE+-]+)\s*$")
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 _TOKEN = re.compile(rf"""\s*(?:(?P<quoted>"(?:[^"]|"")+")|(?P<mark>[*,:])|(?P<word>{PLAIN_NAME.pattern}))""")
@@ -41,13 +40,14 @@ def parse_workload(text: str, domain: Domain) -> tuple[list[Family], list[float]
         [0.5]
     """
     families, weights = [], []
-    for start, segment in _segments(text):
-        found = _HEAD.match(segment)
+    head = re.compile(rf"\s*({'|'.join(map(re.escape, text_forms()))})\s*:")
+    for start, segment in _segments(text, head):
+        found = head.match(segment)
         if found is None:
             raise _unknown_family(text, start, segment)
         body, weight = _split_weight(segment[found.end() :])
         part = _Part(text, start + found.end(), found.group(1), body, domain)
-        build = _READERS[part.kind](part)
+        build = _READERS.get(part.form, _by_family)(part)
         try:
             families.append(build())
         except HedgerowError as error:
@@ -64,22 +64,22 @@ def _error(text: str, place: int, message: str, remedy: str) -> QueryError:
 @final
 @dataclass(frozen=True)
 class _Part:
-    """One family in the text: what stands after ``kind:``, from position ``start``."""
+    """One family in the text: its ``form:`` and the body after it, from position ``start``."""
 
     text: str
     start: int
-    kind: str
+    form: str
     body: str
     domain: Domain
 
     def error(self, message: str, place: int, remedy: str = "") -> QueryError:
-        return _error(self.text, place, message, remedy or f"for example {EXAMPLES[self.kind]}")
+        return _error(self.text, place, message, remedy or f"for example {_example(self.form)}")
 
 
-def _segments(text: str) -> list[tuple[int, str]]:
+def _segments(text: str, head: re.Pattern[str]) -> list[tuple[int, str]]:
     """Families with their positions: cut at ``;`` and at ``+`` before a family, outside of quotes."""
     masked = _QUOTED.sub(lambda found: "x" * len(found.group()), text)
-    cuts = [found.start() for found in re.finditer(rf";|\+(?={_HEAD.pattern})", masked)]
+    cuts = [found.start() for found in re.finditer(rf";|\+(?={head.pattern})", masked)]
     starts = [0, *(cut + 1 for cut in cuts)]
     return [(start, text[start:end]) for start, end in zip(starts, [*cuts, len(text)], strict=True)]
 
@@ -87,13 +87,18 @@ def _segments(text: str) -> list[tuple[int, str]]:
 def _unknown_family(text: str, start: int, segment: str) -> QueryError:
     word = segment.strip().split(":")[0].strip()
     place = start + len(segment) - len(segment.lstrip())
-    known = ", ".join(f"{kind}:" for kind in EXAMPLES)
-    if word in EXAMPLES:
-        return _error(text, place + len(word), f"':' is missing after {word!r}", f"for example {EXAMPLES[word]}")
+    forms = text_forms()
+    known = ", ".join(f"{form}:" for form in forms)
+    if word in forms:
+        return _error(text, place + len(word), f"':' is missing after {word!r}", f"for example {_example(word)}")
     problem = f"{word!r} is not a family of queries" if word else "a family of queries is expected"
-    meant = did_you_mean(word, EXAMPLES) if word else ""
+    meant = did_you_mean(word, forms) if word else ""
     close = f"{meant} " if meant.startswith("did") else ""
-    return _error(text, place, problem, f"{close}families are {known} for example {EXAMPLES['marginals']}")
+    return _error(text, place, problem, f"{close}families are {known} for example {_example('marginals')}")
+
+
+def _example(form: str) -> str:
+    return text_forms()[form].forms[form]
 
 
 def _split_weight(body: str) -> tuple[str, float]:
@@ -178,14 +183,9 @@ def _small_or_all(part: _Part) -> Callable[[], Iterable[Clique]]:
     return lambda: cliques_of_order(part.domain, order, largest)
 
 
-def _marginals(part: _Part) -> _Builder:
+def _marginals(part: _Part, family: type[Marginals | Cells] = Marginals) -> _Builder:
     cliques = _small_or_all(part)
-    return lambda: Marginals(part.domain, cliques())
-
-
-def _cells(part: _Part) -> _Builder:
-    cliques = _small_or_all(part)
-    return lambda: Cells(part.domain, cliques())
+    return lambda: family(part.domain, cliques())
 
 
 def _parities(part: _Part) -> _Builder:
@@ -227,13 +227,9 @@ def _where(part: _Part) -> _Builder:
         if not text.strip():
             raise part.error("a condition is expected", place)
         try:
-            query = parse_predicate(text.strip(), part.domain)
+            conditions.append(parse_conjunction(text.strip(), part.domain))
         except HedgerowError as error:
             raise part.error(error.message, place, error.remedy) from error
-        if not isinstance(query, Conjunction):
-            message = "conditions on several attributes are joined by 'or' or 'not', which a workload does not hold"
-            raise part.error(message, place, "give the conditions one by one, joined by commas")
-        conditions.append(query)
     return lambda: Conjunctions(part.domain, conditions)
 
 
@@ -248,9 +244,14 @@ def _conditions(body: str) -> list[tuple[int, str]]:
     return [(cut + 1, body[cut + 1 : end]) for cut, end in zip(cuts, [*cuts[1:], len(body)], strict=True)]
 
 
+def _by_family(part: _Part) -> _Builder:
+    """The reader of families from outside this package, which read their texts themselves."""
+    return lambda: text_forms()[part.form].from_text(f"{part.form}:{part.body.strip()}", part.domain)
+
+
 _READERS: dict[str, Callable[[_Part], _Builder]] = {
     "marginals": _marginals,
-    "cells": _cells,
+    "cells": partial(_marginals, family=Cells),
     "parities": _parities,
     "prefixes": _prefixes,
     "ranges": _ranges,

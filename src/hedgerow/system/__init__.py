@@ -1,4 +1,7 @@
-"""System."""
+"""The machine and the operating system: files, cores, memory, compilation, random generators, hashes and signatures.
+
+Nothing here knows of tables, queries or privacy. It may import `errors` and what is below.
+"""
 
 import lazy_loader
 

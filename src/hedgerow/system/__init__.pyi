@@ -1,6 +1,5 @@
 from .chain import canonical as canonical, head_of as head_of, link as link, start_of as start_of
 from .compiling import inlined as inlined, kernel as kernel, part as part
-from .cores import ahead as ahead, in_parts as in_parts, usable_cores as usable_cores
 from .files import (
     alone_with as alone_with,
     creating as creating,
@@ -8,6 +7,12 @@ from .files import (
     replacing as replacing,
     replacing_folder as replacing_folder,
 )
-from .memory import available_bytes as available_bytes
+from .machine import (
+    ahead as ahead,
+    available_bytes as available_bytes,
+    in_parts as in_parts,
+    usable_cores as usable_cores,
+)
+from .plug_ins import load_plug_in as load_plug_in, plug_in_names as plug_in_names
 from .randomness import Seed as Seed, generator as generator, numbered as numbered
 from .signing import SigningKey as SigningKey, VerifyingKey as VerifyingKey

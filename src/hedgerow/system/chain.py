@@ -1,8 +1,8 @@
 """Hash chains: a list of entries in which none can be changed, left out or moved without its head changing.
 
 Each entry is hashed together with the link before it, so the last link, the *head*, stands for all entries and their
-order. A head is no signature: whoever rewrites all entries can compute a new one. It is evidence for those who noted an
-earlier head somewhere else.
+order. A head is not a signature: whoever rewrites all entries can compute a new one. It is evidence for those who noted
+an earlier head somewhere else.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ def start_of(kind: str, fixed: Mapping[str, Any]) -> str:
     """The link before the first entry.
 
     Args:
-        kind: What the entries are, as ``"ledger"``.
-        fixed: What holds for all entries; values that JSON can hold.
+        kind: Kind of the entries, such as ``"ledger"``.
+        fixed: Values that hold for all entries and that JSON can hold.
 
     Returns:
         64 hexadecimal digits.
@@ -35,7 +35,7 @@ def link(previous: str, entry: Mapping[str, Any]) -> str:
 
     Args:
         previous: The link before it.
-        entry: Values that JSON can hold.
+        entry: The entry, of values that JSON can hold.
 
     Returns:
         64 hexadecimal digits.
@@ -53,7 +53,7 @@ def canonical(entry: Mapping[str, Any]) -> str:
     back to the same bits.
 
     Args:
-        entry: Values that JSON can hold.
+        entry: The entry, of values that JSON can hold.
 
     Raises:
         ValueError: A number is infinite or not a number.
@@ -69,8 +69,8 @@ def head_of(start: str, entries: Iterable[Mapping[str, Any]]) -> str:
     """The head of a chain: the link of its last entry, or its start where there is none.
 
     Args:
-        start: What `start_of` gave.
-        entries: The entries in their order.
+        start: Result of `start_of`.
+        entries: The entries, in order.
 
     Returns:
         64 hexadecimal digits.

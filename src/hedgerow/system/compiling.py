@@ -1,8 +1,8 @@
-"""How kernels are compiled, so that a first run does not wait long for it.
+"""Decorators that compile kernels quickly, so that a first run does not wait long.
 
-What numba makes of a function beside the machine code, so that C can call it and Python can, takes as long as a small
-function itself. Divisions by 0 follow the rules of floats: kernels look where they must, which is not at every
-division. Slices, assignments to slices and arrays that kernels make cost far more to compile than loops.
+The wrappers that numba makes for calls from C and from Python take as long to compile as a small function. Divisions
+by 0 follow the rules of floats: kernels check where they must, which is not at every division. Slices, assignments to
+slices and arrays that kernels make cost far more to compile than loops.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def inlined() -> Callable[[Function], Function]:
 
 
 def part(**options: Any) -> Callable[[Function], Function]:
-    """A decorator for a function that several kernels call, or that is compiled by rules of its own.
+    """A decorator for a function that several kernels call, or that needs options of its own.
 
-    Called from Python, it ends the process.
+    A call from Python ends the process.
 
     Args:
         options: More options of ``numba.njit``.

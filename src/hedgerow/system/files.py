@@ -1,4 +1,4 @@
-"""Writing files so that a reader sees the old one or the whole new one, never a part."""
+"""Write files so that a reader sees the old one or the whole new one, never a part."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pathlib import Path
 def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[Path]:
     """Give a path beside the target to write to; on success it takes the target's name in one step.
 
-    If the body fails or is interrupted, what was written is removed and the target is as it was.
+    If the body fails or is interrupted, the new file is removed and the target is as it was.
 
     Args:
         path: The target. Its folder must exist.
-        private: Whether only the owner may read and write the file (mode 0600), from its first byte on. What a link
-            points to is replaced then, and not the link: a private file that is kept twice can be gone on with twice.
+        private: Whether only the owner may read and write the file (mode 0600), from its first byte on. The
+            target of a link is replaced then, and not the link: two copies of a private file could both be continued.
 
     Example:
         >>> import tempfile
@@ -45,7 +45,7 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
-    """Remove what processes left beside a file that were killed while they were `replacing` it.
+    """Remove the temporary files of processes that were killed while they were `replacing` a file.
 
     Args:
         path: The file, which nobody may be writing now; see `alone_with`.
@@ -70,13 +70,13 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
 def creating(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a path beside the target to write to; on success it gets the target's name, unless that is taken.
 
-    Only the owner may read and write the file (mode 0600). Of several processes that make the same file one succeeds.
+    Only the owner may read and write the file (mode 0600). If several processes make the same file, one succeeds.
 
     Args:
         path: The target. Its folder must exist.
 
     Raises:
-        FileExistsError: There is such a file already; it is as it was.
+        FileExistsError: The file exists already; it is as it was.
 
     Example:
         >>> import tempfile
@@ -98,8 +98,8 @@ def creating(path: str | os.PathLike[str]) -> Iterator[Path]:
 def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give the path of a folder to make beside the target; on success it takes the target's name.
 
-    If the body fails or is interrupted, what was written is removed and the target is as it was. What was in the target
-    is removed at the end.
+    If the body fails or is interrupted, the new folder is removed and the target is as it was. The old contents of the
+    target are removed at the end.
 
     Args:
         path: The target. The folder that it is in must exist.
@@ -125,7 +125,7 @@ def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def alone_with(path: str | os.PathLike[str]) -> Iterator[bool]:
-    """Let one process at a time go on with a file that it reads and later replaces.
+    """Lock a file that one process at a time reads and later replaces.
 
     A hidden file beside it is locked, and stays; the lock ends with the process, however it ends. All links to the
     file share the lock.
@@ -134,7 +134,7 @@ def alone_with(path: str | os.PathLike[str]) -> Iterator[bool]:
         path: The file; its folder must exist.
 
     Yields:
-        Whether no other process is at it.
+        Whether the lock was free; no other process has the file then.
 
     Example:
         >>> import tempfile

@@ -1,6 +1,6 @@
-"""The one place that makes numpy generators: for sampling from public models, tests and experiments.
+"""The only module that makes numpy generators: for sampling from public models, tests and experiments.
 
-Nothing that protects privacy is drawn from here, save by the seeded noise source, which says so.
+No noise that protects privacy is drawn from them, except by the seeded noise source, which says so.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ def generator(seed: Seed = None) -> np.random.Generator:
 
 
 def numbered(seed: int, number: int) -> np.random.Generator:
-    """One of many generators that are as good as independent, for work in parts.
+    """One of many practically independent generators, for work in parts.
 
     Args:
-        seed: Of all parts, at least 0.
-        number: Of the part, at least 0.
+        seed: Seed of all parts, at least 0.
+        number: Number of the part, at least 0.
 
     Example:
         >>> first, second = numbered(7, 0), numbered(7, 1)

@@ -1,6 +1,6 @@
-"""Signatures of releases by Ed25519 keys: who wrote a file, and that nobody changed it since.
+"""Signatures of releases by Ed25519 keys: they show who wrote a file, and that it was not changed since.
 
-What is signed is the comment of the file, which names the SHA-256 of its JSON text; that text names the SHA-256 of
+The signed message is the comment of the file, which names the SHA-256 of its JSON text; that text names the SHA-256 of
 every array. Keys are PEM files, as ``openssl genpkey -algorithm ed25519`` writes them, or those of OpenSSH. The library
 ``cryptography`` does the arithmetic (``pip install 'hedgerow[signing]'``).
 """
@@ -14,11 +14,10 @@ import os
 import stat
 import warnings
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from hedgerow.errors import LooseKeyWarning, MissingExtraError, SigningError
+from hedgerow.errors import LooseKeyWarning, SigningError, require
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -28,15 +27,13 @@ _LARGEST = 1 << 16
 
 
 def require_extra() -> None:
-    """Check that what signatures need is installed.
+    """Check that the library for signatures is installed.
 
     Raises:
         MissingExtraError: It is not.
     """
-    if find_spec("cryptography") is None:
-        raise MissingExtraError(
-            "signatures need the library cryptography, which is not installed", remedy="pip install 'hedgerow[signing]'"
-        )
+    message = "signatures need the library cryptography, which is not installed"
+    require("cryptography", message, "pip install 'hedgerow[signing]'")
 
 
 @final
@@ -89,11 +86,11 @@ class VerifyingKey:
         return f"sha256:{hashlib.sha256(encoded).hexdigest()}"
 
     def verifies(self, signature: bytes, message: bytes) -> bool:
-        """Whether a signature is of this key, and of this message.
+        """Whether this key signed this message.
 
         Args:
             signature: The signature in base64, as `SigningKey.sign` gives it.
-            message: What was signed.
+            message: The message that was signed.
         """
         from cryptography.exceptions import InvalidSignature
 
@@ -156,7 +153,7 @@ class SigningKey:
             SigningError: There is no such file, or it holds no private Ed25519 key without a password.
 
         Warns:
-            LooseKeyWarning: Others than its owner may read the file.
+            LooseKeyWarning: Users other than its owner may read the file.
         """
         require_extra()
         from cryptography.hazmat.primitives import serialization
@@ -192,14 +189,14 @@ def _content(path: str | os.PathLike[str]) -> bytes:
 
 
 def _loaded(path: str | os.PathLike[str], load: Any, kind: str) -> Any:
-    """What the library makes of a text, its errors in our words."""
+    """The key that the library reads from a text; its errors become ours."""
     from cryptography.exceptions import UnsupportedAlgorithm
 
     try:
         return load()
     except TypeError as error:
         raise SigningError(
-            f"{path}: a password protects this key", remedy="give a key without one, or take it off for a copy"
+            f"{path}: a password protects this key", remedy="give a key without a password, or remove it in a copy"
         ) from error
     except (ValueError, UnsupportedAlgorithm) as error:
         raise SigningError(f"{path}: not a {kind} key in PEM or of OpenSSH", remedy=_MAKE) from error

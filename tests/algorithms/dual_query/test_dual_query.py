@@ -17,7 +17,7 @@ from hedgerow.algorithms.dual_query.best_response import sampled_problem
 from hedgerow.algorithms.dual_query.dual_query import DualQuery
 from hedgerow.algorithms.dual_query.oracles import BestResponseProblem, BruteForce, Oracle, Response, TabuSearch
 from hedgerow.algorithms.dual_query.parameters import Game, theorem
-from hedgerow.algorithms.shared.progress import RoundReport
+from hedgerow.algorithms.shared.algorithm import RoundReport
 from hedgerow.data.table import Table
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 import hedgerow.privacy.mechanisms.selection as selection_module
 from hedgerow.algorithms.dual_query.dual_query import DualQuery
 from hedgerow.algorithms.dual_query.oracles import BruteForce
-from hedgerow.algorithms.dual_query.session import Session
+from hedgerow.algorithms.dual_query.run import DualQueryRun
 from hedgerow.arrays import Floats, Ints
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.budgets.conversion import epsilon_of
@@ -188,14 +188,14 @@ def a_run_learns() -> None:
 
 
 def wrong_sign(patched: pytest.MonkeyPatch) -> None:
-    drawn = Session._drawn
+    drawn = DualQueryRun._drawn
 
-    def complements(session: Session) -> np.ndarray:
+    def complements(session: DualQueryRun) -> np.ndarray:
         n = session._queries.n_queries
         found = drawn(session)
         return (found + n) % (2 * n) if session.records else found
 
-    patched.setattr(Session, "_drawn", complements)
+    patched.setattr(DualQueryRun, "_drawn", complements)
 
 
 def one_sample_charged(patched: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-import hedgerow.algorithms.independent.equal_shares as equal_shares_module
 from hedgerow.algorithms.independent.independent_noise import IndependentNoise, noisy_answers
 from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.algorithms.shared.bounds import BETA
@@ -22,7 +21,7 @@ from hedgerow.privacy.budgets.conversion import epsilon_of
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.mechanisms.additive_noise import pure_rho
 from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.measurement import NoiseKind
+from hedgerow.queries.core.query import NoiseKind
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
@@ -158,13 +157,13 @@ def without_the_factor_m(patch: pytest.MonkeyPatch) -> None:
 
 def whole_budget_for_each(patch: pytest.MonkeyPatch) -> None:
     """The budget is not divided by m: the ledger must refuse the second measurement."""
-    charges = equal_shares_module._charges
+    charges = IndependentNoise.charges
 
-    def undivided(config: Any, limit: float, budget: Budget) -> Any:
-        split = charges(config, limit, budget)
+    def undivided(self: Any, amount: float, neighbours: Neighbours) -> Any:
+        split = charges(self, amount, neighbours)
         return type(split)(split.total, split.initial, 4 * split.rounds, split.error)
 
-    patch.setattr(equal_shares_module, "_charges", undivided)
+    patch.setattr(IndependentNoise, "charges", undivided)
 
 
 def cells_lose_at_most_epsilon() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import hedgerow.algorithms.mwem.session as session_module
+import hedgerow.algorithms.mwem.run as run_module
 from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.algorithms.mwem.session import Session
-from hedgerow.algorithms.shared.charges import RoundCharge
+from hedgerow.algorithms.mwem.run import MWEMRun
+from hedgerow.algorithms.shared.plans import RoundCharge
 from hedgerow.models.fit.refit import Sweeps
 from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.privacy.curator import Curator
@@ -69,7 +69,7 @@ def every_draw_is_charged(case: Case) -> None:
 
 def best_iterate_by_true_error(patch: pytest.MonkeyPatch) -> None:
     """Return the hypothesis with the smallest exact error of all rounds."""
-    look, finish = Session._look, Session.finish
+    look, finish = MWEMRun._look, MWEMRun.finish
     seen: dict[int, list[tuple[float, int, Any]]] = {}
 
     def watching(self: Any, chosen: int, charge: RoundCharge) -> bool:
@@ -81,8 +81,8 @@ def best_iterate_by_true_error(patch: pytest.MonkeyPatch) -> None:
     def choosing(self: Any) -> Release:
         return replace(finish(self), model=min(seen.pop(id(self)))[2])
 
-    patch.setattr(Session, "_look", watching)
-    patch.setattr(Session, "finish", choosing)
+    patch.setattr(MWEMRun, "_look", watching)
+    patch.setattr(MWEMRun, "finish", choosing)
 
 
 def total_not_charged(patch: pytest.MonkeyPatch) -> None:
@@ -114,39 +114,39 @@ def retry_until_unmeasured(patch: pytest.MonkeyPatch) -> None:
 
 def doubling_by_true_residual(patch: pytest.MonkeyPatch) -> None:
     """Decide whether a round made progress by the exact error."""
-    look = Session._look
+    look = MWEMRun._look
 
     def deciding(self: Any, chosen: int, charge: RoundCharge) -> bool:
         error = np.abs(self.workload.answers(self.model) - exactly(self))[self.workload.starts[chosen]]
         look(self, chosen, charge)
         return bool(error > 1.0)
 
-    patch.setattr(Session, "_look", deciding)
+    patch.setattr(MWEMRun, "_look", deciding)
 
 
 def mask_by_true_error(patch: pytest.MonkeyPatch) -> None:
     """Leave candidates out that are exactly answered well."""
-    eligible = Session._eligible
+    eligible = MWEMRun._eligible
 
     def masking(self: Any, charge: RoundCharge) -> Any:
         wrong = np.abs(self.workload.answers(self.model) - exactly(self)) > 1.0
         mask = eligible(self, charge) & wrong
         return mask if mask.any() else eligible(self, charge)
 
-    patch.setattr(Session, "_eligible", masking)
+    patch.setattr(MWEMRun, "_eligible", masking)
 
 
 def clip_by_the_true_number(patch: pytest.MonkeyPatch) -> None:
     """Clip noisy answers at the exact number of records, which is private under add-remove."""
-    start, clipped = Session.start, session_module.clipped
+    start, clipped = MWEMRun.start, run_module.clipped
     exact: list[int] = []
 
     def remembering(self: Any) -> None:
         exact.append(self.curator._Curator__source.total())
         start(self)
 
-    patch.setattr(Session, "start", remembering)
-    patch.setattr(session_module, "clipped", lambda values, target, total: clipped(values, target, exact[-1]))
+    patch.setattr(MWEMRun, "start", remembering)
+    patch.setattr(run_module, "clipped", lambda values, target, total: clipped(values, target, exact[-1]))
 
 
 def both_halves_are_the_whole(patch: pytest.MonkeyPatch) -> None:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.mwem.mwem import LARGEST_HISTOGRAM, MWEM
+from hedgerow.algorithms.mwem.mwem import LARGEST_START, MWEM
 from hedgerow.algorithms.mwem.plan import caveats
-from hedgerow.algorithms.mwem.rounds import automatic_rounds, planned_rounds, round_charge
-from hedgerow.algorithms.mwem.session import Session
-from hedgerow.algorithms.shared.charges import RoundCharge, expected_noise, noise_of
-from hedgerow.algorithms.shared.progress import RoundReport
+from hedgerow.algorithms.mwem.run import MWEMRun
+from hedgerow.algorithms.mwem.settings import automatic_rounds, planned_rounds, round_charge
+from hedgerow.algorithms.shared.algorithm import RoundReport
+from hedgerow.algorithms.shared.plans import RoundCharge, expected_noise, noise_of
 from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
@@ -25,7 +25,7 @@ from hedgerow.models.fit.refit import Proximal, Sweeps
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.measurement import NoiseKind
+from hedgerow.queries.core.query import NoiseKind
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.reference.dense_tables import DenseTables
@@ -159,7 +159,7 @@ def test_a_candidate_is_measured_once() -> None:
     assert len(set(texts)) == len(texts)
 
 
-def divergence(data: DenseTables, session: Session) -> float:
+def divergence(data: DenseTables, session: MWEMRun) -> float:
     b = data.cells.reshape(-1) / data.total()
     p = session.model.marginals([data.domain.names])[0].reshape(-1) / session.total
     return float(np.sum(b[b > 0] * np.log(b[b > 0] / p[b > 0])))
@@ -172,13 +172,13 @@ def test_the_potential_falls_by_error_minus_noise(workload: Workload, step: Any,
     factor = 2.0 if step == "sharp" and workload is CELLS else factor
     for seed in range(8):
         config = replace(PAPER, step=step, rounds=6, output="last")
-        session = Session(config, curator(PureDP(2.0, REPLACE), seed), workload, None)
+        session = MWEMRun(config, curator(PureDP(2.0, REPLACE), seed), workload, None)
         session.start()
         for _ in range(6):
             before, start = workload.answers(session.model), divergence(DATA, session)
             charge = RoundCharge.split(0.3, 0.5)
             session._round(charge, session._eligible(charge))
-            target, noisy = session.measurements[-1].target, session.measurements[-1].values
+            target, noisy = session.learner.measurements[-1].target, session.learner.measurements[-1].values
             exact = target.of_table(DATA.marginals([target.scope])[0])
             noise = (np.clip(noisy, 0, 2000) - exact) / 2000
             k = next(k for k in range(workload.n_candidates) if workload.candidate(k).text == target.text)
@@ -318,7 +318,7 @@ def test_a_domain_too_large_for_memory_is_refused_before_anything_is_spent() -> 
         MWEM().run_with(keeper, Workload.marginals(domain, cliques=[domain.names[:4]]))
     assert keeper.ledger.events == ()
     assert (found.value.cells, found.value.largest_cells) == (60**4, LARGEST_TREE)
-    assert domain.size > LARGEST_HISTOGRAM
+    assert domain.size > LARGEST_START
 
 
 def test_an_interrupted_run_leaves_the_ledger_readable() -> None:

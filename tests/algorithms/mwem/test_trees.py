@@ -10,9 +10,9 @@ import pytest
 
 from hedgerow.algorithms.mwem.candidates import Limit, closure
 from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.algorithms.mwem.rounds import automatic_rounds
-from hedgerow.algorithms.mwem.session import Session
-from hedgerow.algorithms.shared.charges import RoundCharge, expected_noise
+from hedgerow.algorithms.mwem.run import MWEMRun
+from hedgerow.algorithms.mwem.settings import automatic_rounds
+from hedgerow.algorithms.shared.plans import RoundCharge, expected_noise
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import CandidatesTooLargeError, ConfigError, MarginalTooLargeError
@@ -41,11 +41,11 @@ REPLACE = Neighbours.REPLACE
 def no_domain_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every domain counts as too large for a histogram."""
     monkeypatch.setattr(choice, "SMALL_CELLS", 0)
-    monkeypatch.setattr(choice, "LARGEST_HISTOGRAM", 0)
+    monkeypatch.setattr(choice, "LARGEST_DENSE", 0)
 
 
-def session_of(config: MWEM, workload: Workload, budget: Budget, seed: int = 0) -> Session:
-    return Session(config, Curator(DATA, budget, noise=SeededNoise(seed)), workload, None)
+def session_of(config: MWEM, workload: Workload, budget: Budget, seed: int = 0) -> MWEMRun:
+    return MWEMRun(config, Curator(DATA, budget, noise=SeededNoise(seed)), workload, None)
 
 
 # ---- the same distribution -------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def test_the_potential_falls_along_a_factored_run(step: Any, factor: float) -> N
             charge = RoundCharge.split(0.3, 0.5)
             session._round(charge, session._eligible(charge))
             after = session.model.marginals([DOMAIN.names])[0].reshape(-1) / session.total
-            target, noisy = session.measurements[-1].target, session.measurements[-1].values
+            target, noisy = session.learner.measurements[-1].target, session.learner.measurements[-1].values
             exact = target.of_table(DATA.marginals([target.scope])[0])
             axes = tuple(axis for axis, name in enumerate(DOMAIN.names) if name not in target.scope)
             error = exact / 2000 - p.reshape(DOMAIN.shape).sum(axis=axes).reshape(-1)
@@ -126,7 +126,7 @@ def test_no_run_passes_its_limit(rounds: Any) -> None:
     session.start()
     session.run_rounds()
     session.finish()
-    scopes = [measured.target.scope for measured in session.measurements]
+    scopes = [measured.target.scope for measured in session.learner.measurements]
     assert JunctionTree.of(DOMAIN, scopes).cells <= 23
     assert len(scopes) >= 3
     assert session.curator.ledger.spent == pytest.approx(0.5, rel=1e-6)
@@ -158,7 +158,9 @@ def test_single_attributes_that_leave_no_room_are_refused_before_anything_is_spe
 
 def test_answers_that_do_not_fit_are_refused_before_anything_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     keeper = Curator(DATA, PureDP(1.0), noise=SeededNoise(0))
-    monkeypatch.setattr("hedgerow.algorithms.shared.checks.has_room", lambda required: required < 48 * PAIRS.n_queries)
+    monkeypatch.setattr(
+        "hedgerow.algorithms.mwem.candidates.has_room", lambda required: required < 48 * PAIRS.n_queries
+    )
     with pytest.raises(MarginalTooLargeError, match="counting 6 of at most that size"):
         MWEM().run_with(keeper, PAIRS)
     assert keeper.ledger.events == ()
@@ -292,7 +294,7 @@ def test_what_is_left_out_depends_on_public_numbers_alone() -> None:
     masks = []
     for cells in (np.eye(1, 48), np.ones(48)):
         table = DenseTables(DOMAIN, cells.reshape(DOMAIN.shape) * 40)
-        session = Session(config, Curator(table, PureDP(1.0, REPLACE), noise=SeededNoise(1)), PAIRS, None)
+        session = MWEMRun(config, Curator(table, PureDP(1.0, REPLACE), noise=SeededNoise(1)), PAIRS, None)
         session.start()
         charge = RoundCharge.split(0.3, 0.5)
         session._look(0, charge)

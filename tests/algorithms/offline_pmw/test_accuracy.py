@@ -12,7 +12,6 @@ from scipy.stats import binom
 from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
 from hedgerow.algorithms.offline_pmw.parameters import step_length
 from hedgerow.algorithms.shared.bounds import BETA
-from hedgerow.algorithms.shared.steps import answer_of
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
@@ -81,7 +80,7 @@ def strays(release: Release, source: DenseCounts, n: int) -> bool:
         query = measured.target
         assert isinstance(query, LinearQuery)
         width = query.bounds[1] - query.bounds[0]
-        answer = answer_of(model, query)[0] / total
+        answer = query.on(model)[0] / total
         residual = measured.values[0] / total - answer
         error = query.of_table(source.marginals([query.scope])[0])[0] / n - answer
         if error * np.sign(residual) <= alpha * width:

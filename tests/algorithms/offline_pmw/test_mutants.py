@@ -13,11 +13,11 @@ import hedgerow.algorithms.offline_pmw.offline_pmw as pmw_module
 import hedgerow.algorithms.offline_pmw.parameters as parameters_module
 import hedgerow.algorithms.offline_pmw.promise as promise_module
 from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
-from hedgerow.algorithms.shared.charges import RoundCharge
+from hedgerow.algorithms.shared.plans import RoundCharge
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.core.measurement import Measurement, NoiseKind
+from hedgerow.queries.core.query import Measurement, NoiseKind
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release

@@ -14,7 +14,7 @@ import pytest
 from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
 from hedgerow.algorithms.offline_pmw.parameters import check_budget, round_epsilon, round_rho
 from hedgerow.algorithms.offline_pmw.promise import Scale
-from hedgerow.algorithms.shared.progress import RoundReport
+from hedgerow.algorithms.shared.algorithm import RoundReport
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
@@ -126,18 +126,17 @@ def test_a_round_that_stops_is_paid_for() -> None:
 
 @pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE])
 def test_the_advanced_calibration_always_fits(relation: Neighbours) -> None:
-    config = OfflinePMW(calibration="advanced")
     for epsilon in (1e-3, 0.05, 0.3, 0.7, 1.0):
         for delta in (0.5, 0.1, 1e-3, 1e-6, 1e-12, 1e-100):
             amount = 0.95 * rho_of(epsilon, delta)
             for rounds in (1, 2, 30, 1000, 10**6):
-                found = round_epsilon(config, ApproxDP(epsilon, delta, relation), amount, rounds)
+                found = round_epsilon("advanced", ApproxDP(epsilon, delta, relation), amount, rounds)
                 assert found == pytest.approx(epsilon / (4 * math.sqrt(rounds * math.log(1 / delta))))
                 assert rounds * round_rho(found) < amount
                 # The theorem that it rests on: advanced composition of the two mechanisms of each round.
                 composed = found * math.sqrt(4 * rounds * math.log(1 / delta)) + 2 * rounds * found * math.expm1(found)
                 assert composed <= epsilon
-                assert found < round_epsilon(OfflinePMW(), ApproxDP(epsilon, delta, relation), amount, rounds)
+                assert found < round_epsilon("auto", ApproxDP(epsilon, delta, relation), amount, rounds)
 
 
 def test_the_advanced_ledger_holds_the_true_charge() -> None:
@@ -260,7 +259,7 @@ def test_a_budget_that_was_partly_spent_is_not_passed() -> None:
 
 def test_a_spent_budget_is_refused() -> None:
     with pytest.raises(ConfigError, match="charge must be a positive"):
-        check_budget(OfflinePMW(), PureDP(4.0, REPLACE), 0.0)
+        check_budget("auto", PureDP(4.0, REPLACE), 0.0)
 
 
 def test_progress_is_told_after_every_round() -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from hedgerow.algorithms.online_pmw import journal as online_journal
-from hedgerow.algorithms.online_pmw.journal import START, Finding, Mark, Step, Transcript, finding_about
+from hedgerow.algorithms.online_pmw.journal import START, Finding, Mark, Step, Transcript, finding_about, step_since
 from hedgerow.algorithms.online_pmw.rules import Variant
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.data.table import Table
@@ -26,9 +26,8 @@ from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.conditions.canonical import canonical
 from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.queries.core.measurement import Measurement, NoiseKind
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Parity
-from hedgerow.release.format.measurement_format import measurements_from_list, measurements_to_list
+from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Measurement, NoiseKind, Parity
+from hedgerow.release.content import measurements_from_list, measurements_to_list
 from tests.algorithms.online_pmw.cases import BUDGETS, DOMAIN, REPLACE, cells, config_of, random_queries, skewed
 from tests.examples import examples
 from tests.privacy.mutants import Mutant, killed
@@ -57,7 +56,7 @@ def begun(variant: Variant, budget: Budget, source: Any, noise: SeededNoise) -> 
 
 def whole(session: OnlineSession) -> Step:
     """Everything about a session as one step."""
-    return session.step_since(START, first=True)
+    return step_since(session, START, first=True)
 
 
 def together(steps: Sequence[Step], domain: Domain = DOMAIN) -> Transcript:
@@ -89,17 +88,17 @@ def check_put_together_after_every_question(
     """One session in one piece; one that is written down step by step; one that is put together anew each time."""
     shared = SeededNoise(seed)
     in_one_piece, kept, carried = start(SeededNoise(seed)), start(SeededNoise(seed)), start(shared)
-    steps = [kept.step_since(START, first=True)]
-    follower, others = Transcript(source.domain), [carried.step_since(START, first=True)]
+    steps = [step_since(kept, START, first=True)]
+    follower, others = Transcript(source.domain), [step_since(carried, START, first=True)]
     follower.add(steps[0])
     for query in stream:
         expected = repr(in_one_piece.ask(query))
         assert repr(kept.ask(query)) == expected
-        steps.append(kept.step_since(together(steps, source.domain).mark))
+        steps.append(step_since(kept, together(steps, source.domain).mark))
         transcript = together(others, source.domain)
         carried = transcript.session(source, noise=shared)
         assert repr(carried.ask(query)) == expected
-        step = carried.step_since(transcript.mark)
+        step = step_since(carried, transcript.mark)
         others.append(step)
         transcript.follow(step)
         # what followed its own step is where others are who added it
@@ -152,7 +151,7 @@ def test_several_questions_may_be_one_step() -> None:
         for first in range(0, len(STREAM), size):
             for query in STREAM[first : first + size]:
                 kept.ask(query)
-            transcript.add(kept.step_since(transcript.mark))
+            transcript.add(step_since(kept, transcript.mark))
         single = begun("4b", BUDGETS[2][1], source, SeededNoise(6))
         for query in STREAM:
             single.ask(query)
@@ -166,7 +165,7 @@ def test_what_costs_nothing_adds_nothing_but_counters() -> None:
     session.ask("a = 0")
     session.ask("a in (0, 1)")
     session.peek("b = 0")
-    step = session.step_since(mark)
+    step = step_since(session, mark)
     assert (step.opening, step.events, step.findings, step.model) == (None, (), (), None)
     assert step.state is not None
     assert step.state["sources"]["cache"] == 1
@@ -180,7 +179,7 @@ def test_an_epoch_is_a_step_of_its_own() -> None:
     transcript.add(whole(session))
     assert session.epoch_charge > 0.0
     assert session.prepare()
-    step = session.step_since(transcript.mark)
+    step = step_since(session, transcript.mark)
     assert [event.label for event in step.events] == ["watch"]
     assert step.state is not None
     assert step.state["watch"]["fires_left"] == 1
@@ -223,7 +222,7 @@ def test_the_session_made_last_is_the_one_that_is_followed() -> None:
     newer = transcript.session(source, noise=SeededNoise(2))
     older.ask("a = 0")
     newer.ask("b = 0")
-    transcript.follow(newer.step_since(transcript.mark))
+    transcript.follow(step_since(newer, transcript.mark))
     again = transcript.session(source)
     assert again.peek("b = 0").source == "cache"
     assert again.peek("a = 0").source == "hypothesis only"

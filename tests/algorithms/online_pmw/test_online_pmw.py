@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 
 import hedgerow
-from hedgerow.algorithms.online_pmw import questions as online_questions
+from hedgerow.algorithms.online_pmw import answer as online_answer
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.algorithms.online_pmw.parameters import best_rules, theorem_rules
+from hedgerow.algorithms.online_pmw.parameters import best_rules, theorem_rules, two_sided_rules
 from hedgerow.algorithms.online_pmw.rules import Variant
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.algorithms.online_pmw.start import earlier_events
-from hedgerow.algorithms.online_pmw.two_sided import two_sided_rules
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP, Regime
 from hedgerow.privacy.budgets.charging import pure_rho
@@ -346,7 +345,7 @@ def test_many_at_once_are_answered_as_one_by_one(count: int) -> None:
 
 
 def test_few_texts_are_remembered_and_forgotten_ones_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(online_questions, "_MOST_PARSED", 2)
+    monkeypatch.setattr(online_answer, "_MOST_PARSED", 2)
     session = start("4c", PureDP(1.0, REPLACE), skewed(10_000))
     texts = [query.text for query in QUERIES]
     first = [session.ask(text).value for text in texts]

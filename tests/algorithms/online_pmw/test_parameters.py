@@ -15,17 +15,18 @@ from hedgerow.algorithms.online_pmw.parameters import (
     distinguishing_error,
     noise_margin,
     required_records,
+    sparse_error,
     theorem_rules,
+    two_sided_rules,
+    two_sided_scales,
+    two_sided_updates,
 )
-from hedgerow.algorithms.online_pmw.practical import practical_rules
-from hedgerow.algorithms.online_pmw.rules import Rules, Stream, Variant, rules_from_dict
-from hedgerow.algorithms.online_pmw.two_sided import sparse_error, two_sided_rules, two_sided_scales, two_sided_updates
+from hedgerow.algorithms.online_pmw.rules import Rules, Stream, Variant, practical_rules, rules_from_dict
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP, Regime
 from hedgerow.privacy.budgets.charging import epsilon_of_pure_rho, pure_rho
 from hedgerow.privacy.mechanisms.additive_noise import additive_noise
-from hedgerow.queries.core.measurement import NoiseKind
-from hedgerow.queries.core.query import Parity
+from hedgerow.queries.core.query import NoiseKind, Parity
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.algorithms.online_pmw.cases import DOMAIN, skewed

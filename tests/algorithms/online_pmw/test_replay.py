@@ -10,9 +10,9 @@ import pytest
 
 from hedgerow.algorithms.online_pmw.answer import Known
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+from hedgerow.algorithms.online_pmw.parameters import two_sided_rules
 from hedgerow.algorithms.online_pmw.rules import Variant
 from hedgerow.algorithms.online_pmw.session import OnlineSession
-from hedgerow.algorithms.online_pmw.two_sided import two_sided_rules
 from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.mechanisms.sparse_vector import SparseVector

@@ -13,7 +13,6 @@ import pytest
 
 import hedgerow
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.algorithms.online_pmw.plan import stream_of
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.algorithms.online_pmw.start import warm_factors
 from hedgerow.domain.attribute import IntegerRange
@@ -263,7 +262,7 @@ def test_a_warm_session_starts_near_its_release_and_is_corrected_from_there() ->
 
 
 def test_warm_theorems_count_the_conditionals() -> None:
-    streams = [stream_of(OnlinePMW(), ZCDP(1.0), WIDE, 1e6, None, warm=warm) for warm in (False, True)]
+    streams = [OnlinePMW().stream(ZCDP(1.0), WIDE, 1e6, None, warm=warm) for warm in (False, True)]
     assert streams[1].log_cells - streams[0].log_cells == pytest.approx(30 * math.log(1000.0))
 
 

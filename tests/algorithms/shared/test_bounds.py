@@ -6,22 +6,29 @@ import math
 
 import pytest
 
-from hedgerow.algorithms.mwem.rounds import rounds_by_bound
+from hedgerow.algorithms.mwem.settings import rounds_by_bound
 from hedgerow.algorithms.shared.bounds import (
+    BETA,
     Bound,
     Task,
+    bound_of,
     corollary_2_5,
     hypothesis_error,
-    pure_bound,
     theorem_2_3,
-    zcdp_bound,
 )
-from hedgerow.algorithms.shared.charges import bound_of
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets.budget import Regime
 from hedgerow.queries.core.sensitivity import Neighbours
 
 TASK = Task(total=10_000, cells=2**16, candidates=560)
+
+
+def pure_bound(task: Task, epsilon: float, rounds: int, *, beta: float = BETA) -> Bound:
+    return bound_of(task, Regime.PURE, Neighbours.REPLACE, epsilon, rounds, beta=beta)
+
+
+def zcdp_bound(task: Task, rho: float, rounds: int, *, beta: float = BETA) -> Bound:
+    return bound_of(task, Regime.ZCDP, Neighbours.ADD_REMOVE, rho, rounds, beta=beta)
 
 
 def test_theorem_2_3_by_hand() -> None:

@@ -18,7 +18,7 @@ from hedgerow.data.table import Table
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.core.query import filled_axes
+from hedgerow.queries import filled_axes
 from hedgerow.queries.families.parity import parity_scopes
 
 Ints = NDArray[np.int64]

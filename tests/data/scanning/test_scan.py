@@ -21,7 +21,7 @@ from hedgerow.domain.domain import Domain
 from hedgerow.errors import BudgetExceededError, ConfigError, CountColumnError, DataError, MarginalTooLargeError
 from hedgerow.privacy.curator import Curator
 from hedgerow.queries.core.query import Marginal
-from hedgerow.system.cores import ahead
+from hedgerow.system.machine import ahead
 from tests.data.sources import DOMAIN, table_of
 
 BINARY = Domain([IntegerRange(name, 0, 1) for name in "abc"])

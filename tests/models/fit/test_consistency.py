@@ -12,8 +12,7 @@ from hedgerow.arrays import Floats
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.models.fit import consistency
 from hedgerow.models.fit.consistency import consistent
-from hedgerow.queries.core.measurement import Measurement, NoiseKind
-from hedgerow.queries.core.query import Conjunction, Marginal, Parity
+from hedgerow.queries.core.query import Conjunction, Marginal, Measurement, NoiseKind, Parity
 from tests.models.strategies import domain_of
 from tests.reference.dense_model import over_domain
 

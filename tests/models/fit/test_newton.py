@@ -18,9 +18,8 @@ from hedgerow.models.fit import newton
 from hedgerow.models.fit.newton import Newton, covariances, solvable
 from hedgerow.models.fit.refit import Proximal, refit
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.measurement import Measurement, NoiseKind
-from hedgerow.queries.core.query import Marginal, Parity
-from hedgerow.queries.families.walsh import walsh_hadamard
+from hedgerow.queries.core.query import Marginal, Measurement, NoiseKind, Parity
+from hedgerow.queries.families.parity import walsh_hadamard
 from tests.models.strategies import domain_of
 from tests.reference.dense_model import over_domain
 

@@ -13,15 +13,23 @@ from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models.core import steps as steps_module
 from hedgerow.models.core.memory import required_bytes
-from hedgerow.models.core.parts import components
+from hedgerow.models.core.terms import components
 from hedgerow.models.dense import layout
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit import grouping
 from hedgerow.models.fit.consistency import consistent
 from hedgerow.models.fit.refit import Proximal, Refit, Sweeps, refit
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.measurement import Measurement, NoiseKind
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Marginal, Measurable, Parity
+from hedgerow.queries.core.query import (
+    Conjunction,
+    Explicit,
+    LinearQuery,
+    Marginal,
+    Measurable,
+    Measurement,
+    NoiseKind,
+    Parity,
+)
 from tests.models.strategies import domain_of
 from tests.reference.dense_model import DenseModel, over_domain
 

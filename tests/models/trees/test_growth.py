@@ -15,7 +15,7 @@ from hedgerow.models.trees import growth
 from hedgerow.models.trees.growth import Growth, grown_tree
 from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.query import filled_axes
+from hedgerow.queries import filled_axes
 from tests.models.strategies import domain_of
 
 

@@ -14,16 +14,16 @@ from hedgerow.arrays import Floats
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError, QueryError
 from hedgerow.models.core import memory
-from hedgerow.models.core.model import Model, Potentials
+from hedgerow.models.core.model import Model
+from hedgerow.models.core.terms import Potentials
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit.refit import Proximal, Sweeps, refit
 from hedgerow.models.trees import answers as tree_answers, markov
 from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.models.trees.markov import Markov, markov_bytes
-from hedgerow.queries.core.measurement import Measurement, NoiseKind
-from hedgerow.queries.core.query import Conjunction, Marginal, Parity
-from hedgerow.release.format.model_format import model_to_dict
+from hedgerow.queries.core.query import Conjunction, Marginal, Measurement, NoiseKind, Parity
+from hedgerow.release.content import model_to_dict
 from tests.examples import examples
 from tests.models.contract import ModelContract
 from tests.models.strategies import conjunctions, domain_of, domains, queries

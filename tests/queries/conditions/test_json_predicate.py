@@ -115,7 +115,7 @@ def test_an_explicit_query_says_in_sql_what_was_asked(value: Any, text: str) -> 
         ({**YOUNG, "value": 2**1024}, "predicate.value: the number is too large"),
         ({**MALE, "value": "male"}, "predicate: attribute 'sex' has no value 'male'"),
         ({**MALE, "op": "<"}, "predicate: the values of attribute 'sex' have no order"),
-        ({**YOUNG, "value": "old"}, "predicate: attribute 'age' holds numbers and 'old' is none"),
+        ({**YOUNG, "value": "old"}, "predicate: attribute 'age' holds numbers, and 'old' is not a number"),
         ({"attribute": "hours", "op": "<", "value": 30}, "predicate: 30 cuts the bin [20, 40)"),
         ({"attribute": "age", "missing": True}, "predicate: attribute 'age' declares no missing value"),
         ({"attribute": "sex", "missing": 1}, "predicate.missing: true or false is expected, not a number"),

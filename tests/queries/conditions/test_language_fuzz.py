@@ -18,12 +18,12 @@ from hypothesis import given, settings, strategies as st
 
 from hedgerow.domain.attribute import Binned, Categorical, IntegerRange, Value
 from hedgerow.domain.domain import Domain
+from hedgerow.engines import quoted
 from hedgerow.errors import QueryError
 from hedgerow.queries.conditions.canonical import canonical, query_key
 from hedgerow.queries.conditions.count_statement import count_sql, parse_count
 from hedgerow.queries.conditions.json_predicate import parse_json_predicate
 from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.queries.core.names import quoted
 from hedgerow.queries.core.query import LinearQuery
 from tests.examples import examples
 

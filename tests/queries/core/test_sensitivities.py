@@ -19,8 +19,7 @@ from hedgerow.domain.domain import Domain
 from hedgerow.queries.core.family import Family
 from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery
 from hedgerow.queries.core.sensitivity import Neighbours, of_query
-from hedgerow.queries.families.box import Boxes
-from hedgerow.queries.families.conjunction import Conjunctions
+from hedgerow.queries.families.conjunction import Boxes, Conjunctions
 from hedgerow.queries.families.explicit import ExplicitMatrix
 from hedgerow.queries.families.marginal import Cells, Marginals
 from hedgerow.queries.families.parity import Parities

@@ -20,7 +20,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from hedgerow.algorithms.online_pmw.journal import START, Mark, Step
+from hedgerow.algorithms.online_pmw.journal import START, Mark, Step, step_since
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.service.desks.desk import Desk
@@ -103,7 +103,7 @@ class Announcing:
         rows = _added(self._rows, step)
         session = self._session()
         # what is known of a session in memory, at this moment, is what is about to be in the store
-        whole = None if session is None else digest_of_session(session.step_since(START, first=True))
+        whole = None if session is None else digest_of_session(step_since(session, START, first=True))
         self._write(version + 1, digest_of_rows(rows), whole)
         done = commit()
         self._rows = rows
@@ -201,7 +201,7 @@ def warm() -> None:
         session = config.start(skewed(2_000), ENOUGH, noise=SeededNoise(0))
         for text in ("a = 0", "b in (1, 2) and c = 0", "c <= 3"):
             session.ask(condition(text))
-        session.step_since(START, first=True)
+        step_since(session, START, first=True)
 
 
 def tell(number: int) -> None:

@@ -685,4 +685,4 @@ def test_what_was_lost_is_told_at_once(people: AtDesk) -> None:
 
 
 def test_config_of_tests_is_what_is_registered(people: AtDesk) -> None:
-    assert people.desk.look_at(lambda session: session.config) == CONFIG
+    assert people.desk.look_at(lambda session: session.config.parameters()) == CONFIG.parameters()

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from hedgerow.algorithms.online_pmw.answer import OnlineAnswer
-from hedgerow.algorithms.online_pmw.journal import START
+from hedgerow.algorithms.online_pmw.journal import START, step_since
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.data.table import Table
 from hedgerow.domain.attribute import IntegerRange
@@ -128,7 +128,7 @@ def check_replay(folder: Path, budget: Budget, config: OnlinePMW, domain: Domain
                 found.append(answer.source)
             assert tuple(each.event for each in ledger(server.store, number)) == session.release().events
             kept = whole(server.store, number, table)
-            assert kept == session.step_since(START, first=True)
+            assert kept == step_since(session, START, first=True)
     return found
 
 

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from hedgerow.algorithms.online_pmw.answer import OnlineAnswer
-from hedgerow.algorithms.online_pmw.hypothesis import Hypothesis as OnlineHypothesis
+from hedgerow.algorithms.online_pmw.hypothesis import OnlineHypothesis
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.errors import (
     ConfigError,

@@ -11,7 +11,6 @@ from .dual_query import DualQuery as DualQuery
 from .oracles import (
     BestResponseProblem as BestResponseProblem,
     BruteForce as BruteForce,
-    MaxSat as MaxSat,
     MixedInteger as MixedInteger,
     Oracle as Oracle,
     Response as Response,

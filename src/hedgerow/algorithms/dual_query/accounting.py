@@ -1,4 +1,4 @@
-"""What a run of DualQuery costs, by every composition theorem that applies (theory.md section 5).
+"""The cost of a run of DualQuery, by every composition theorem that applies (theory.md section 5).
 
 In round t each of s samples is an exponential mechanism with ``epsilon_t = 2 eta (t - 1) D / n``, D being the
 sensitivity of a query scaled to width 1, in counts (1, or less for signed queries under "add-remove"); round 1 is free.
@@ -24,10 +24,20 @@ from functools import cached_property
 from typing import final
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import epsilon_of
+from hedgerow.privacy import ApproxDP, Budget, Subsampled, epsilon_of
 
 PURE, PAPER, HETEROGENEOUS = "pure", "paper", "heterogeneous"
 ANY_ZCDP, BOUNDED_ZCDP, TIGHT_ZCDP = "zcdp any", "zcdp bounded range", "zcdp tight"
+
+COMPOSITIONS = {
+    PURE: "pure",
+    PAPER: "the paper's",
+    HETEROGENEOUS: "heterogeneous",
+    ANY_ZCDP: "zCDP",
+    BOUNDED_ZCDP: "zCDP of bounded range",
+    TIGHT_ZCDP: "zCDP of bounded range at its tightest",
+}
+"""The composition theorems, by name, in words."""
 
 TABLE_DELTA = 1e-6
 """The delta of the table where the budget has none."""
@@ -42,9 +52,9 @@ class Accounting:
         rounds: T.
         step: eta.
         samples: s, draws in each round.
-        total: n, the (noisy) number of records the queries are divided by.
+        total: n, the (noisy) number of records that queries are divided by.
         sensitivity: D, of a query scaled to width 1, in counts.
-        delta: For the statements that have one.
+        delta: The delta of the statements that have one.
 
     Example:
         >>> cost = Accounting(rounds=30, step=0.5, samples=40, total=50_000, delta=1e-6)
@@ -133,3 +143,15 @@ class Accounting:
 def _growth(epsilon: float) -> float:
     """``e^epsilon - 1``."""
     return math.expm1(epsilon) if epsilon < 700.0 else math.inf
+
+
+def stated_delta(budget: Budget) -> float:
+    """The delta of the budget, or the one that tables use in its place.
+
+    Example:
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> stated_delta(PureDP(1.0)), stated_delta(ApproxDP(1.0, 1e-9))
+        (1e-06, 1e-09)
+    """
+    inner = budget.inner if isinstance(budget, Subsampled) else budget
+    return inner.delta if isinstance(inner, ApproxDP) else TABLE_DELTA

@@ -17,17 +17,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hedgerow.algorithms.dual_query.oracles.problem import BestResponseProblem
+from hedgerow.algorithms.dual_query.oracles import BestResponseProblem
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.queries.core.code_set import CodeSet
-from hedgerow.queries.core.family import Family
-from hedgerow.queries.core.query import Conjunction, LinearQuery, Parity
-from hedgerow.queries.families.box import Boxes
-from hedgerow.queries.families.conjunction import Conjunctions
-from hedgerow.queries.families.marginal import Cells, Marginals
-from hedgerow.queries.workload import Workload
+from hedgerow.queries import CodeSet, Conjunction, LinearQuery, Parity, Workload
 
 LARGEST_SCOPE = 1 << 12
 """Cells of the largest scope of a query that is neither a conjunction nor a box: each cell may become a conjunction."""
@@ -44,23 +38,20 @@ def check_queries(workload: Workload) -> None:
         >>> check_queries(Workload.parities(Domain(IntegerRange(name, 0, 1) for name in "abc"), 3))
     """
     for family in workload.families:
-        if not isinstance(family, Marginals | Cells | Boxes | Conjunctions):
-            scope = max(family.scopes, key=lambda each: math.prod(family.domain.shape_of(each)))
-            _check_scope(family, scope)
-
-
-def _check_scope(family: Family, scope: Clique) -> None:
-    cells = math.prod(family.domain.shape_of(scope))
-    if cells > LARGEST_SCOPE:
-        raise ConfigError(
-            f"a query over {' * '.join(scope)} is a sum of up to {cells:,} cells, too many for a best response",
-            remedy=f"ask for parities of at most {LARGEST_SCOPE.bit_length() - 1} attributes, and give values for at "
-            f"most {LARGEST_SCOPE:,} cells",
-        )
+        if family.conjunctive:
+            continue
+        scope = max(family.scopes, key=lambda each: math.prod(family.domain.shape_of(each)))
+        cells = math.prod(family.domain.shape_of(scope))
+        if cells > LARGEST_SCOPE:
+            raise ConfigError(
+                f"a query over {' * '.join(scope)} is a sum of up to {cells:,} cells, too many for a best response",
+                remedy=f"ask for parities of at most {LARGEST_SCOPE.bit_length() - 1} attributes, and give values for "
+                f"at most {LARGEST_SCOPE:,} cells",
+            )
 
 
 def sampled_problem(workload: Workload, drawn: Ints) -> BestResponseProblem:
-    """Which record has the largest sum of drawn queries and complements?
+    """State the problem: which record has the largest sum of drawn queries and complements?
 
     Args:
         workload: K single queries.
@@ -81,7 +72,7 @@ def sampled_problem(workload: Workload, drawn: Ints) -> BestResponseProblem:
     """
     n, indices = workload.n_queries, np.asarray(drawn, dtype=np.int64)
     if not ((indices >= 0) & (indices < 2 * n)).all():
-        raise QueryError(f"there are {n:,} queries and as many complements; a drawn index is none of them")
+        raise QueryError(f"a drawn index is out of range: there are {n:,} queries and as many complements")
     which, place = np.unique(indices % n, return_inverse=True)
     net = np.bincount(place, weights=np.where(indices < n, 1.0, -1.0), minlength=len(which))
     constant = float((indices >= n).sum())

@@ -8,7 +8,7 @@ large as the domain: it runs on hundreds of attributes. The errata of theory.md 
 
 - the queries are scaled to width 1 and closed under complement by the curator, which draws from both;
 - draws are charged as exponential mechanisms each with ``epsilon_t = 2 eta (t - 1) / n``, in the regime of the budget:
-  epsilon_t, or epsilon_t^2 / 8 (`dual_query_accounting` compares this with the paper's composition);
+  epsilon_t, or epsilon_t^2 / 8 (`accounting` compares this with the paper's composition);
 - under "add-remove" the number of records is measured, where the paper takes it as known;
 - ``alpha="auto"`` is a rule for T, eta and s that spends the budget exactly [H]; the theorem's parameters
   (``constants``) are refused where the budget does not pay for them;
@@ -20,29 +20,29 @@ large as the domain: it runs on hundreds of attributes. The errata of theory.md 
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, final
+from dataclasses import asdict, dataclass
+from typing import ClassVar, final
 
+from hedgerow.algorithms.dual_query.accounting import COMPOSITIONS, Accounting, stated_delta
 from hedgerow.algorithms.dual_query.best_response import check_queries
-from hedgerow.algorithms.dual_query.oracles.problem import Oracle
-from hedgerow.algorithms.dual_query.oracles.tabu import TabuSearch
-from hedgerow.algorithms.dual_query.parameters import Theorem
-from hedgerow.algorithms.shared import BETA, Algorithm, Charges, ProgressCallback, check_shares, is_count, is_number
-from hedgerow.errors import ConfigError
-from hedgerow.privacy import Budget, Regime, Subsampled
+from hedgerow.algorithms.dual_query.parameters import Game, Parameters, predicted_error, smallest_alpha
+from hedgerow.algorithms.dual_query.run import run_dual_query
+from hedgerow.algorithms.dual_query.settings import DualQuerySettings
+from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, charges_line, check_domain, memory_line
+from hedgerow.models import usable_bytes
+from hedgerow.privacy import Budget, Curator, Regime, Subsampled
+from hedgerow.quantities import human
 from hedgerow.queries import Workload
+from hedgerow.release import Release
 
-if TYPE_CHECKING:
-    from hedgerow.algorithms.shared import Outline
-    from hedgerow.privacy import Curator
-    from hedgerow.release import Release
+_BYTES_PER_QUERY = 250
+"""Measured on three-way cells of 100 attributes: sums, answers, scores and weights, and the objects of the scopes."""
 
 
 @final
 @dataclass(frozen=True)
-class DualQuery(Algorithm):
-    """Configuration of DualQuery; holds no data and can be used for any number of runs.
+class DualQuery(DualQuerySettings, Algorithm):
+    """The configuration of DualQuery; it holds no data and serves any number of runs.
 
     The workload is used query by query; all queries count the same. The hypothesis of the release is an `Empirical` of
     T records.
@@ -50,13 +50,13 @@ class DualQuery(Algorithm):
     Attributes:
         alpha: Error aimed at, as a fraction of the width of a query: T, eta and s are then the theorem's. ``"auto"``
             chooses them by a rule that spends the budget exactly.
-        constants: What a given alpha stands for: ``"source"`` (the paper's constants) or ``"optimised"`` ones.
-        rounds: T, records in the output; only with ``alpha="auto"``, as the two following.
+        constants: Constants of the theorem for a given alpha: ``"source"`` (the paper's) or ``"optimised"`` ones.
+        rounds: T, records in the output; only with ``alpha="auto"``, as the next two.
         step: eta, the learning rate.
         samples: s, queries drawn in each round.
         beta: Probability that the theorem's bound may fail.
-        oracle: What finds the records; it sees drawn queries only.
-        seed: Of the public randomness: the first round's queries and the oracle's search. Fresh by default.
+        oracle: Search that finds the records; it sees drawn queries only.
+        seed: Seed of the public randomness: the first round's queries and the oracle's search. Fresh by default.
         total_share: Share of the budget for the noisy number of records, spent under "add-remove" only.
         error_share: Share of the budget for the noisy error of the workload at the end; 0 leaves it out.
 
@@ -75,52 +75,12 @@ class DualQuery(Algorithm):
 
     takes_samples: ClassVar[bool] = True
 
-    alpha: float | Literal["auto"] = "auto"
-    constants: Theorem = "optimised"
-    rounds: int | None = None
-    step: float | None = None
-    samples: int | None = None
-    beta: float = BETA
-    oracle: Oracle = field(default_factory=TabuSearch)
-    seed: int | None = None
-    total_share: float = 0.02
-    error_share: float = 0.03
-
-    def __post_init__(self) -> None:
-        """Check every number.
-
-        Raises:
-            ConfigError: One is out of its range, or alpha is given beside what it fixes.
-        """
-        if self.alpha != "auto" and not (is_number(self.alpha) and 0.0 < self.alpha < 1.0):
-            raise ConfigError(f"alpha = {self.alpha!r} is no fraction", remedy="give a number below 1, or 'auto'")
-        if self.constants not in ("source", "optimised"):
-            raise ConfigError(f"constants = {self.constants!r} is unknown", remedy="give 'source' or 'optimised'")
-        if self.alpha != "auto" and not self.rounds is self.step is self.samples is None:
-            raise ConfigError(
-                f"alpha = {self.alpha} fixes rounds, step and samples", remedy="leave them out, or leave alpha out"
-            )
-        self._check_amounts()
-        if not isinstance(self.oracle, Oracle):
-            raise ConfigError(f"{self.oracle!r} is no oracle", remedy="give TabuSearch(), or an object with best()")
-
-    def _check_amounts(self) -> None:
-        for name in ("rounds", "samples"):
-            value = getattr(self, name)
-            if value is not None and not is_count(value):
-                raise ConfigError(f"{name} = {value!r} cannot be", remedy="give a whole number from 1")
-        if self.step is not None and not (is_number(self.step) and 0.0 < self.step < math.inf):
-            raise ConfigError(f"step = {self.step!r} cannot be", remedy="give a positive number, such as 1.5")
-        if not 0.0 < self.beta < 1.0:
-            raise ConfigError(f"beta is a probability, not {self.beta!r}", remedy="give a number between 0 and 1")
-        check_shares(self.total_share, self.error_share)
-
     def check(self, workload: Workload, regime: Regime) -> None:
-        """Refuse what cannot be run, before anything is read or spent; both regimes and all domains will do.
+        """Refuse what cannot be run, before anything is read or spent; every regime and every domain is possible.
 
         Args:
-            workload: What the release should answer well.
-            regime: Of the budget.
+            workload: Queries that the release should answer well.
+            regime: Regime of the budget.
 
         Raises:
             ConfigError: A parity, or a query given by its values, spans too many cells.
@@ -128,34 +88,89 @@ class DualQuery(Algorithm):
         """
         check_queries(workload)
 
-    def charges(self, amount: float, budget: Budget) -> Charges:
-        """How an amount of the budget is divided; the error on a sample of the records is not asked for."""
-        error = 0.0 if isinstance(budget, Subsampled) else self.error_share
-        return Charges.split(amount, budget.neighbours, total=self.total_share, initial=0.0, error=error)
-
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
-        """As `run`, with a curator that the caller made and whose ledger it can read whatever happens.
+        """Run with a curator that the caller made, and whose ledger it can read whatever happens.
 
         Args:
             curator: Stands before the private table; what remains of its budget may be spent.
-            workload: What the release should answer well.
+            workload: Queries that the release should answer well.
             progress: Called after every round.
         """
-        from hedgerow.algorithms.dual_query.session import run_session
-
-        return run_session(self, curator, workload, progress)
+        check_domain(curator, workload)
+        self.check(workload, curator.regime)
+        return run_dual_query(self, curator, workload, progress)
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
-        """What a run would need, spend and promise; nothing is read and nothing is spent.
+        """Say what a run would need, spend and promise; nothing is read and nothing is spent.
 
         Args:
-            workload: What the release should answer well.
-            budget: What may be spent.
+            workload: Queries that the release should answer well.
+            budget: The budget of the run.
             total: A public guess of the number of records.
 
         Raises:
             ConfigError: The configuration does not fit the budget or the workload.
         """
-        from hedgerow.algorithms.dual_query.plan import make_plan
+        self.check(workload, budget.regime)
+        queries = workload.by_query()
+        seen = budget.sampled if isinstance(budget, Subsampled) else total
+        game = Game.of(queries, budget, max(1.0, seen), self.beta_for(budget))
+        charges = self.charges(budget.limit, budget)
+        play = self.choose(game, budget.regime, charges.rounds)
+        cost = play.accounting(game, stated_delta(budget))
+        bound = play.bound(game) + self.outside_error(budget, game, charges.total)
+        alpha = smallest_alpha(self.constants, game, budget.regime, charges.rounds)
+        facts = {
+            "algorithm": "DualQuery",
+            **asdict(play),
+            "queries": queries.n_queries,
+            "accounting": cost.to_dict(),
+            "charges": asdict(charges),
+            "unit": budget.unit,
+            "limit": budget.limit,
+            "bound": bound,
+            "predicted_error": predicted_error(play, game),
+            "smallest_alpha": alpha,
+            "beta": self.beta,
+        }
+        required, available = _BYTES_PER_QUERY * queries.n_queries, usable_bytes()
+        needing = f"{queries.n_queries:,} queries, none for the cells of the domain ({human(workload.domain.size)})"
+        shares = {"number of records": charges.total, "rounds": charges.rounds, "error estimate": charges.error}
+        text = (
+            memory_line(required, available, needing),
+            ("rounds", f"{play.rounds}, each {play.samples:,} drawn queries and a step of {play.step:.3g}"),
+            charges_line(budget.limit, budget.unit, shares),
+            *_sample(budget),
+            *_composition(cost),
+            *_promise(play, game, alpha, bound, self.beta),
+        )
+        return Outline(text, facts, required, available)
 
-        return make_plan(self, workload, budget, total)
+
+def _sample(budget: Budget) -> list[tuple[str, str]]:
+    if not isinstance(budget, Subsampled):
+        return []
+    epsilon, delta = budget.approximate()
+    drawn = f"{budget.sampled:,} of {budget.population:,} records, kept secret"
+    return [("sample", f"{drawn}: for the whole table epsilon {epsilon:.4g} and delta {delta:.3g}")]
+
+
+def _composition(cost: Accounting) -> tuple[tuple[str, str], ...]:
+    """The same rounds by every composition theorem."""
+    found = cost.epsilons
+    others = ", ".join(f"{words} {found[name]:.4g}" for name, words in COMPOSITIONS.items() if name != cost.best)
+    best = f"the rounds alone: epsilon {found[cost.best]:.4g} with delta {cost.delta:.3g}, by {COMPOSITIONS[cost.best]}"
+    return ("costs", best), ("", f"by other compositions: {others}")
+
+
+def _promise(play: Parameters, game: Game, alpha: float, bound: float, beta: float) -> list[tuple[str, str]]:
+    """The theorem, if it says anything here, and what the rule expects."""
+    exact = f"within {play.slack:.3g}" if play.slack else "exact"
+    text = (
+        f"no error above {bound:.3g} of the records, except with probability {beta:.3g}, if best responses are {exact}"
+    )
+    if bound >= 1.0:
+        text = f"none: the smallest alpha that this budget pays for is {alpha:.3g}; the release estimates its own error"
+    near = f"{predicted_error(play, game):.2g} of the records"
+    expected = f"largest errors of single queries near {near}: a rule of thumb, no theorem"
+    return [("bound", text), *([("expect", expected)] if play.rule == "practical" else [])]

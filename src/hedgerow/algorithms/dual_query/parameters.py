@@ -1,4 +1,4 @@
-"""How many rounds, how long steps, how many samples: the parameters of DualQuery from public quantities.
+"""Number of rounds, step size and samples per round of DualQuery, from public quantities.
 
 The theorem (theory.md section 5), for queries scaled to [0, 1] and errors as fractions: with probability 1 - beta every
 query is answered within
@@ -44,7 +44,7 @@ _ROUNDING = 2.0**-40
 @final
 @dataclass(frozen=True)
 class Game:
-    """What the parameters depend on.
+    """The public quantities that the parameters depend on.
 
     Attributes:
         queries: |Q|, complements included.
@@ -80,18 +80,29 @@ class Game:
         """ln|Q|."""
         return math.log(self.queries)
 
+    def sampling_error(self, beta: float) -> float:
+        """Largest error of n records drawn without replacement, over all queries, except with probability beta.
+
+        Hoeffding's bound, which holds without replacement too; ``|Q|`` counts complements, so one side is enough.
+
+        Example:
+            >>> round(Game(queries=100, log_cells=10.0, total=1000).sampling_error(0.05), 4)
+            0.0616
+        """
+        return math.sqrt(math.log(self.queries / beta) / (2.0 * self.total))
+
 
 @final
 @dataclass(frozen=True)
 class Parameters:
-    """How a run plays.
+    """Number of rounds, step size and samples per round.
 
     Attributes:
-        rule: Where they come from.
+        rule: Source of the numbers: one of the theorems, or the practical rule.
         rounds: T.
         step: eta.
         samples: s, draws in each round.
-        slack: gamma, how far below the best response the oracle may stay, as a fraction.
+        slack: gamma, the gap that the oracle may leave to the best response, as a fraction.
 
     Example:
         >>> play = Parameters("practical", rounds=40, step=1.5, samples=100)
@@ -110,7 +121,7 @@ class Parameters:
         return total / (self.step * (t - 1)) if t > 1 else math.inf
 
     def accounting(self, game: Game, delta: float) -> Accounting:
-        """What a run costs."""
+        """The cost of a run."""
         return Accounting(self.rounds, self.step, self.samples, game.total, game.sensitivity, delta)
 
     def bound(self, game: Game) -> float:
@@ -125,7 +136,7 @@ def _log_union(game: Game, rounds: int) -> float:
 
 
 def theorem(rule: Theorem, alpha: float, game: Game) -> Parameters:
-    """Parameters with which every error is at most alpha, with probability 1 - beta.
+    """Find parameters with which every error is at most alpha, with probability 1 - beta.
 
     Args:
         rule: ``"source"`` has the paper's constants (16, 1/4, 48; an oracle within alpha / 4), ``"optimised"`` smaller
@@ -145,7 +156,7 @@ def theorem(rule: Theorem, alpha: float, game: Game) -> Parameters:
 
 
 def cost(play: Parameters, game: Game, regime: Regime) -> float:
-    """What a run spends, in the unit of the regime.
+    """Amount that a run spends, in the unit of the regime.
 
     Example:
         >>> round(cost(Parameters("practical", 11, 0.5, 20), Game(100, 10.0, 1000), Regime.PURE), 6)
@@ -167,22 +178,6 @@ def smallest_alpha(rule: Theorem, game: Game, regime: Regime, amount: float) -> 
         middle = math.sqrt(low * high)
         low, high = (low, middle) if cost(theorem(rule, middle, game), game, regime) <= amount else (middle, high)
     return high
-
-
-def sampling_error(game: Game, beta: float) -> float:
-    """How far m records drawn without replacement are from all, for every query at once, except with probability beta.
-
-    Hoeffding's bound, which holds without replacement too; ``|Q|`` counts complements, so one side is enough.
-
-    Args:
-        game: Its total is m.
-        beta: Probability.
-
-    Example:
-        >>> round(sampling_error(Game(queries=100, log_cells=10.0, total=1000), 0.05), 4)
-        0.0616
-    """
-    return math.sqrt(math.log(game.queries / beta) / (2.0 * game.total))
 
 
 def step_for(amount: float, rounds: int, samples: int, game: Game, regime: Regime) -> float:
@@ -211,7 +206,7 @@ def practical(
     step: float | None = None,
     samples: int | None = None,
 ) -> Parameters:
-    """Rounds and samples with the smallest predicted error; what is given is kept [H].
+    """Find rounds and samples with the smallest predicted error; what is given is kept [H].
 
     Unless all three are given, the amount is spent: by the step, or (where the step is given) by whole samples. If it
     pays for no second round, there is one round, which is free.
@@ -220,9 +215,9 @@ def practical(
         amount: epsilon or rho for all rounds.
         game: The queries and the domain.
         regime: Unit of the amount.
-        rounds: T, if it is fixed.
-        step: eta, if it is fixed.
-        samples: s, if it is fixed.
+        rounds: T; chosen unless given.
+        step: eta; chosen unless given.
+        samples: s; chosen unless given.
 
     Raises:
         ConfigError: The given number of rounds costs more than the amount.
@@ -237,14 +232,14 @@ def practical(
         return Parameters("practical", 1, step or 1.0, samples or MOST_SAMPLES)
     if not plays:
         raise ConfigError(
-            f"the rounds of DualQuery cost more than the {amount:.6g} {regime.unit} there is for them",
+            f"the rounds of DualQuery cost more than the {amount:.6g} {regime.unit} left for them",
             remedy="fix fewer of rounds, step and samples, or give smaller ones",
         )
     return min(plays, key=lambda play: predicted_error(play, game))
 
 
 def affordable_theorem(rule: Theorem, alpha: float, amount: float, game: Game, regime: Regime) -> Parameters:
-    """The theorem's parameters, if the amount pays for them.
+    """Take the theorem's parameters, if the amount pays for them.
 
     Raises:
         ConfigError: It does not; the message says how much they cost, and which alpha could be paid for.
@@ -253,24 +248,24 @@ def affordable_theorem(rule: Theorem, alpha: float, amount: float, game: Game, r
         >>> affordable_theorem("optimised", 0.1, 1.0, Game(3_000, 14.0, 50_000), Regime.PURE)
         Traceback (most recent call last):
             ...
-        hedgerow.errors.ConfigError: alpha = 0.1 costs 7.24e+05 epsilon, and there is 1 for the rounds
-          Remedy: leave alpha out, for no alpha below 1 can be paid for
+        hedgerow.errors.ConfigError: alpha = 0.1 costs 7.24e+05 epsilon, and 1 is left for the rounds
+          Remedy: leave alpha out: the budget pays for no alpha below 1
     """
     play = theorem(rule, alpha, game)
     if play.step <= step_for(amount, play.rounds, play.samples, game, regime):
         return play
     least = smallest_alpha(rule, game, regime, amount * (1.0 - 1e-6))
     other = (
-        f"give alpha = {least:.3g} or more" if least < 1.0 else "leave alpha out, for no alpha below 1 can be paid for"
+        f"give alpha = {least:.3g} or more" if least < 1.0 else "leave alpha out: the budget pays for no alpha below 1"
     )
     spent, unit = cost(play, game, regime), regime.unit
     raise ConfigError(
-        f"alpha = {alpha:.3g} costs {spent:.3g} {unit}, and there is {amount:.3g} for the rounds", remedy=other
+        f"alpha = {alpha:.3g} costs {spent:.3g} {unit}, and {amount:.3g} is left for the rounds", remedy=other
     )
 
 
 def predicted_error(play: Parameters, game: Game) -> float:
-    """The largest error that is to be expected, as a fraction of the width [H]: no theorem, see the module.
+    """Largest error to expect, as a fraction of the width [H]: no theorem, see the head of this module.
 
     Example:
         >>> round(predicted_error(Parameters("practical", 100, 1.5, 80), Game(3_000, 14.0, 50_000)), 3)
@@ -296,7 +291,7 @@ def _affordable(
 
 
 def _most_samples(amount: float, rounds: int, step: float, game: Game, regime: Regime) -> int:
-    """Costs are proportional to the number of samples."""
+    """The samples that an amount pays for: costs are proportional to their number."""
     one = cost(Parameters("practical", rounds, step, 1), game, regime)
     return min(MOST_SAMPLES, math.floor(amount * (1.0 - 1e-6) / one)) if one > 0.0 else MOST_SAMPLES
 

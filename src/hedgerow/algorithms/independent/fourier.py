@@ -16,28 +16,33 @@ same charge; marginals made of them agree with each other. Departures:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import final
 
-from hedgerow.algorithms.independent.coefficients import Spectrum, as_marginals, coefficients
-from hedgerow.algorithms.independent.equal_shares import bound_line, plan_equal_shares, run_equal_shares
-from hedgerow.algorithms.independent.independent_noise import IndependentNoise
-from hedgerow.algorithms.shared.algorithm import Algorithm, check_domain
-from hedgerow.algorithms.shared.bounds import BETA
-from hedgerow.algorithms.shared.charges import noise_of, noise_of_total
-from hedgerow.algorithms.shared.outline import Outline
-from hedgerow.algorithms.shared.progress import ProgressCallback
+import numpy as np
+
+from hedgerow.algorithms.independent.independent_noise import (
+    IndependentNoise,
+    check_made_by,
+    plan_equal_shares,
+    run_equal_shares,
+)
+from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, check_domain, check_noise
 from hedgerow.arrays import Floats
+from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import Proximal, Refit
-from hedgerow.privacy import Budget, Regime
-from hedgerow.queries import NoiseKind, Workload
-
-if TYPE_CHECKING:
-    from hedgerow.privacy import Curator
-    from hedgerow.release import Release
+from hedgerow.privacy import Budget, Curator, Regime
+from hedgerow.queries import Conjunction, Marginal, Measurement, NoiseKind, Parities, Workload, walsh_hadamard
+from hedgerow.release import Release
 
 _REFIT = Proximal()
+
+LARGEST_CLOSURE = 2**18
+"""Most parities that are measured."""
 
 
 @final
@@ -47,8 +52,8 @@ class FourierMeasurement(Algorithm):
 
     Attributes:
         noise: Shape of the noise; Laplace for pure budgets and Gaussian for zCDP unless given.
-        fit: How the hypothesis is fitted to the marginals made of the noisy coefficients; None leaves it uniform, so
-            that the release holds the coefficients and nothing else, and no error is estimated.
+        fit: Fit of the hypothesis to the marginals made of the noisy coefficients; None leaves it uniform, so that the
+            release holds the coefficients and nothing else, and no error is estimated.
         error_share: Share of the budget for the noisy error of the workload at the end; 0 leaves it out.
 
     Example:
@@ -76,16 +81,15 @@ class FourierMeasurement(Algorithm):
             ConfigError: It is out of its range.
         """
         if not 0.0 <= self.error_share < 1.0:
-            raise ConfigError(
-                f"error_share = {self.error_share!r} is no share", remedy="give a number from 0 to below 1"
-            )
+            remedy = "give a number from 0 to below 1"
+            raise ConfigError(f"error_share must be a share of the budget, not {self.error_share!r}", remedy=remedy)
 
     def check(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent.
 
         Args:
-            workload: What the release should answer well.
-            regime: Of the budget.
+            workload: Queries that the release should answer well.
+            regime: Regime of the budget.
 
         Raises:
             ConfigError: An attribute of the workload is not binary, there are too many coefficients, or Gaussian noise
@@ -95,28 +99,27 @@ class FourierMeasurement(Algorithm):
         self._independent(coefficients(workload)).check(workload, regime)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
-        """As `run`, with a curator that the caller made; its whole remaining budget is spent.
+        """Run with a curator that the caller made, and spend its whole remaining budget.
 
         Args:
-            curator: Stands before the private table.
-            workload: What the release should answer well.
-            progress: Called after every coefficient.
+            curator: Curator before the private table.
+            workload: Queries that the release should answer well.
+            progress: Callback, called after every coefficient.
         """
         check_domain(curator, workload)
         measured = coefficients(workload)
         config = self._independent(measured)
         config.check(workload, curator.regime)
         return run_equal_shares(
-            config, curator, measured, workload, name="FourierMeasurement", parameters=self.parameters(),
-            fitted=as_marginals, progress=progress,
-        )  # fmt: skip
+            config, curator, measured, workload, algorithm=self, fitted=as_marginals, progress=progress
+        )
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
-        """What a run would need, spend and promise; nothing is read and nothing is spent.
+        """Plan a run: memory, charges and promise. Reads nothing and spends nothing.
 
         Args:
-            workload: What the release should answer well.
-            budget: What may be spent.
+            workload: Queries that the release should answer well.
+            budget: Budget of the run.
             total: A public guess of the number of records, which no bound should pass.
 
         Example:
@@ -130,24 +133,8 @@ class FourierMeasurement(Algorithm):
         """
         measured = coefficients(workload)
         config = self._independent(measured)
-        config.check_options(budget.regime)
-        planned = plan_equal_shares(config, measured, workload, budget, total)
-        bound = self._bound(measured, budget, planned.facts["charge"])
-        text = (
-            *(line for line in planned.text if line[0] not in ("bound", "")),
-            bound_line("no cell made of the coefficients", bound, total),
-            ("", "of the hypothesis fitted to them no theorem speaks; the release estimates its error"),
-        )
-        return replace(planned, text=text, facts={**planned.facts, "bound": bound})
-
-    def _bound(self, measured: Workload, budget: Budget, charge: float) -> float:
-        """On all coefficients, and hence on all cells: these are averages of coefficients with signs."""
-        of_total = noise_of_total(budget, charge)
-        noises = [
-            noise_of(measured.candidate(0), budget, charge, self.noise),
-            *([] if of_total is None else [of_total]),
-        ]
-        return max(noise.quantile(1.0 - BETA, measured.n_queries + 1) for noise in noises)
+        check_noise(self.noise, budget.regime)
+        return plan_equal_shares(config, measured, budget, total, cells=True)
 
     def _independent(self, measured: Workload) -> IndependentNoise:
         """Independent noise on the coefficients, that of no attribute with the same charge as the others."""
@@ -168,10 +155,142 @@ def noisy_answers(release: Release) -> Floats:
     Raises:
         ConfigError: The release was made otherwise.
     """
-    if release.provenance.algorithm != "FourierMeasurement":
-        raise ConfigError(
-            f"a release of {release.provenance.algorithm} does not hold all coefficients",
-            remedy="ask a release that FourierMeasurement made, or take workload.answers(release.model)",
-        )
+    check_made_by(release, "FourierMeasurement")
     spectrum = Spectrum.of(release.domain, release.measurements, release.total)
     return release.workload.answers(spectrum)
+
+
+def coefficients(workload: Workload) -> Workload:
+    """The parities that the answers of a workload are functions of, except that of no attribute.
+
+    Args:
+        workload: Workload whose queries look at binary attributes only.
+
+    Raises:
+        ConfigError: An attribute is not binary, or there are more than 2^18 parities.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
+        >>> coefficients(Workload.parse("marginals:a*b,b*c", domain)).spec
+        'parities:a,b,c,a*b,b*c'
+    """
+    domain = workload.domain
+    _check_binary(workload)
+    found: dict[Clique, None] = {}
+    for family in workload.families:
+        for scope in family.scopes:
+            parts = [scope] if isinstance(family, Parities) else _subsets(scope)
+            found.update(dict.fromkeys(parts))
+            if len(found) > LARGEST_CLOSURE:
+                raise _too_many(f"more than {LARGEST_CLOSURE:,}")
+    if not found:
+        raise ConfigError("the workload asks for the number of records alone", remedy="ask for a marginal")
+    ordered = sorted(found, key=lambda clique: (len(clique), domain.axes(clique)))
+    return Workload.parities(domain, cliques=ordered)
+
+
+def _check_binary(workload: Workload) -> None:
+    domain = workload.domain
+    for name in dict.fromkeys(name for scope in workload.scopes for name in scope):
+        if domain[name].size != 2:
+            raise ConfigError(
+                f"Fourier coefficients are for attributes with 2 codes; {name!r} has {domain[name].size}",
+                remedy="put its values into two bins, leave it out of the workload, or take mwem, laplace or gaussian",
+            )
+
+
+def _subsets(scope: Clique) -> Iterator[Clique]:
+    if 2 ** len(scope) > LARGEST_CLOSURE:
+        raise _too_many(f"2^{len(scope)}")
+    return (part for size in range(1, len(scope) + 1) for part in combinations(scope, size))
+
+
+def _too_many(number: str) -> ConfigError:
+    return ConfigError(
+        f"the workload has {number} Fourier coefficients", remedy="ask for marginals of fewer attributes"
+    )
+
+
+@final
+@dataclass(frozen=True)
+class Spectrum:
+    """A table given by its coefficients, so that its cells may be negative; fits the protocol ``Tables``.
+
+    Attributes:
+        domain: The domain; the attributes of all coefficients are binary.
+        known: Coefficients, in counts; those that are not given are 0.
+        cheap_cells: No table is made unless it is asked for.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "ab")
+        >>> Spectrum(domain, {(): 10.0, ("a",): 4.0}).marginals([("a",), ("a", "b")])
+        [array([7., 3.]), array([[3.5, 3.5],
+               [1.5, 1.5]])]
+    """
+
+    domain: Domain
+    known: Mapping[Clique, float]
+    cheap_cells: int = 0
+
+    @classmethod
+    def of(cls, domain: Domain, measurements: Sequence[Measurement], total: float) -> Spectrum:
+        """From measured parities and the number of records."""
+        known = {measured.target.scope: float(measured.values[0]) for measured in measurements}
+        return cls(domain, {**known, (): total})
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        """Tables of the cliques, in counts."""
+        return [self._marginal(clique) for clique in cliques]
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
+        """Sums over the cells that satisfy each conjunction, shape ``(len(queries),)``, in counts."""
+        return np.array([float(query.of_table(self._marginal(query.scope))[0]) for query in queries])
+
+    def _marginal(self, clique: Clique) -> Floats:
+        """The transform is its own inverse, but for the number of cells."""
+        shape = self.domain.shape_of(clique)
+        parts = [tuple(name for name, bit in zip(clique, bits, strict=True) if bit) for bits in np.ndindex(shape)]
+        values = np.array([self.known.get(part, 0.0) for part in parts])
+        return walsh_hadamard(values.reshape(shape)).reshape(shape) / values.size
+
+
+def as_marginals(domain: Domain, measurements: Sequence[Measurement], total: float) -> list[Measurement]:
+    """Turn measured parities into marginals wherever they determine one.
+
+    A hypothesis is fitted to whole marginals much faster than to parities (design.md section 5). Independent noise of
+    equal variance on the 2^k coefficients of a marginal is noise of the same kind on its cells, uncorrelated, with
+    2^-k of the variance; it is told as Gaussian, being a sum. For fits only: no new measurement is claimed.
+
+    Args:
+        domain: The domain.
+        measurements: Noisy parities.
+        total: Number of records.
+
+    Returns:
+        Largest marginals all of whose coefficients were measured, and all parities that are in none of them.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.queries.core.query import Parity
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "ab")
+        >>> noisy = [Measurement(Parity(domain, (name,)), np.array([2.0]), NoiseKind.GAUSSIAN, 4.0) for name in "ab"]
+        >>> [(each.target.text, each.values.tolist()) for each in as_marginals(domain, noisy, total=10.0)]
+        [('a', [6.0, 4.0]), ('b', [6.0, 4.0])]
+    """
+    spectrum = Spectrum.of(domain, measurements, total)
+    found: list[Measurement] = []
+    covered: set[Clique] = set()
+    for measured in sorted(measurements, key=lambda each: -len(each.target.scope)):
+        scope = measured.target.scope
+        if scope in covered:
+            continue
+        if 2 ** len(scope) <= len(spectrum.known) and all(part in spectrum.known for part in _subsets(scope)):
+            covered.update(_subsets(scope))
+            (table,) = spectrum.marginals([scope])
+            std = measured.std / math.sqrt(table.size)
+            found.append(Measurement(Marginal(domain, scope), table.reshape(-1), NoiseKind.GAUSSIAN, std))
+        else:
+            found.append(measured)
+    return found

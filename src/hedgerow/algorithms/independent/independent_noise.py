@@ -1,4 +1,4 @@
-"""Independent noise on every answer: what any other algorithm has to beat (theory.md section 8).
+"""Independent noise on every answer: the baseline of every other algorithm (theory.md section 8).
 
 C. Dwork, F. McSherry, K. Nissim, A. Smith, "Calibrating Noise to Sensitivity in Private Data Analysis", TCC 2006
 (Laplace), and its zCDP form with Gaussian noise (M. Bun, T. Steinke, "Concentrated Differential Privacy", TCC 2016).
@@ -11,24 +11,31 @@ little below the theorem's ``(m Delta / epsilon) ln(m / beta)``.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, final
+from typing import Literal, final
 
 import numpy as np
 
-from hedgerow.algorithms.independent.equal_shares import footprint, plan_equal_shares, run_equal_shares
-from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, check_domain, check_noise, check_shares
+from hedgerow.algorithms.shared import Algorithm, Learner, ProgressCallback, make_release, tell
+from hedgerow.algorithms.shared.algorithm import check_domain, number_of_records
+from hedgerow.algorithms.shared.bounds import BETA
+from hedgerow.algorithms.shared.checks import check_choice, check_noise, check_shares
+from hedgerow.algorithms.shared.plans import Charges, Outline, charges_line, noise_of, noise_of_total, says_nothing
 from hedgerow.arrays import Floats
+from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
-from hedgerow.models import Proximal, Refit
-from hedgerow.privacy import Budget, Regime
-from hedgerow.queries import NoiseKind, Workload
-
-if TYPE_CHECKING:
-    from hedgerow.privacy import Curator
-    from hedgerow.release import Release
+from hedgerow.models import Footprint, Proximal, Refit, hypothesis, hypothesis_for
+from hedgerow.privacy import Budget, Curator, Regime
+from hedgerow.queries import Measurable, Measurement, Neighbours, NoiseKind, Workload
+from hedgerow.release import Release
 
 _REFIT = Proximal()
+
+Unit = Literal["candidate", "query"]
+
+Retelling = Callable[[Domain, Sequence[Measurement], float], Sequence[Measurement]]
+"""Says what measurements say in another way, given the domain and the number of records."""
 
 
 @final
@@ -40,9 +47,9 @@ class IndependentNoise(Algorithm):
 
     Attributes:
         noise: Shape of the noise; Laplace for pure budgets and Gaussian for zCDP unless given.
-        fit: How the hypothesis is fitted to the noisy answers; None leaves it uniform, so that the release holds the
+        fit: Fit of the hypothesis to the noisy answers; None leaves it uniform, so that the release holds the
             noisy answers and nothing else, and no error is estimated.
-        by: What is measured in one go: a ``"candidate"`` of the workload (a whole marginal, whose cells share one
+        by: Unit that is measured in one go: a ``"candidate"`` of the workload (a whole marginal, whose cells share one
             charge because a record is in one of them), or each single ``"query"`` on its own, as the theorem does.
         total_share: Share of the budget for the noisy number of records, spent under "add-remove" only.
         error_share: Share of the budget for the noisy error of the workload at the end; 0 leaves it out.
@@ -60,7 +67,7 @@ class IndependentNoise(Algorithm):
 
     noise: NoiseKind | None = None
     fit: Refit | None = _REFIT
-    by: Literal["candidate", "query"] = "candidate"
+    by: Unit = "candidate"
     total_share: float = 0.02
     error_share: float = 0.03
 
@@ -68,57 +75,45 @@ class IndependentNoise(Algorithm):
         """Check every number.
 
         Raises:
-            ConfigError: One is out of its range, or a name is unknown.
+            ConfigError: A number is out of its range, or a name is unknown.
         """
         if self.noise is not None:
             object.__setattr__(self, "noise", _kind_of(self.noise))
-        if self.by not in ("candidate", "query"):
-            raise ConfigError(f"by = {self.by!r} is unknown", remedy="give 'candidate' or 'query'")
+        check_choice("by", self.by, Unit)
         check_shares(self.total_share, self.error_share)
 
     def check(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the regime or the memory does not allow, before anything is read or spent.
 
         Args:
-            workload: What the release should answer well.
-            regime: Of the budget.
+            workload: Queries that the release should answer well.
+            regime: Regime of the budget.
 
         Raises:
             ConfigError: Gaussian noise under pure differential privacy.
             ModelTooLargeError: The hypothesis does not fit into memory.
         """
-        self.check_options(regime)
-        footprint(self, self.measured(workload)).check()
-
-    def check_options(self, regime: Regime) -> None:
-        """Refuse what the regime does not allow, however much memory there is.
-
-        Raises:
-            ConfigError: Gaussian noise under pure differential privacy.
-        """
         check_noise(self.noise, regime)
+        self.footprint(self.measured(workload)).check()
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
-        """As `run`, with a curator that the caller made; its whole remaining budget is spent.
+        """Run with a curator that the caller made, and spend its whole remaining budget.
 
         Args:
-            curator: Stands before the private table.
-            workload: What the release should answer well.
-            progress: Called after every measurement.
+            curator: Curator before the private table.
+            workload: Queries that the release should answer well.
+            progress: Callback, called after every measurement.
         """
         check_domain(curator, workload)
         self.check(workload, curator.regime)
-        return run_equal_shares(
-            self, curator, self.measured(workload), workload, name="IndependentNoise", parameters=self.parameters(),
-            progress=progress,
-        )  # fmt: skip
+        return run_equal_shares(self, curator, self.measured(workload), workload, algorithm=self, progress=progress)
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
-        """What a run would need, spend and promise; nothing is read and nothing is spent.
+        """Plan a run: memory, charges and promise. Reads nothing and spends nothing.
 
         Args:
-            workload: What the release should answer well.
-            budget: What may be spent.
+            workload: Queries that the release should answer well.
+            budget: Budget of the run.
             total: A public guess of the number of records, which no bound should pass.
 
         Example:
@@ -130,12 +125,38 @@ class IndependentNoise(Algorithm):
             >>> facts["measured"], round(facts["scale"], 6), facts["bound"]
             (27, 27.0, 169.0)
         """
-        self.check_options(budget.regime)
-        return plan_equal_shares(self, self.measured(workload), workload, budget, total)
+        check_noise(self.noise, budget.regime)
+        return plan_equal_shares(self, self.measured(workload), budget, total)
 
     def measured(self, workload: Workload) -> Workload:
         """The workload whose candidates are measured."""
         return workload.by_query() if self.by == "query" else workload
+
+    def footprint(self, measured: Workload) -> Footprint:
+        """The memory of the hypothesis of a run; where nothing is fitted it stays uniform.
+
+        Args:
+            measured: Workload whose candidates are measured.
+
+        Example:
+            >>> from hedgerow import Domain, IntegerRange
+            >>> workload = Workload.marginals(Domain(IntegerRange(f"x{i}", 0, 9) for i in range(20)), 2)
+            >>> IndependentNoise(fit=None).footprint(workload).tree_cells
+            0
+            >>> IndependentNoise().footprint(workload).tree_cells == 10**20
+            True
+        """
+        return Footprint.of(measured.domain, ()) if self.fit is None else Footprint.of_workload(measured)
+
+    def charges(self, amount: float, neighbours: Neighbours) -> Charges:
+        """Divide an amount of the budget.
+
+        Args:
+            amount: epsilon or rho.
+            neighbours: Relation of the budget.
+        """
+        error = self.error_share if self.fit is not None else 0.0  # a hypothesis that was never fitted promises nothing
+        return Charges.split(amount, neighbours, total=self.total_share, error=error)
 
 
 def noisy_answers(release: Release) -> Floats:
@@ -150,12 +171,130 @@ def noisy_answers(release: Release) -> Floats:
     Raises:
         ConfigError: The release was made otherwise.
     """
-    if release.provenance.algorithm != "IndependentNoise":
+    check_made_by(release, "IndependentNoise")
+    return np.concatenate([measured.values for measured in release.measurements])
+
+
+def check_made_by(release: Release, algorithm: str) -> None:
+    """Refuse a release that another algorithm made.
+
+    Args:
+        release: The release.
+        algorithm: Name of the algorithm, all of whose answers follow from what it measured.
+
+    Raises:
+        ConfigError: Another algorithm made it.
+    """
+    if release.provenance.algorithm != algorithm:
         raise ConfigError(
             f"a release of {release.provenance.algorithm} does not hold a noisy answer of every query",
-            remedy="ask a release that IndependentNoise made, or take workload.answers(release.model)",
+            remedy=f"ask a release that {algorithm} made, or take workload.answers(release.model)",
         )
-    return np.concatenate([measured.values for measured in release.measurements])
+
+
+def run_equal_shares(
+    config: IndependentNoise,
+    curator: Curator,
+    measured: Workload,
+    workload: Workload,
+    *,
+    algorithm: Algorithm,
+    fitted: Retelling | None = None,
+    progress: ProgressCallback | None = None,
+) -> Release:
+    """Measure every candidate of a workload with an equal share, fit a hypothesis, and make the release.
+
+    Args:
+        config: Noise, fit and shares.
+        curator: Curator whose whole remaining budget is spent.
+        measured: Workload whose candidates are measured.
+        workload: Queries that the release should answer well.
+        algorithm: Configuration that the release names.
+        fitted: Function of the domain, the measurements and the number of records that gives what the hypothesis is
+            fitted to; the measurements themselves unless given.
+        progress: Callback, called after every measurement.
+
+    Raises:
+        QueryError: A query depends on no record; nothing was spent.
+    """
+    charges = config.charges(curator.ledger.remaining, curator.neighbours)
+    each = charges.rounds / measured.n_candidates
+    targets = [measured.candidate(index) for index in range(measured.n_candidates)]
+    for target in targets:  # all that could be refused is refused before anything is spent
+        curator.noise_for(target, each, config.noise)
+    total = number_of_records(curator, charges.total)
+    uniform = hypothesis(workload.domain, total) if config.fit is None else hypothesis_for(measured, total)
+    learner = Learner(uniform)
+    for number, target in enumerate(targets, 1):
+        found = curator.measure(target, each, kind=config.noise)
+        learner.measurements.append(found)
+        if progress is not None:
+            residual = float(np.abs(found.values - target.on(uniform)).sum())
+            tell(progress, curator, target.text, residual, number=number, of=len(targets))
+    if config.fit is not None:
+        learner.fit(config.fit, None if fitted is None else fitted(workload.domain, learner.measurements, total))
+    return make_release(
+        curator,
+        workload,
+        learner.model,
+        name=type(algorithm).__name__,
+        parameters=algorithm.parameters(),
+        measurements=learner.measurements,
+        error_charge=charges.error,
+    )
+
+
+def plan_equal_shares(
+    config: IndependentNoise, measured: Workload, budget: Budget, total: float, *, cells: bool = False
+) -> Outline:
+    """The plan of `run_equal_shares`.
+
+    Args:
+        config: Noise, fit and shares.
+        measured: Workload whose candidates would be measured.
+        budget: Budget of the run.
+        total: A public guess of the number of records.
+        cells: Whether the bound is on cells made of the measured values and of the number of records, measured with the
+            same charge: averages of these with signs.
+    """
+    charges = config.charges(budget.limit, budget.neighbours)
+    each, values = charges.rounds / measured.n_candidates, measured.n_queries
+    noises = [noise_of(target, budget, each, config.noise) for target in _different(measured, budget)]
+    of_total = noise_of_total(budget, each) if cells else None
+    bounded = noises if of_total is None else [*noises, of_total]
+    bound = max(noise.quantile(1.0 - BETA, values + cells) for noise in bounded)
+    what = "no cell made of the coefficients" if cells else "no measured value"
+    sentence = f"{what} errs by more than {bound:,.0f} counts, except with probability {BETA:.3g}"
+    loudest = max(noises, key=lambda noise: noise.expected_abs)
+    held = config.footprint(measured)
+    shares = {"number of records": charges.total, "measurements": charges.rounds, "error estimate": charges.error}
+    text = (
+        ("rounds", f"{measured.n_candidates:,} measurements, each {each:.4g} {budget.unit}"),
+        charges_line(budget.limit, budget.unit, shares),
+        ("noise", f"about {loudest.expected_abs:,.1f} counts on each of {values:,} measured values"),
+        ("bound", f"{sentence}{says_nothing(bound, total)}"),
+        ("", "of the hypothesis fitted to them no theorem speaks; the release estimates its error"),
+    )
+    facts = {
+        "measured": measured.n_candidates,
+        "values": values,
+        "charge": each,
+        "unit": budget.unit,
+        "noise": loudest.kind.value,
+        "scale": max(noise.scale for noise in noises),
+        "bound": bound,
+        "failure": BETA,
+        "charges": {"total": charges.total, "measurements": charges.rounds, "error": charges.error},
+    }
+    return Outline.of(held.required_bytes, held.words, text, facts)
+
+
+def _different(measured: Workload, budget: Budget) -> list[Measurable]:
+    """One candidate of each family and sensitivity: all others have the same noise."""
+    families = [measured.family_of(index) for index in range(measured.n_candidates)]
+    keys = zip(families, measured.sensitivities(budget.neighbours).tolist(), strict=True)
+    first = {key: index for index, key in reversed(list(enumerate(keys)))}
+    return [measured.candidate(index) for index in sorted(first.values())]
 
 
 def _kind_of(noise: NoiseKind | str) -> NoiseKind:

@@ -1,1 +1,2 @@
-from .mwem import MWEM as MWEM, Rounds as Rounds
+from .mwem import MWEM as MWEM
+from .settings import Rounds as Rounds

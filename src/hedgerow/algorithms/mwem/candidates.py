@@ -1,8 +1,9 @@
-"""What a run of MWEM may select: a function of public quantities alone.
+"""The candidates that a run of MWEM may select: a function of public quantities alone.
 
-Beside the marginals of a workload their own marginals can be worth measuring: a pair of attributes has few cells, so
-its noise is small, and says something about every triple that holds it. And what would make the hypothesis too large is
-left out, by a rule that looks at the domain, at what was measured and at the share of the budget that is spent.
+Beside the marginals of a workload, the marginals below them can be worth measuring: a pair of attributes has few cells,
+so its noise is small, and it says something about every triple that contains it. Candidates that would make the
+hypothesis too large are left out, by a rule that looks at the domain, at the measurements so far and at the share of
+the budget that is spent.
 """
 
 from __future__ import annotations
@@ -17,12 +18,9 @@ import numpy as np
 
 from hedgerow.arrays import Bools
 from hedgerow.domain import Clique
-from hedgerow.errors import CandidatesTooLargeError, ConfigError
-from hedgerow.models.choice import may_be_dense
-from hedgerow.models.classes.choice import domain_of_classes, wants_classes
-from hedgerow.models.core.memory import usable_bytes
-from hedgerow.models.trees.growth import Growth
-from hedgerow.models.trees.junction_tree import JunctionTree
+from hedgerow.errors import CandidatesTooLargeError, ConfigError, MarginalTooLargeError
+from hedgerow.models import Growth, JunctionTree, has_room, usable_bytes
+from hedgerow.models.choice import domain_of_classes, may_be_dense, wants_classes
 from hedgerow.models.trees.markov import cells_bytes, check_tree_fits
 from hedgerow.queries import Marginals, Workload
 
@@ -34,15 +32,18 @@ MOST_BELOW = 1 << 12
 _SMALLEST_SHARE = 1.0 / 16.0
 """Part of the largest tree that may be filled before anything is spent."""
 
+_ANSWER_BYTES = 48
+"""Per query: exact answers, those of the hypothesis, and what scores are computed with."""
+
 
 def closure(workload: Workload) -> Workload | None:
-    """The marginals of a workload and all marginals of these, weighted by what they say about the workload.
+    """The marginals of a workload and all marginals below them, weighted by their overlap with the workload.
 
     The weight of a marginal is the number of attributes that it shares with a marginal of the workload, summed over
     these, each times its own weight (McKenna, Mullins, Sheldon and Miklau, "AIM", VLDB 2022, section 4.1).
 
     Args:
-        workload: The workload.
+        workload: Queries whose marginals are wanted.
 
     Returns:
         None where the workload does not consist of whole marginals, or where there would be too many.
@@ -78,9 +79,38 @@ def attributes_of(workload: Workload) -> Clique:
     return tuple(workload.domain.names[place] for place in np.unique(axes[axes >= 0]).tolist())
 
 
+def check_answers(workloads: Sequence[Workload]) -> None:
+    """Refuse workloads whose answers do not fit into memory, before anything is counted or spent.
+
+    Args:
+        workloads: Workloads that a run asks about.
+
+    Raises:
+        MarginalTooLargeError: The answers do not fit.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> check_answers([Workload.marginals(Domain((IntegerRange("a", 0, 1),)), 1)])
+    """
+    required = _ANSWER_BYTES * sum(workload.n_queries for workload in workloads)
+    if has_room(required):
+        return
+    domain, scopes = workloads[0].domain, workloads[0].scopes
+    sizes = [math.prod(domain.shape_of(scope)) for scope in scopes]
+    largest = max(range(len(scopes)), key=sizes.__getitem__)
+    raise MarginalTooLargeError(
+        attributes=scopes[largest],
+        cells=sizes[largest],
+        required_bytes=required,
+        available_bytes=usable_bytes(),
+        n_marginals=len(scopes),
+    )
+
+
 @final
 class Limit:
-    """How large a hypothesis may get, and which candidates that leaves.
+    """The limit on the size of a hypothesis, and the candidates that it leaves.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
@@ -95,7 +125,7 @@ class Limit:
         """Note what may be measured.
 
         Args:
-            workload: Whose candidates may be.
+            workload: Workload whose candidates may be measured.
             largest_tree: Cells that the cliques of the junction trees may have once the whole budget is spent.
         """
         self.workload = workload
@@ -121,10 +151,10 @@ class Limit:
         """The candidates after whose measurement the hypothesis is no larger than allowed, shape ``(n_candidates,)``.
 
         Args:
-            measured: Scopes so far.
+            measured: Scopes of the measurements so far.
             spent: Share of the budget that is spent with this round, which the limit grows with.
-            trees: Those of the hypothesis, if it has any.
-            classes: How many classes of values of each attribute it tells apart, if it holds classes.
+            trees: Junction trees of the hypothesis, if it has any.
+            classes: Number of classes of values of each attribute that it tells apart, if it holds classes.
         """
         if not self.binds:
             return np.ones(self.workload.n_candidates, dtype=np.bool_)
@@ -194,9 +224,9 @@ class Limit:
 
 
 def _weighted_scopes(workload: Workload) -> Iterator[Weighted]:
-    """Of the whole marginals of a workload."""
+    """The scopes of the whole marginals of a workload, with their weights."""
     for family, weight in zip(workload.families, workload.weights, strict=True):
-        if isinstance(family, Marginals):
+        if family.whole:
             yield from ((scope, weight) for scope in family.scopes)
 
 
@@ -205,7 +235,7 @@ def _subsets(scope: Clique) -> Iterator[Clique]:
 
 
 def _overlaps(workload: Workload, below: Sequence[Clique], scopes: Sequence[Weighted]) -> list[float]:
-    """For each marginal the attributes that it shares with those of the workload, counted with their weights."""
+    """For each marginal, the number of attributes that it shares with those of the workload, weighted."""
     shares = dict.fromkeys(workload.domain.names, 0.0)
     for scope, weight in scopes:
         for name in scope:

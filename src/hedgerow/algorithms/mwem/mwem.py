@@ -17,48 +17,30 @@ noise; move the hypothesis by multiplicative weights. Departures, each an option
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, final
+from typing import final
 
-from hedgerow.algorithms.mwem.rounds import check_rounds
-from hedgerow.algorithms.shared.algorithm import Algorithm
-from hedgerow.algorithms.shared.averaging import Output
-from hedgerow.algorithms.shared.checks import check_answers, check_noise, check_shares, is_count
-from hedgerow.algorithms.shared.progress import ProgressCallback
+from hedgerow.algorithms.mwem.candidates import Limit, check_answers, closure
+from hedgerow.algorithms.mwem.plan import Plan, make_plan
+from hedgerow.algorithms.mwem.run import MWEMRun
+from hedgerow.algorithms.mwem.settings import MWEMSettings, is_annealed
+from hedgerow.algorithms.shared import Algorithm, ProgressCallback, check_domain, check_noise
 from hedgerow.errors import ConfigError
-from hedgerow.models import LARGEST_TREE, Proximal, Refit, Step
-from hedgerow.privacy import Budget, Regime
+from hedgerow.models import check_fits
+from hedgerow.privacy import Budget, Curator, Regime
 from hedgerow.quantities import human
-from hedgerow.queries import NoiseKind, Workload
+from hedgerow.queries import Workload
+from hedgerow.release import Release
 
-if TYPE_CHECKING:
-    from hedgerow.algorithms.mwem.plan import Plan
-    from hedgerow.domain import Clique
-    from hedgerow.privacy import Curator, Law
-    from hedgerow.release import Release
-
-Rounds = int | Literal["auto", "bound", "adaptive", "annealed"]
-Initial = Literal["uniform", "histogram", "one-way"]
-
-_REFIT = Proximal()
-
-LARGEST_HISTOGRAM = 1 << 20
+LARGEST_START = 1 << 20
 """Cells of the largest domain that may start from a noisy histogram."""
-
-
-_NAMED_ROUNDS = ("auto", "annealed", "bound", "adaptive")
-
-_CHOICES = {
-    "step": ("source", "sharp"),
-    "output": ("last", "average"),
-    "initial": ("uniform", "histogram", "one-way"),
-    "law": ("exponential", "permute-and-flip"),
-}
 
 
 @final
 @dataclass(frozen=True)
-class MWEM(Algorithm):
+class MWEM(MWEMSettings, Algorithm):
     """Configuration of MWEM; holds no data and can be used for any number of runs.
+
+    The *hypothesis* is the model of the data that MWEM keeps and improves round by round; the last one is released.
 
     Attributes:
         rounds: A number; ``"bound"`` (the theorem's bound is smallest); ``"adaptive"`` (the charge of a round doubles
@@ -69,9 +51,9 @@ class MWEM(Algorithm):
             half.
         step: ``"source"`` (eta = r / 2n) or ``"sharp"`` (eta = 4 r / w**2 n); used where ``refit`` is None.
         output: The last hypothesis, or the average of A_0 ... A_(T-1).
-        refit: How the hypothesis is fitted to all measurements after each round; None takes one step to the newest.
+        refit: Fit of the hypothesis to all measurements after each round; None takes one step towards the newest.
         quick_fits: Whether proximal fits between rounds are done with fewer sweeps; the last one never is.
-        initial: Where the hypothesis starts: uniform; a noisy histogram of all cells (small domains); or uniform,
+        initial: Start of the hypothesis: uniform; a noisy histogram of all cells (small domains); or uniform,
             fitted to noisy marginals of single attributes.
         initial_share: Share of the budget that ``initial`` may spend, unless uniform.
         uniform_share: gamma, the part of the uniform distribution in a histogram start.
@@ -97,103 +79,18 @@ class MWEM(Algorithm):
           Remedy: give a number from 1, 'auto', 'annealed', 'bound' or 'adaptive'
     """
 
-    rounds: Rounds = "auto"
-    selection_share: float | None = None
-    step: Step = "source"
-    output: Output = "last"
-    refit: Refit | None = _REFIT
-    quick_fits: bool = True
-    initial: Initial = "uniform"
-    initial_share: float = 0.1
-    uniform_share: float = 0.05
-    clip: bool = True
-    repeats: bool = False
-    law: Law = "exponential"
-    noise: NoiseKind | None = None
-    offsets: bool = True
-    total_share: float = 0.02
-    error_share: float = 0.03
-    largest_tree: int = LARGEST_TREE
-
-    def __post_init__(self) -> None:
-        """Check every number.
-
-        Raises:
-            ConfigError: One is out of its range, or a name is unknown.
-        """
-        if self.rounds not in _NAMED_ROUNDS and not is_count(self.rounds):
-            raise ConfigError(
-                f"MWEM needs at least one round, not {self.rounds!r}",
-                remedy="give a number from 1, 'auto', 'annealed', 'bound' or 'adaptive'",
-            )
-        if not is_count(self.largest_tree):
-            raise ConfigError(f"largest_tree must be a whole number of cells, not {self.largest_tree!r}")
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ConfigError(f"{name} = {getattr(self, name)!r} is unknown", remedy=f"give {' or '.join(choices)}")
-        self._check_shares()
-
-    def _check_shares(self) -> None:
-        for name in ("selection_share", "initial_share", "uniform_share"):
-            share = getattr(self, name)
-            if share is not None and not 0.0 < share < 1.0:
-                raise ConfigError(f"{name} must lie between 0 and 1, not {share!r}")
-        check_shares(self.total_share, self.error_share, self.spent_initially)
-
-    @property
-    def refit_between(self) -> Refit | None:
-        """The fit between rounds."""
-        return self.refit.quick() if isinstance(self.refit, Proximal) and self.quick_fits else self.refit
-
-    @property
-    def spent_initially(self) -> float:
-        """``initial_share`` where something is measured before the first round, else 0."""
-        return 0.0 if self.initial == "uniform" else self.initial_share
-
-    def measured_alone(self, workload: Workload) -> Clique:
-        """The attributes of which noisy marginals are the start.
-
-        Args:
-            workload: What the release should answer well.
-        """
-        from hedgerow.algorithms.mwem.candidates import attributes_of
-
-        return attributes_of(workload) if self.initial == "one-way" else ()
-
-    def selecting(self, *, annealed: bool = False) -> float:
-        """``selection_share``, or what it is by default.
-
-        Args:
-            annealed: Whether rounds are annealed: these are many, and most see what is worth measuring.
-        """
-        return (0.1 if annealed else 0.5) if self.selection_share is None else self.selection_share
-
-    @property
-    def needs_histogram(self) -> bool:
-        """Whether every cell is held, however large the domain: averages of hypotheses are no products."""
-        return self.output == "average" or self.initial == "histogram"
-
-    @property
-    def copies(self) -> int:
-        """Arrays over all cells that a run with a histogram holds at once: that, and its base, an average or tables."""
-        return 2 + (self.output == "average") + 2 * (self.initial == "histogram")
-
     def check(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent.
 
         Args:
-            workload: What the release should answer well.
-            regime: Of the budget.
+            workload: Queries that the release should answer well.
+            regime: Regime of the budget.
 
         Raises:
             ConfigError: See `check_options`; or marginals of single attributes fill ``largest_tree``.
             ModelTooLargeError: The hypothesis does not fit into memory, or into ``largest_tree``.
             MarginalTooLargeError: The answers of the workload do not fit into memory.
         """
-        from hedgerow.algorithms.mwem.candidates import Limit, closure
-        from hedgerow.algorithms.mwem.rounds import is_annealed
-        from hedgerow.models import check_fits
-
         self.check_options(workload, regime)
         below = closure(workload) if is_annealed(self, workload) else None
         check_answers([workload] if below is None else [workload, below])
@@ -207,18 +104,23 @@ class MWEM(Algorithm):
         """Refuse what the workload or the regime does not allow, however much memory there is.
 
         Args:
-            workload: What the release should answer well.
-            regime: Of the budget.
+            workload: Queries that the release should answer well.
+            regime: Regime of the budget.
 
         Raises:
             ConfigError: More rounds than candidates; a histogram of a large domain; permute-and-flip under zCDP;
                 Gaussian noise under pure differential privacy.
         """
-        check_rounds(self, workload)
-        if self.initial == "histogram" and workload.domain.size > LARGEST_HISTOGRAM:
+        most = workload.n_candidates
+        if isinstance(self.rounds, int) and self.rounds > most and not self.repeats:
+            raise ConfigError(
+                f"{self.rounds} rounds are too many: the workload has {most} candidates and each is measured once",
+                remedy=f"ask for at most {most} rounds, or allow repeats (in Python: MWEM(..., repeats=True))",
+            )
+        if self.initial == "histogram" and workload.domain.size > LARGEST_START:
             raise ConfigError(
                 f"a noisy histogram of {human(workload.domain.size)} cells would be noise alone",
-                remedy=f"start uniform or one-way; a histogram is for up to {LARGEST_HISTOGRAM:,} cells",
+                remedy=f"start uniform or one-way; a histogram is for up to {LARGEST_START:,} cells",
             )
         if self.law == "permute-and-flip" and regime is not Regime.PURE:
             raise ConfigError(
@@ -227,25 +129,28 @@ class MWEM(Algorithm):
         check_noise(self.noise, regime)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
-        """As `run`, with a curator that the caller made and whose ledger it can read whatever happens.
+        """Run with a curator that the caller made, and whose ledger the caller can read whatever happens.
 
         Args:
-            curator: Stands before the private table; its whole remaining budget is spent.
-            workload: What the release should answer well.
-            progress: Called after every round.
+            curator: Curator before the private table; its whole remaining budget is spent.
+            workload: Queries that the release should answer well.
+            progress: Callback, called after every round.
         """
-        from hedgerow.algorithms.mwem.session import run_session
-
-        return run_session(self, curator, workload, progress)
+        check_domain(curator, workload)
+        self.check(workload, curator.regime)
+        return MWEMRun(self, curator, workload, progress).run()
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Plan:
-        """What a run would need, spend and promise; nothing is read and nothing is spent.
+        """Plan a run: memory, charges and promise. Reads nothing and spends nothing.
 
         Args:
-            workload: What the release should answer well.
-            budget: What may be spent.
+            workload: Queries that the release should answer well.
+            budget: Budget of the run.
             total: A public guess of the number of records.
-        """
-        from hedgerow.algorithms.mwem.plan import make_plan
 
+        Raises:
+            ConfigError: The configuration does not fit the budget or the workload.
+            CandidatesTooLargeError: Nothing of the workload may be measured.
+        """
+        self.check_options(workload, budget.regime)
         return make_plan(self, workload, budget, total)

@@ -1,22 +1,20 @@
-"""What a run of MWEM would need, spend and promise: from public quantities, before anything is read or spent."""
+"""The plan of a run of MWEM: memory, time, charges and promise, from public quantities alone."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from hedgerow.algorithms.mwem.candidates import Limit
-from hedgerow.algorithms.mwem.rounds import annealed_rounds, first_rounds, is_annealed, planned_rounds, round_charge
-from hedgerow.algorithms.shared.bounds import BETA, Bound, Task
-from hedgerow.algorithms.shared.charges import Charges, RoundCharge, bound_of, expected_noise, task_of, total_error
-from hedgerow.algorithms.shared.outline import charges_line, memory_line
+from hedgerow.algorithms.mwem.settings import MWEMSettings, first_rounds, is_annealed, planned_rounds, round_charge
+from hedgerow.algorithms.shared import BETA, Bound, Charges, Line, RoundCharge, Task, bound_of, expected_noise
+from hedgerow.algorithms.shared.bounds import task_of
+from hedgerow.algorithms.shared.plans import charges_line, memory_line, total_error
 from hedgerow.models import Footprint, Refit, Sweeps, usable_bytes
 from hedgerow.privacy import Budget
 from hedgerow.queries import Parities, Workload
-
-if TYPE_CHECKING:
-    from hedgerow.algorithms.mwem.mwem import MWEM
 
 _BETA_TOTAL = 0.1 * BETA
 """Part of the failure probability that goes to the noisy number of records."""
@@ -38,16 +36,16 @@ _ANSWER_SECONDS = 15e-6
 @final
 @dataclass(frozen=True)
 class Plan:
-    """What a run would do.
+    """Plan of a run.
 
     Attributes:
         rounds: Number of rounds; for adaptive rounds the most that there can be before the charge doubles.
         adaptive: Whether noisy values decide the number of rounds.
-        charges: What the parts of the run spend, in ``unit``.
-        round: What one round (of an adaptive run: the first) spends.
+        charges: Charges of the parts of the run, in ``unit``.
+        round: Charge of one round (of an adaptive run: the first), in ``unit``.
         unit: ``"epsilon"`` or ``"rho"``.
         limit: The budget.
-        noise: For every family of the workload its text and the expected absolute noise of one value, in counts.
+        noise: Text of every family of the workload, with the expected absolute noise of one value, in counts.
         cells: Cells of the domain.
         tree_cells: Cells that the cliques of junction trees may have, or None where a histogram holds the domain.
         required_bytes: Memory of the hypothesis and the work on it.
@@ -56,7 +54,7 @@ class Plan:
         bound: The theorem's bound on the largest error for these rounds and charges, with what it does not cover.
 
     Example:
-        >>> from hedgerow.algorithms.mwem.mwem import MWEM
+        >>> from hedgerow import MWEM
         >>> from hedgerow.domain.attribute import IntegerRange
         >>> from hedgerow.domain.domain import Domain
         >>> from hedgerow.privacy.budgets.budget import PureDP
@@ -89,8 +87,8 @@ class Plan:
         """For JSON."""
         return {**asdict(self), "fits": self.fits}
 
-    def lines(self, total: float) -> list[tuple[str, str]]:
-        """What a person reads: pairs of a word and a sentence.
+    def lines(self, total: float) -> list[Line]:
+        """The plan as people read it: pairs of a word and a sentence.
 
         Args:
             total: The public guess of the number of records that the plan was made for.
@@ -120,7 +118,7 @@ class Plan:
         parts = f"{each.selection:.4g} {self.unit} to select and {each.measurement:.4g} {self.unit} to measure"
         return f"{most}{self.rounds}, {'at first each' if self.adaptive else 'each'} {parts}"
 
-    def _bound_lines(self, total: float) -> list[tuple[str, str]]:
+    def _bound_lines(self, total: float) -> list[Line]:
         bound = self.bound
         if bound.error >= total:
             vacuous = "theorem 2.3 allows errors as large as the number of records here"
@@ -132,31 +130,22 @@ class Plan:
         return [("bound", promise), ("", guide), ("", "the release estimates its own error")]
 
 
-def make_plan(config: MWEM, workload: Workload, budget: Budget, total: float) -> Plan:
+def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: float) -> Plan:
     """Plan a run.
 
     Args:
         config: The configuration.
-        workload: What the release should answer well.
-        budget: What may be spent.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run.
         total: A public guess of the number of records.
 
     Raises:
-        ConfigError: The configuration does not fit the budget or the workload.
         CandidatesTooLargeError: Nothing of the workload may be measured.
     """
-    config.check_options(workload, budget.regime)
-    charges = Charges.split(
-        budget.limit,
-        budget.neighbours,
-        total=config.total_share,
-        initial=config.spent_initially,
-        error=config.error_share,
-    )
+    charges = config.charges(budget.limit, budget.neighbours)
     planned = planned_rounds(config, workload, budget, charges.rounds, total)
-    annealed = is_annealed(config, workload)
-    first = annealed_rounds(workload) if annealed else first_rounds(workload)
-    rounds = first if planned is None else planned
+    adaptive, annealed = planned is None, is_annealed(config, workload)
+    rounds = first_rounds(workload, annealed=annealed) if planned is None else planned
     each = round_charge(config, workload, charges.rounds, rounds)
     if annealed:
         each = RoundCharge.split(charges.rounds / rounds, config.selecting(annealed=True))
@@ -164,48 +153,38 @@ def make_plan(config: MWEM, workload: Workload, budget: Budget, total: float) ->
     if not config.needs_histogram:
         limit.check(config.measured_alone(workload))
     tree_cells = limit.largest_cells if limit.binds and not config.needs_histogram else None
-    required = Footprint.up_to(workload.domain, tree_cells, config.copies).required_bytes
+    bound = _bound(config, budget, task_of(workload, total, budget.neighbours), charges, rounds)
     return Plan(
         rounds=rounds,
-        adaptive=planned is None,
+        adaptive=adaptive,
         charges=charges,
         round=each,
         unit=budget.unit,
         limit=budget.limit,
-        noise=_noise(config, workload, budget, each),
+        noise=tuple(_noise(config, workload, budget, each)),
         cells=workload.domain.size,
         tree_cells=tree_cells,
-        required_bytes=required,
+        required_bytes=Footprint.up_to(workload.domain, tree_cells, config.copies).required_bytes,
         available_bytes=usable_bytes(),
         seconds=_seconds(config, workload, rounds, tree_cells, lazy=each.selection == 0.0),
-        bound=replace(
-            _bound(config, budget, task_of(workload, total, budget.neighbours), charges, rounds),
-            caveats=caveats(config, adaptive=planned is None),
-        ),
+        bound=replace(bound, caveats=caveats(config, adaptive=adaptive)),
     )
 
 
-def _bound(config: MWEM, budget: Budget, task: Task, charges: Charges, rounds: int) -> Bound:
-    """What theorem 2.3 promises with the noisy number of records, whose chance of failure is part of the whole."""
+def _bound(config: MWEMSettings, budget: Budget, task: Task, charges: Charges, rounds: int) -> Bound:
+    """Theorem 2.3 with the noisy number of records, whose chance of failure is part of the whole."""
     beta_total = 0.0 if budget.neighbours.public_total else _BETA_TOTAL
-    bound = bound_of(
-        task,
-        budget.regime,
-        budget.neighbours,
-        charges.rounds,
-        rounds,
-        share=config.selecting(),
-        step=config.step,
-        beta=BETA - beta_total,
-    )
+    share, step, beta = config.selecting(), config.step, BETA - beta_total
+    relation, amount = budget.neighbours, charges.rounds
+    bound = bound_of(task, budget.regime, relation, amount, rounds, share=share, step=step, beta=beta)
     return replace(bound, total=2.0 * total_error(budget, charges.total, beta_total), failure=BETA)
 
 
-def caveats(config: MWEM, *, adaptive: bool) -> tuple[str, ...]:
+def caveats(config: MWEMSettings, *, adaptive: bool) -> tuple[str, ...]:
     """Why theorem 2.3 does not cover a configuration (theory.md section 10); empty where it does.
 
     Example:
-        >>> from hedgerow.algorithms.mwem.mwem import MWEM
+        >>> from hedgerow import MWEM
         >>> covered = MWEM(rounds=4, refit=None, output="average", offsets=False, repeats=True)
         >>> caveats(covered, adaptive=False)
         ()
@@ -223,15 +202,14 @@ def caveats(config: MWEM, *, adaptive: bool) -> tuple[str, ...]:
     return tuple(text for text, applies in found.items() if applies)
 
 
-def _noise(config: MWEM, workload: Workload, budget: Budget, each: RoundCharge) -> tuple[tuple[str, float], ...]:
-    expected = expected_noise(workload, budget, each.measurement, config.noise) / workload.lengths
-    first = [0]
-    for family in workload.families[:-1]:
-        first.append(first[-1] + family.n_candidates)
-    return tuple((family.spec, float(expected[start])) for family, start in zip(workload.families, first, strict=True))
+def _noise(config: MWEMSettings, workload: Workload, budget: Budget, each: RoundCharge) -> Iterator[tuple[str, float]]:
+    expected, first = expected_noise(workload, budget, each.measurement, config.noise) / workload.lengths, 0
+    for family in workload.families:
+        yield family.spec, float(expected[first])
+        first += family.n_candidates
 
 
-def _seconds(config: MWEM, workload: Workload, rounds: int, tree_cells: int | None, *, lazy: bool) -> float:
+def _seconds(config: MWEMSettings, workload: Workload, rounds: int, tree_cells: int | None, *, lazy: bool) -> float:
     """Passes over the hypothesis: the workload's answers, and the fits."""
     looks = 1 if lazy else rounds + 1
     if tree_cells is not None:
@@ -245,7 +223,7 @@ def _seconds(config: MWEM, workload: Workload, rounds: int, tree_cells: int | No
 
 
 def _passes(rule: Refit | None, measured: int) -> int:
-    """Of one fit to so many measurements; proximal fits double their steps from 4 to a length of some thousands."""
+    """Passes of one fit to ``measured`` measurements; proximal fits double their steps from 4 to some thousands."""
     if isinstance(rule, Sweeps):
         return rule.sweeps * measured
     return (1 if rule is None else rule.polish + round(10 / math.log2(rule.growth))) * measured

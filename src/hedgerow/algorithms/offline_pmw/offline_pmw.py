@@ -8,8 +8,8 @@ within ``4 alpha`` then, or within ``alpha`` if all L rounds pass without a stop
 Departures:
 
 - queries with other ranges than [0, 1] are scaled to it, each by its own bounds;
-- under "add-remove" the number of records is measured, and the promise allows for its noise (see
-  `pmw_offline_promise`);
+- under "add-remove" the number of records is measured, and the promise allows for its noise (see the module
+  `promise`);
 - ``step="sharp"`` takes steps of ``4 alpha`` instead of ``alpha / 2``, which needs eight times fewer rounds;
 - ``calibration="auto"`` is pure composition for pure budgets and zCDP for the others, which gives less noise than the
   source's advanced composition (``"advanced"``);
@@ -20,35 +20,23 @@ Departures:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, cast, final
+from dataclasses import dataclass, field
+from typing import cast, final
 
-from hedgerow.algorithms.offline_pmw.parameters import Setting, alpha_of, check_budget, step_length
-from hedgerow.algorithms.offline_pmw.promise import Scale, choose
-from hedgerow.algorithms.shared.algorithm import (
-    Algorithm,
-    check_domain,
-    make_release,
-    number_of_records,
-)
-from hedgerow.algorithms.shared.bounds import BETA
-from hedgerow.algorithms.shared.charges import Charges
-from hedgerow.algorithms.shared.checks import check_shares, is_count, is_number
-from hedgerow.algorithms.shared.outline import Outline
-from hedgerow.algorithms.shared.progress import ProgressCallback, RoundReport
+from hedgerow.algorithms.offline_pmw.parameters import OfflinePMWSettings, Setting, alpha_of, step_length
+from hedgerow.algorithms.offline_pmw.promise import Chooser, Scale, make_plan
+from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, check_domain, number_of_records, tell
+from hedgerow.algorithms.shared.algorithm import make_release
 from hedgerow.errors import ConfigError
-from hedgerow.models import Footprint, Step, hypothesis_for
-from hedgerow.privacy import Budget, Regime
+from hedgerow.models import Footprint, hypothesis_for
+from hedgerow.privacy import Budget, Curator, Regime
 from hedgerow.queries import LinearQuery, Measurement, Neighbours, NoiseKind, Workload
-
-if TYPE_CHECKING:
-    from hedgerow.privacy import Curator
-    from hedgerow.release import Release
+from hedgerow.release import Release
 
 
 @final
 @dataclass(frozen=True)
-class OfflinePMW(Algorithm):
+class OfflinePMW(OfflinePMWSettings, Algorithm):
     """Configuration of offline private multiplicative weights; holds no data, for any number of runs.
 
     The workload is used query by query, also in the release; all queries count the same. The provenance of the release
@@ -77,49 +65,12 @@ class OfflinePMW(Algorithm):
           Remedy: leave one of them out
     """
 
-    alpha: float | Literal["auto"] = "auto"
-    rounds: int | None = None
-    beta: float = BETA
-    step: Step = "source"
-    calibration: Literal["auto", "advanced"] = "auto"
-    total_share: float = 0.02
-    error_share: float = 0.03
-
-    def __post_init__(self) -> None:
-        """Check every number.
-
-        Raises:
-            ConfigError: One is out of its range, or a name is unknown.
-        """
-        self._check_goal()
-        if self.step not in ("source", "sharp") or self.calibration not in ("auto", "advanced"):
-            raise ConfigError(
-                f"step = {self.step!r} or calibration = {self.calibration!r} is unknown",
-                remedy="give step 'source' or 'sharp', and calibration 'auto' or 'advanced'",
-            )
-        if not 0.0 < self.beta < 1.0:
-            raise ConfigError(f"beta is a probability, not {self.beta!r}", remedy="give a number between 0 and 1")
-        check_shares(self.total_share, self.error_share)
-
-    def _check_goal(self) -> None:
-        if self.alpha != "auto" and not (is_number(self.alpha) and 0.0 < self.alpha < 1.0):
-            raise ConfigError(f"alpha = {self.alpha!r} is no fraction", remedy="give a number below 1, or 'auto'")
-        if self.rounds is None:
-            return
-        if not is_count(self.rounds):
-            raise ConfigError(f"{self.rounds!r} rounds cannot be made", remedy="give a whole number from 1")
-        if self.alpha != "auto":
-            raise ConfigError(
-                f"alpha = {self.alpha} and rounds = {self.rounds} cannot both be set: each follows from the other",
-                remedy="leave one of them out",
-            )
-
     def check(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent.
 
         Args:
-            workload: What the release should answer well.
-            regime: Of the budget.
+            workload: Queries that the release should answer well.
+            regime: Regime of the budget.
 
         Raises:
             ConfigError: See `check_options`.
@@ -133,8 +84,8 @@ class OfflinePMW(Algorithm):
         """Refuse what the workload or the regime does not allow, however much memory there is.
 
         Args:
-            workload: What the release should answer well.
-            regime: Of the budget.
+            workload: Queries that the release should answer well.
+            regime: Regime of the budget.
 
         Raises:
             ConfigError: Families with different weights; a constant query; too few rounds for the domain; an advanced
@@ -154,20 +105,20 @@ class OfflinePMW(Algorithm):
             alpha_of(self.rounds, workload.domain.size, self.step)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
-        """As `run`, with a curator that the caller made and whose ledger it can read whatever happens.
+        """Run with a curator that the caller made, and whose ledger the caller can read whatever happens.
 
         Args:
-            curator: Stands before the private table; its whole remaining budget may be spent.
-            workload: What the release should answer well.
-            progress: Called after every round.
+            curator: Curator before the private table; its whole remaining budget may be spent.
+            workload: Queries that the release should answer well.
+            progress: Callback, called after every round.
         """
         check_domain(curator, workload)
         self.check(workload, curator.regime)
         single = workload.by_query()
         scale = Scale.of(single, curator.neighbours)
-        charges = self._charges(curator.ledger.remaining, curator.budget)
+        charges = self.charges(curator.ledger.remaining, curator.budget)
         total = number_of_records(curator, charges.total)
-        setting = choose(self, scale, curator.budget, charges, total)
+        setting = Chooser(self, scale, curator.budget, charges, total).choose()
         run = _Run(curator, single, setting, step_length(setting.alpha, self.step), progress)
         updates = run.rounds()
         outcome = {"chosen": setting.to_dict(), "updates": updates, "stopped": updates < setting.rounds}
@@ -182,45 +133,37 @@ class OfflinePMW(Algorithm):
         )
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
-        """What a run would need, spend and promise; nothing is read and nothing is spent.
+        """Plan a run: memory, charges and promise. Reads nothing and spends nothing.
 
         Args:
-            workload: What the release should answer well.
-            budget: What may be spent.
+            workload: Queries that the release should answer well.
+            budget: Budget of the run.
             total: A public guess of the number of records.
 
         Raises:
             ConfigError: The configuration does not fit the budget or the workload.
         """
-        from hedgerow.algorithms.offline_pmw.plan import make_plan
-
         self.check_options(workload, budget.regime)
         single = workload.by_query()
-        charges = self._charges(budget.limit, budget)
-        setting = choose(self, Scale.of(single, budget.neighbours), budget, charges, max(1.0, total))
+        charges = self.charges(budget.limit, budget)
+        setting = Chooser(self, Scale.of(single, budget.neighbours), budget, charges, max(1.0, total)).choose()
         return make_plan(setting, charges, budget, Footprint.of_workload(single))
-
-    def _charges(self, amount: float, budget: Budget) -> Charges:
-        charges = Charges.split(amount, budget.neighbours, total=self.total_share, initial=0.0, error=self.error_share)
-        check_budget(self, budget, charges.rounds)
-        return charges
 
 
 @final
+@dataclass(eq=False)
 class _Run:
-    """A run in progress. It sees the private table through the curator alone."""
+    """A run in progress, from the uniform hypothesis on. It sees the private table through the curator alone."""
 
-    def __init__(
-        self, curator: Curator, workload: Workload, setting: Setting, eta: float, progress: ProgressCallback | None
-    ) -> None:
-        """Start from the uniform hypothesis."""
-        self.curator = curator
-        self.workload = workload
-        self.setting = setting
-        self.eta = eta
-        self.progress = progress
-        self.model = hypothesis_for(workload, setting.total)
-        self.measurements: list[Measurement] = []
+    curator: Curator
+    workload: Workload
+    setting: Setting
+    eta: float
+    progress: ProgressCallback | None
+    measurements: list[Measurement] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.model = hypothesis_for(self.workload, self.setting.total)
 
     def rounds(self) -> int:
         """All rounds; gives the number of updates, which is that of rounds unless the last one stopped."""
@@ -239,13 +182,8 @@ class _Run:
         measured = self.curator.measure(query, charge.measurement, kind=NoiseKind.LAPLACE)
         self.measurements.append(measured)
         residual = float(measured.values[0] - answers[chosen])
-        self._tell(query.text, abs(residual))
+        tell(self.progress, self.curator, query.text, abs(residual), number=len(self.measurements), of=None)
         return query, residual / (self.model.total * _width(query))
-
-    def _tell(self, chosen: str, residual: float) -> None:
-        if self.progress is not None:
-            ledger, told = self.curator.ledger, len(self.measurements)
-            self.progress(RoundReport(told, None, ledger.spent, ledger.limit, ledger.unit, chosen, residual))
 
 
 def _width(query: LinearQuery) -> float:

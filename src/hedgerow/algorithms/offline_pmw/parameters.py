@@ -1,4 +1,4 @@
-"""What one round of offline PMW is and costs, from public numbers (theory.md section 3).
+"""The settings of offline PMW, and the steps and charges of one round, from public numbers (theory.md section 3).
 
 Everything is for queries scaled to [0, 1] and in fractions of the records, but for charges.
 """
@@ -8,16 +8,70 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, Literal, final
 
-from hedgerow.algorithms.shared import RoundCharge
+from hedgerow.algorithms.shared import (
+    BETA,
+    Charges,
+    RoundCharge,
+    check_choice,
+    check_count,
+    check_fraction,
+    check_shares,
+)
 from hedgerow.errors import ConfigError
 from hedgerow.models import Step
 from hedgerow.privacy import ApproxDP, Budget, Regime, bounded_range_rho, check_amount, pure_rho
 from hedgerow.quantities import human
 
-if TYPE_CHECKING:
-    from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
+Calibration = Literal["auto", "advanced"]
+
+
+@dataclass(frozen=True)
+class OfflinePMWSettings:
+    """Fields and checks of `OfflinePMW`, which explains them."""
+
+    alpha: float | Literal["auto"] = "auto"
+    rounds: int | None = None
+    beta: float = BETA
+    step: Step = "source"
+    calibration: Calibration = "auto"
+    total_share: float = 0.02
+    error_share: float = 0.03
+
+    def __post_init__(self) -> None:
+        """Check every number.
+
+        Raises:
+            ConfigError: A number is out of its range, or a name is unknown.
+        """
+        if self.alpha != "auto":
+            check_fraction("alpha", self.alpha, "give a number below 1, or 'auto'")
+        if self.rounds is not None:
+            check_count("rounds", self.rounds)
+        if self.rounds is not None and self.alpha != "auto":
+            raise ConfigError(
+                f"alpha = {self.alpha} and rounds = {self.rounds} cannot both be set: each follows from the other",
+                remedy="leave one of them out",
+            )
+        check_choice("step", self.step, Step)
+        check_choice("calibration", self.calibration, Calibration)
+        check_fraction("beta", self.beta)
+        check_shares(self.total_share, self.error_share)
+
+    def charges(self, amount: float, budget: Budget) -> Charges:
+        """Divide an amount of the budget.
+
+        Args:
+            amount: Charge that is left for the run, epsilon or rho.
+            budget: Budget of the whole run.
+
+        Raises:
+            ConfigError: See `check_budget`.
+        """
+        found = Charges.split(amount, budget.neighbours, total=self.total_share, error=self.error_share)
+        check_budget(self.calibration, budget, found.rounds)
+        return found
 
 
 @final
@@ -27,11 +81,11 @@ class Setting:
 
     Attributes:
         alpha: Fraction; the stopping test compares with twice as much.
-        rounds: L, the most that there can be.
+        rounds: L, the largest number of rounds.
         epsilon: eps0, of one selection and of one answer.
-        charge: What one round spends, in the ledger's unit.
+        charge: Charge of one round, in the ledger's unit.
         total: Number of records (noisy).
-        required: Number of records from which on the promise holds.
+        required: Number of records from which the promise holds.
         failure: Probability that the promise, where it holds, may fail.
 
     Example:
@@ -80,7 +134,7 @@ def most_rounds(alpha: float, cells: int, step: Step) -> int:
 
 
 def alpha_of(rounds: int, cells: int, step: Step) -> float:
-    """The alpha that so many rounds are the most for.
+    """The alpha for which ``rounds`` is the largest number of rounds.
 
     Raises:
         ConfigError: It would be 1 or more: the stopping test would always fire.
@@ -118,13 +172,13 @@ def round_rho(epsilon: float) -> float:
     return bounded_range_rho(epsilon) + pure_rho(epsilon)
 
 
-def round_epsilon(config: OfflinePMW, budget: Budget, amount: float, rounds: int) -> float:
-    """eps0 for so many rounds.
+def round_epsilon(calibration: Calibration, budget: Budget, amount: float, rounds: int) -> float:
+    """eps0 for a number of rounds.
 
     Args:
-        config: Its calibration counts.
-        budget: What the run may spend in all.
-        amount: What the rounds may spend together.
+        calibration: ``"auto"``, or ``"advanced"`` for the source's.
+        budget: Budget of the whole run.
+        amount: Charge of all rounds together, epsilon or rho.
         rounds: L.
 
     Returns:
@@ -132,16 +186,15 @@ def round_epsilon(config: OfflinePMW, budget: Budget, amount: float, rounds: int
         ``epsilon / (4 sqrt(L ln(1 / delta)))``, whatever the amount.
 
     Example:
-        >>> from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
-        >>> from hedgerow.privacy.budgets.budget import ZCDP, PureDP
-        >>> round_epsilon(OfflinePMW(), PureDP(1.0), 1.0, 50)
+        >>> from hedgerow import PureDP, ZCDP
+        >>> round_epsilon("auto", PureDP(1.0), 1.0, 50)
         0.01
-        >>> round(round_epsilon(OfflinePMW(), ZCDP(1.0), 50 * round_rho(0.1), 50), 9)
+        >>> round(round_epsilon("auto", ZCDP(1.0), 50 * round_rho(0.1), 50), 9)
         0.1
-        >>> round(round_epsilon(OfflinePMW(calibration="advanced"), ApproxDP(1.0, 1e-6), 0.02, 50), 6)
+        >>> round(round_epsilon("advanced", ApproxDP(1.0, 1e-6), 0.02, 50), 6)
         0.009512
     """
-    if config.calibration == "advanced" and isinstance(budget, ApproxDP):
+    if calibration == "advanced" and isinstance(budget, ApproxDP):
         return budget.epsilon / (4.0 * math.sqrt(rounds * math.log(1.0 / budget.delta)))
     if budget.regime is Regime.PURE:
         return amount / (2.0 * rounds)
@@ -150,7 +203,7 @@ def round_epsilon(config: OfflinePMW, budget: Budget, amount: float, rounds: int
 
 
 def round_charge(regime: Regime, epsilon: float) -> RoundCharge:
-    """What a selection and an answer at eps0 cost.
+    """The charge of a selection and an answer at eps0.
 
     Example:
         >>> round_charge(Regime.PURE, 0.5)
@@ -161,24 +214,23 @@ def round_charge(regime: Regime, epsilon: float) -> RoundCharge:
     return RoundCharge(bounded_range_rho(epsilon), pure_rho(epsilon))
 
 
-def check_budget(config: OfflinePMW, budget: Budget, amount: float) -> None:
+def check_budget(calibration: Calibration, budget: Budget, amount: float) -> None:
     """Refuse a budget that is spent, or that an "advanced" calibration does not cover or cannot be paid from.
 
     Args:
-        config: The configuration.
-        budget: What the run may spend in all.
-        amount: What the rounds may spend together.
+        calibration: ``"auto"``, or ``"advanced"`` for the source's.
+        budget: Budget of the whole run.
+        amount: Charge of all rounds together, epsilon or rho.
 
     Raises:
         ConfigError: Nothing is left to spend; for "advanced" also if it is not an (epsilon, delta) budget with epsilon
             up to 1, or if the other shares leave too little.
 
     Example:
-        >>> from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
-        >>> check_budget(OfflinePMW(calibration="advanced"), ApproxDP(1.0, 1e-6), 0.02)
+        >>> check_budget("advanced", ApproxDP(1.0, 1e-6), 0.02)
     """
     check_amount(amount)
-    if config.calibration != "advanced":
+    if calibration != "advanced":
         return
     if not (isinstance(budget, ApproxDP) and budget.epsilon <= 1.0 and budget.delta <= 0.5):
         raise ConfigError(

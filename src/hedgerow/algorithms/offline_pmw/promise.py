@@ -1,4 +1,4 @@
-"""When offline PMW keeps its promise, and how it chooses what to aim at (theory.md section 3).
+"""When offline PMW keeps its promise, how it chooses what to aim at, and its plan (theory.md section 3).
 
 All quantities are fractions, of queries scaled to [0, 1]: ``(q - lo) / w`` with the query's own bounds and width w. Let
 n be the public number of records, or n-hat, its noisy value; Delta the sensitivity of a scaled answer in counts (1, or
@@ -17,12 +17,13 @@ n-hat. A tenth of beta goes to it. Rounding of the scores to multiples of 2^-10 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from dataclasses import asdict, dataclass
+from typing import final
 
 import numpy as np
 
 from hedgerow.algorithms.offline_pmw.parameters import (
+    OfflinePMWSettings,
     Setting,
     alpha_of,
     boundary,
@@ -30,13 +31,11 @@ from hedgerow.algorithms.offline_pmw.parameters import (
     round_charge,
     round_epsilon,
 )
-from hedgerow.algorithms.shared import Charges, total_error
+from hedgerow.algorithms.shared import Charges, Line, Outline, charges_line, says_nothing, total_error
 from hedgerow.errors import ConfigError
+from hedgerow.models import Footprint
 from hedgerow.privacy import Budget
 from hedgerow.queries import Neighbours, Workload
-
-if TYPE_CHECKING:
-    from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
 
 _BETA_TOTAL = 0.1
 """Part of the failure probability that goes to the noisy number of records."""
@@ -48,13 +47,13 @@ _LARGEST_ALPHA = math.nextafter(1.0, 0.0)
 @final
 @dataclass(frozen=True)
 class Scale:
-    """What the promise needs to know of a workload.
+    """The numbers of a workload that the promise depends on.
 
     Attributes:
         cells: Cells of the domain, |X|.
         queries: m.
         sensitivity: Delta, of a scaled answer in counts: l1 / w.
-        magnitude: M / w, largest over the queries: what an error of one in the number of records moves.
+        magnitude: M / w, largest over the queries: the change of an answer if the number of records is off by one.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
@@ -71,7 +70,7 @@ class Scale:
 
     @classmethod
     def of(cls, workload: Workload, neighbours: Neighbours) -> Scale:
-        """From a workload of single queries.
+        """The numbers of a workload of single queries.
 
         Raises:
             ConfigError: A query is constant, or Delta is not the same for all queries.
@@ -92,45 +91,41 @@ class Scale:
         return cls(workload.domain.size, workload.n_queries, float(ratios.max()), magnitude)
 
 
-def choose(config: OfflinePMW, scale: Scale, budget: Budget, charges: Charges, total: float) -> Setting:
-    """Fix alpha, rounds and noise from public numbers.
+@final
+@dataclass(frozen=True)
+class Chooser:
+    """Fixes alpha, rounds and noise from public numbers.
 
-    ``alpha="auto"`` is the smallest alpha whose required number of records there are. If there is none below 1, no
-    promise can be made; then it is the one with the smallest error that the proof would give.
-
-    Args:
-        config: The configuration.
-        scale: Of the workload.
-        budget: What the run may spend in all.
-        charges: How it is divided.
+    Attributes:
+        config: The settings.
+        scale: Numbers of the workload that the promise depends on.
+        budget: Budget of the whole run.
+        charges: Parts of the budget.
         total: Number of records (noisy).
 
-    Raises:
-        ConfigError: Too few rounds were asked for.
-
     Example:
-        >>> from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> scale, budget = Scale(1024, 500, 1.0, 1.0), PureDP(1.0, "replace")
-        >>> chosen = choose(OfflinePMW(), scale, budget, Charges(0.0, 0.0, 1.0, 0.0), 1e6)
+        >>> chosen = Chooser(OfflinePMWSettings(), scale, budget, Charges(0.0, 0.0, 1.0, 0.0), 1e6).choose()
         >>> round(chosen.alpha, 4), chosen.rounds, chosen.promised
         (0.1245, 1789, True)
     """
-    return _Chooser(config, scale, budget, charges, total).choose()
 
-
-@final
-@dataclass(frozen=True)
-class _Chooser:
-    """The arguments of `choose`, and settings for any alpha."""
-
-    config: OfflinePMW
+    config: OfflinePMWSettings
     scale: Scale
     budget: Budget
     charges: Charges
     total: float
 
     def choose(self) -> Setting:
+        """Choose what to aim at.
+
+        ``alpha="auto"`` is the smallest alpha whose required number of records there are. If there is none below 1, no
+        promise can be made; then it is the one with the smallest error that the proof would give.
+
+        Raises:
+            ConfigError: Too few rounds were asked for.
+        """
         if self.config.rounds is not None:
             alpha = alpha_of(self.config.rounds, self.scale.cells, self.config.step)
             return self.setting(alpha, self.config.rounds)
@@ -142,11 +137,13 @@ class _Chooser:
         return self.setting(boundary(self.promises, _SMALLEST_ALPHA, _LARGEST_ALPHA)[1])
 
     def promises(self, alpha: float) -> bool:
+        """Whether there are enough records for an alpha."""
         return self.setting(alpha).promised
 
     def setting(self, alpha: float, rounds: int | None = None) -> Setting:
+        """The setting of an alpha; with the most rounds that it can need, unless they are given."""
         most = most_rounds(alpha, self.scale.cells, self.config.step) if rounds is None else rounds
-        epsilon = round_epsilon(self.config, self.budget, self.charges.rounds, most)
+        epsilon = round_epsilon(self.config.calibration, self.budget, self.charges.rounds, most)
         needed = max(
             2.0 * self.scale.sensitivity * self._log_odds(most) / (alpha * epsilon),
             2.0 * self.scale.magnitude * self._total_error / alpha,
@@ -176,5 +173,53 @@ class _Chooser:
 
     @property
     def _total_error(self) -> float:
-        """What |n-hat - n| passes with a tenth of the failure probability."""
+        """The error of n-hat that is passed with a tenth of the failure probability at most, in counts."""
         return total_error(self.budget, self.charges.total, _BETA_TOTAL * self.config.beta)
+
+
+def make_plan(setting: Setting, charges: Charges, budget: Budget, held: Footprint) -> Outline:
+    """The plan of a run.
+
+    Args:
+        setting: Everything that is fixed before the first round.
+        charges: Parts of the budget.
+        budget: Budget of the run.
+        held: Memory that the hypothesis takes.
+    """
+    facts = {
+        "algorithm": "OfflinePMW",
+        **setting.to_dict(),
+        "records_given": setting.total,
+        "round_charge": asdict(setting.charge),
+        "total_charge": charges.total,
+        "error_charge": charges.error,
+        "unit": budget.unit,
+        "limit": budget.limit,
+        "cells": held.cells,
+    }
+    return Outline.of(held.required_bytes, held.words, _told(setting, charges, budget), facts)
+
+
+def _told(setting: Setting, charges: Charges, budget: Budget) -> tuple[Line, ...]:
+    """Rounds, noise and promise in sentences."""
+    each, alpha, unit = setting.charge, setting.alpha, budget.unit
+    rounds = setting.rounds * (each.selection + each.measurement)
+    near = f"{2 * alpha:.3g} of the records"
+    shares = {"number of records": charges.total, "rounds at most": rounds, "error estimate": charges.error}
+    return (
+        ("rounds", f"at most {setting.rounds:,}, each {each.selection:.3g} + {each.measurement:.3g} {unit}"),
+        charges_line(budget.limit, unit, shares),
+        ("alpha", f"{alpha:.4g}; a run stops when hypothesis and noisy answer differ by {near} or less"),
+        ("records", f"{math.ceil(setting.required):,} needed for the promise, {setting.total:,.0f} given"),
+        ("bound", _bound(setting)),
+    )
+
+
+def _bound(setting: Setting) -> str:
+    if not setting.promised:
+        return "none: there are too few records for the theorem; the release estimates its own error"
+    alpha = setting.alpha
+    return (
+        f"every answer, as a fraction of the records, within {4 * alpha:.3g} of its query's width (if all rounds are "
+        f"used: {alpha:.3g}), except with probability {setting.failure:g}{says_nothing(4 * alpha, 1.0)}"
+    )

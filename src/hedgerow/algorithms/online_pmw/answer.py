@@ -1,4 +1,4 @@
-"""Answers of a session, and why their intervals hold.
+"""Questions and answers of a session, and why the intervals hold.
 
 **Intervals.** Let r be the risk that an interval may miss the truth q(B); it is divided before anything is seen.
 
@@ -16,19 +16,24 @@ Both cases together miss with probability r at most, although which of them occu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, final
+from typing import Any, Literal, Self, final
 
 import numpy as np
 
-from hedgerow.algorithms.online_pmw.rules import Rules, noise_quantile
-from hedgerow.privacy import GRID, AdditiveNoise, Budget, step_of
-from hedgerow.queries import LinearQuery
+from hedgerow.algorithms.online_pmw.rules import Rules, rules_from_dict
+from hedgerow.algorithms.online_pmw.settings import OnlineSettings
+from hedgerow.domain import Domain, domain_to_mapping
+from hedgerow.errors import QueryError
+from hedgerow.privacy import GRID, AdditiveNoise, Budget, additive_noise, budget_from_dict, step_of
+from hedgerow.privacy.mechanisms import GaussianNoise, LaplaceNoise
+from hedgerow.queries import LinearQuery, Measurement, NoiseKind, canonical, parse_predicate, query_key
 from hedgerow.release import Answer, Evidence, Total, intersect
 
-if TYPE_CHECKING:
-    from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+_NOISES = {NoiseKind.LAPLACE: LaplaceNoise, NoiseKind.GAUSSIAN: GaussianNoise}
+_MOST_PARSED = 1 << 16
+"""Texts of conditions that are remembered."""
 
 Source = Literal["hypothesis", "data", "cache", "public", "hypothesis only"]
 
@@ -42,13 +47,13 @@ class OnlineAnswer:
         value: The answer.
         low: Lower end of the interval for the true answer; None where nothing gives one.
         high: Upper end, likewise.
-        covers: What the interval covers and where it comes from, in words.
+        covers: The meaning of the interval and its source, in words.
         source: ``"hypothesis"`` (tested against the data, and found close), ``"data"`` (a fresh noisy answer),
             ``"cache"`` (asked before), ``"public"`` (known without data) or ``"hypothesis only"`` (nothing of the data
             was looked at: the session has nothing left to spend).
-        charged: What the ledger was charged because of this query.
-        spent: What the ledger holds after it.
-        updates_left: How many corrections are left.
+        charged: Charge to the ledger for this query.
+        spent: Sum of the charges in the ledger after it.
+        updates_left: Number of corrections of the hypothesis that are left.
 
     Example:
         >>> OnlineAnswer(12.0, 8.0, 15.0, "the true count", "data", 0.1, 0.1, 9).has_interval
@@ -73,39 +78,84 @@ class OnlineAnswer:
 @final
 @dataclass(frozen=True)
 class Known:
-    """What the session found out about a query.
+    """A finding: what the session knows about a query.
 
     Attributes:
-        query: In canonical form.
+        query: The query in canonical form.
         value: The hypothesis' answer, or the noisy one of a query that fired; in counts.
-        threshold: Of its test, in counts; None for a query that fired.
+        threshold: Threshold of its test, in counts; None for a query that fired.
     """
 
     query: LinearQuery
     value: float
     threshold: float | None
 
+    def as_measurement(self) -> Measurement:
+        """The finding in the format of measurements: its scale is the threshold of the test, 0 without a test."""
+        return Measurement(self.query, np.array([self.value]), NoiseKind.LAPLACE, self.threshold or 0.0)
+
+    @classmethod
+    def of_measurement(cls, measured: Measurement) -> Self:
+        """Read what `as_measurement` wrote.
+
+        Raises:
+            TypeError: It is one of a whole marginal.
+        """
+        if not isinstance(measured.target, LinearQuery):
+            raise TypeError("a session knows linear queries alone")
+        return cls(measured.target, float(measured.values[0]), measured.scale or None)
+
 
 @final
 @dataclass(frozen=True)
 class Basis:
-    """What a session rests on, fixed at its start.
+    """The basis of a session, fixed at its start.
 
     Attributes:
         config: The configuration.
-        budget: What may be spent.
-        rules: Its numbers.
+        budget: The budget of the session.
+        rules: The numbers of the session.
         total: Number of records, noisy under "add-remove".
-        total_noise: Its noise; None where the number is public.
+        total_noise: Noise of that number; None where it is public.
         secure: Whether all noise so far came from the secure source.
     """
 
-    config: OnlinePMW
+    config: OnlineSettings
     budget: Budget
     rules: Rules
     total: float
     total_noise: AdditiveNoise | None
     secure: bool
+
+    def to_dict(self, domain: Domain) -> dict[str, Any]:
+        """The basis, and the domain of the table, as values that JSON can hold."""
+        noise = self.total_noise
+        return {
+            "config": self.config.parameters(),
+            "rules": self.rules.to_dict(),
+            "budget": self.budget.to_dict(),
+            "domain": domain_to_mapping(domain),
+            "total": self.total,
+            "total_noise": None if noise is None else {"kind": noise.kind.value, "scale": noise.scale},
+            "secure": self.secure,
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote.
+
+        Raises:
+            AttributeError, KeyError, TypeError, ValueError: It was something else.
+        """
+        noise = content["total_noise"]
+        return cls(
+            config=OnlineSettings.from_dict(content["config"]),
+            budget=budget_from_dict(content["budget"]),
+            rules=rules_from_dict(content["rules"]),
+            total=float(content["total"]),
+            total_noise=None if noise is None else _NOISES[NoiseKind(noise["kind"])](float(noise["scale"])),
+            secure=bool(content["secure"]),
+        )
 
     def known_total(self) -> Total:
         """The number of records as evidence."""
@@ -116,17 +166,25 @@ class Basis:
         return Total(self.total, public=False, evidence=evidence)
 
     def answer(self, known: Known, confidence: float) -> Answer:
-        """What was found out about a query, with its interval."""
+        """Answer a query from what was found out about it, with an interval."""
         because = "a fresh noisy answer" if known.threshold is None else "a noisy test that found the hypothesis close"
         piece = Evidence(known.value, self.radius(known), because)
         return intersect(known.query, known.value, [piece], self.known_total(), confidence)
 
     def radius(self, known: Known) -> Callable[[float], float]:
-        """How far the truth may be from the value, as a function of the risk; see the head of this module."""
+        """Largest distance of the truth from the value, as a function of the risk; see the head of this module."""
         query, rules, threshold = known.query, self.rules, known.threshold
         if threshold is None:
             sensitivity, step = query.sensitivity(self.budget.neighbours).l1, step_of(query)
-            return lambda risk: noise_quantile(rules, self.budget.regime, sensitivity, step, 1.0 - risk / 2.0)
+            noise = additive_noise(
+                self.budget.regime,
+                rules.answer_charge,
+                l1=sensitivity,
+                l2=sensitivity,
+                step=step,
+                kind=rules.answer_kind,
+            )
+            return lambda risk: noise.quantile(1.0 - risk / 2.0)
         watch = rules.watch
         share = watch.threshold_scale / (watch.threshold_scale + watch.test_scale)
 
@@ -138,11 +196,11 @@ class Basis:
         return radius
 
     def public_answer(self, query: LinearQuery, confidence: float) -> Answer:
-        """A query that does not depend on any record, or on their number alone.
+        """Answer a query that depends on no record, or on the number of records alone.
 
         Args:
-            query: In canonical form.
-            confidence: Of the interval, where the number of records is private.
+            query: The query in canonical form.
+            confidence: Confidence of the interval, where the number of records is private.
         """
         total = self.known_total()
         factor = 0.0 if query.scope else float(query.of_table(np.array(1.0))[0])
@@ -151,3 +209,65 @@ class Basis:
             return Answer(value, value, value, "the true answer: it is public")
         piece = Evidence(value, lambda risk: abs(factor) * total.slack(risk), total.evidence.source)
         return intersect(query, value, [piece], total, confidence)
+
+
+@final
+class Questions:
+    """Reads questions, so that the same question is known again; texts that were read before are not parsed again.
+
+    Args:
+        domain: Domain of the questions.
+        bounds: Smallest and largest value that their queries may have.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> questions = Questions(Domain((IntegerRange("a", 0, 9),)), (0.0, 1.0))
+        >>> one, other = questions.read("a > 7"), questions.read("not a < 8")
+        >>> one[0] == other[0], one[1].text
+        (True, 'a between 8 and 9')
+    """
+
+    def __init__(self, domain: Domain, bounds: tuple[float, float]) -> None:
+        """Remember no text yet."""
+        self._domain = domain
+        self._bounds = bounds
+        self._parsed: dict[str, tuple[Hashable, LinearQuery]] = {}
+
+    def read(self, query: str | LinearQuery) -> tuple[Hashable, LinearQuery]:
+        """Find the key of a query, equal for all ways to write it, and its canonical form.
+
+        Args:
+            query: A condition in SQL, or a linear query.
+
+        Raises:
+            QueryError: The text is not understood, it is no linear query over the domain, or its values leave the
+                bounds.
+        """
+        if not isinstance(query, str):
+            self._check(query)
+            reduced = canonical(query)
+            return query_key(reduced), reduced
+        found = self._parsed.get(query)
+        if found is None:
+            found = self.read(parse_predicate(query, self._domain))
+            if len(self._parsed) >= _MOST_PARSED:  # nobody should fill the memory by asking
+                self._parsed.clear()
+            self._parsed[query] = found
+        return found
+
+    def _check(self, query: LinearQuery) -> None:
+        if not isinstance(query, LinearQuery) or (query.domain is not self._domain and query.domain != self._domain):
+            named = getattr(query, "text", f"a {type(query).__name__}")
+            raise QueryError(
+                f"{named} is not one linear query over the domain of the session",
+                remedy="ask for a condition; for all cells of a marginal ask for each of them",
+            )
+        low, high = self._bounds
+        least, largest = query.bounds
+        if least < low or largest > high:
+            raise QueryError(
+                f"the values of {query.text!r} lie in {query.bounds}, beyond the bounds {low:g} and {high:g} of this "
+                "session",
+                remedy=f"scale the query, or start the session with OnlinePMW(bounds={query.bounds})",
+            )

@@ -1,6 +1,6 @@
 """A session that lives in a file, written in the order that outlasts the death of a process.
 
-The order is the server's (``online_hold.py``): what a look at the data can cost is in the file, as a hold, before the
+The order is the server's (``hold.py``): what a look at the data can cost is in the file, as a hold, before the
 look; what came out and what it really cost are in the file before an answer leaves. Questions that are asked together
 share a hold until a test fires; the hold of the next look is then written in one step with what the fire brought. The
 file is written once before the first look, once more for each fire that another look follows, and once at the end.
@@ -10,66 +10,27 @@ A file that names a hold was left by a process that is gone, as the file is lock
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast, final
+from types import TracebackType
+from typing import Any, Self, cast, final
 
-from hedgerow.algorithms.online_pmw.hold import Hold, hold_to_dict
-from hedgerow.algorithms.online_pmw.start import check_start
-from hedgerow.algorithms.online_pmw.state import (
-    KIND,
-    config_from_dict,
-    explaining,
-    held_in,
-    restore_session,
-    write_session,
-)
-from hedgerow.algorithms.shared import check_table
-from hedgerow.domain import domain_from_mapping, domain_to_mapping
+from hedgerow.algorithms.online_pmw.answer import OnlineAnswer
+from hedgerow.algorithms.online_pmw.hold import Hold
+from hedgerow.algorithms.online_pmw.session import OnlineSession, restore_session
+from hedgerow.algorithms.online_pmw.settings import OnlineSettings
+from hedgerow.algorithms.online_pmw.start import Opening, check_source, open_session
+from hedgerow.algorithms.online_pmw.state import KIND, explaining, held_in, write_session
+from hedgerow.domain import Domain, domain_from_mapping, domain_to_mapping
 from hedgerow.errors import MarginalTooLargeError, QuestionTooLargeError, SessionError
-from hedgerow.privacy.budgets.budget import budget_for, budget_from_dict
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.ledger.ledger import Event, Ledger
-from hedgerow.privacy.register.earlier_runs import before_a_run, note_release, warn_of_weakness
-from hedgerow.release import Container, check_confidence
+from hedgerow.privacy import Budget, Event, Ledger, NoiseSource, Register, before_a_run, warn_of_weakness
+from hedgerow.privacy.budgets import budget_from_dict
+from hedgerow.queries import LinearQuery
+from hedgerow.release import Container, Release, check_confidence
 from hedgerow.system import alone_with, remove_leftovers
-
-if TYPE_CHECKING:
-    import os
-    from types import TracebackType
-
-    from hedgerow.algorithms.online_pmw.answer import OnlineAnswer
-    from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-    from hedgerow.algorithms.online_pmw.session import OnlineSession
-    from hedgerow.domain import Domain
-    from hedgerow.privacy import Budget, NoiseSource, Register
-    from hedgerow.queries import LinearQuery
-    from hedgerow.release import Release
-
-
-@final
-@dataclass(frozen=True)
-class Opening:
-    """What a session was to begin with, if its process died before it had begun.
-
-    Attributes:
-        config: The configuration.
-        budget: What may be spent in all.
-        domain: The table's domain.
-        warm: Whether it was to start from an earlier release, which the file does not hold.
-        notes: What its keeper noted.
-        lost: Events of beginnings that were interrupted, one for each.
-    """
-
-    config: OnlinePMW
-    budget: Budget
-    domain: Domain
-    warm: bool
-    notes: Mapping[str, Any]
-    lost: tuple[Event, ...]
 
 
 @final
@@ -158,7 +119,7 @@ class SessionFile:
 
     def start(
         self,
-        config: OnlinePMW,
+        config: OnlineSettings,
         source: Any,  # a CountSource; that name lives in data/, which algorithms do not import
         budget: Budget,
         *,
@@ -173,14 +134,14 @@ class SessionFile:
         A session whose process died before it had begun is started anew, out of what is left of its budget.
 
         Args:
-            config: The configuration.
+            config: The configuration, an `OnlinePMW`.
             source: The private table, as ``read_table`` gives it.
-            budget: What may be spent in all, and between which tables.
+            budget: The budget of the session, and with it the relation between neighbouring tables.
             noise: Source of noise; the secure one unless given. A seeded source makes the answers not private.
             warm: An earlier release of the *same* table, to start from; what it spent is charged to the budget.
-            notes: What you want to find again in `notes`, as values that JSON can hold.
-            register: Of the table; see `OnlinePMW.start`. A session that is started anew is not charged again.
-            name: What the register calls the session.
+            notes: Values to find again in `notes`, which JSON can hold.
+            register: Register of the table; see `OnlinePMW.start`. A session that is started anew is not charged again.
+            name: Name of the session in the register.
 
         Raises:
             SessionError: There is a session in the file already, or one that was to begin with another domain or
@@ -195,29 +156,21 @@ class SessionFile:
             WeakGuaranteeWarning: See `OnlinePMW.start`.
         """
         self._check_locked()
-        check_table(source)
-        within = budget_for(budget, source)
-        earlier = check_start(config, source.domain, within, warm)
+        within, earlier = check_source(config, source, budget, warm)
         before = None if self.is_new else self._interrupted(source.domain, within)
-        told: dict[str, Any] = {} if before is None else dict(before.notes)
+        told, lost = ({}, ()) if before is None else (dict(before.notes), before.lost)
         if register is None or not register.knows(told):
             entry = before_a_run(
                 source, budget, noise, register, kind="session", name=name, counts_earlier=warm is not None
             )
             told = {} if register is None or entry is None else register.note(entry)
-        lost = self._lost = () if before is None else before.lost
+        self._lost = lost
         opening = Opening(config, within, source.domain, warm is not None, {**told, **(notes or {})}, lost)
-        curator, session = Curator(source, within, noise=noise, events=(*lost, *earlier)), None
-        try:
-            session = config.start_with(curator, warm=warm, hold=partial(self._open, opening))
-        finally:
-            if session is not None or curator.ledger.spent > 0.0:
-                note_release(source, noise)
-        session.notes.update(opening.notes)
+        session = open_session(opening, source, earlier, noise=noise, warm=warm, hold=self._open)
         self._reached("looked")
         self._settle(session)
         self._session, self._table = session, (source, noise)
-        warn_of_weakness(within, float(session.summary()["total"]), noise)
+        warn_of_weakness(session.budget, float(session.summary()["total"]), noise)
 
     def restore(self, source: Any, *, noise: NoiseSource | None = None) -> None:
         """Go on with the session in the file; start it anew if its process died before it had begun.
@@ -246,7 +199,7 @@ class SessionFile:
             self.start(opening.config, source, opening.budget, noise=noise, notes=opening.notes)
 
     def opening(self) -> Opening | None:
-        """What the session was to begin with, if its process died before it had begun.
+        """The beginning of the session, if its process died before it had begun.
 
         Raises:
             SessionError: There is no such file, or it may not be read.
@@ -261,7 +214,7 @@ class SessionFile:
             budget = budget_from_dict(content["budget"])
             ledger = Ledger.from_dict(content["ledger"], version=container.version)
             return Opening(
-                config=config_from_dict(content["config"]),
+                config=OnlineSettings.from_dict(content["config"]),
                 budget=budget,
                 domain=domain_from_mapping(content["domain"]),
                 warm=bool(content["warm"]),
@@ -307,18 +260,18 @@ class SessionFile:
     # What is known of the session
 
     @property
-    def config(self) -> OnlinePMW:
+    def config(self) -> OnlineSettings:
         """The configuration."""
         return self._running().config
 
     @property
     def budget(self) -> Budget:
-        """What may be spent in all."""
+        """The budget of the session."""
         return self._running().budget
 
     @property
     def notes(self) -> dict[str, Any]:
-        """What was noted; changes are written with the next answers."""
+        """Values that were noted; changes are written with the next answers."""
         return self._running().notes
 
     def summary(self) -> dict[str, Any]:
@@ -370,7 +323,7 @@ class SessionFile:
         budget = opening.budget
         content = {
             "warning": "",
-            "hold": hold_to_dict(hold),
+            "hold": asdict(hold),
             "notes": opening.notes,
             "config": opening.config.parameters(),
             "budget": budget.to_dict(),
@@ -403,7 +356,7 @@ class SessionFile:
         return cast("OnlineSession", self._session)
 
     def _interrupted(self, domain: Domain, budget: Budget) -> Opening:
-        """What is to be started anew, about the same table and out of the same budget."""
+        """The beginning that is to be made anew, about the same table and out of the same budget."""
         opening = self.opening()
         if opening is None:
             raise SessionError(f"{self._path}: there is a session already", remedy="restore it")

@@ -1,4 +1,4 @@
-"""What is held before the data are looked at, and what becomes of it when its process dies.
+"""Holds: what a look at the data can cost, written down before it, and what becomes of that when the process dies.
 
 The order that a session's guarantee rests on when processes die, in a file as on the server: the most that a look at
 the data can cost is written down as a *hold*, to outlast the process, before the look; its outcome and what was really
@@ -10,16 +10,13 @@ fired. So even a death whose likelihood depends on what the test said tells noth
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Literal, get_args
 
+from hedgerow.algorithms.online_pmw.rules import Rules
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import Event, additive_noise
-
-if TYPE_CHECKING:
-    from hedgerow.algorithms.online_pmw.rules import Rules
-    from hedgerow.privacy import Budget
+from hedgerow.privacy import Budget, Event, additive_noise
 
 Purpose = Literal["opening", "question"]
 
@@ -35,7 +32,7 @@ class Hold:
     """The most that something which is about to look at the data can cost.
 
     Attributes:
-        charge: What is held, in the unit of the budget.
+        charge: Amount that is held, in the unit of the budget.
         purpose: ``"opening"``, the number of records with which a session begins, or ``"question"``.
 
     Example:
@@ -54,9 +51,9 @@ class Hold:
             ConfigError: The charge is not a positive finite number, or the purpose is unknown.
         """
         if isinstance(self.charge, bool) or not 0.0 < self.charge < math.inf:
-            raise ConfigError(f"what is held must be positive and finite, not {self.charge!r}")
+            raise ConfigError(f"a hold must be positive and finite, not {self.charge!r}")
         if self.purpose not in get_args(Purpose):
-            raise ConfigError(f"nothing is held for a {self.purpose!r}")
+            raise ConfigError(f"a hold is for an opening or a question, not for {self.purpose!r}")
 
     def lost(self, budget: Budget, rules: Rules | None = None) -> Event:
         """The event that it becomes when its process is gone, at its full charge.
@@ -65,7 +62,7 @@ class Hold:
 
         Args:
             budget: The session's budget.
-            rules: The session's rules, which say what noise answers have; None if it had not begun.
+            rules: The session's rules, which know the noise of answers; None if it had not begun.
         """
         kind = rules.answer_kind if rules is not None and self.purpose == "question" else None
         noise = additive_noise(budget.regime, self.charge, l1=1.0, l2=1.0, step=1.0, kind=kind)
@@ -79,27 +76,3 @@ class Hold:
             unit=budget.unit,
             neighbours=budget.neighbours.value,
         )
-
-
-def hold_to_dict(hold: Hold | None) -> dict[str, Any] | None:
-    """For JSON.
-
-    Example:
-        >>> hold_to_dict(Hold(0.5, "question"))
-        {'charge': 0.5, 'purpose': 'question'}
-    """
-    return None if hold is None else {"charge": hold.charge, "purpose": hold.purpose}
-
-
-def hold_from_dict(mapping: Mapping[str, Any] | None) -> Hold | None:
-    """Read what `hold_to_dict` wrote.
-
-    Raises:
-        ConfigError: See `Hold`.
-        KeyError, TypeError, ValueError: It was something else.
-
-    Example:
-        >>> hold_from_dict({"charge": 0.5, "purpose": "question"})
-        Hold(charge=0.5, purpose='question')
-    """
-    return None if mapping is None else Hold(float(mapping["charge"]), mapping["purpose"])

@@ -16,23 +16,17 @@ from hedgerow.algorithms.shared import clipped, step_size
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain, IntegerRange
 from hedgerow.errors import QuestionTooLargeError
-from hedgerow.models.answering import Answering
-from hedgerow.models.choice import Hypothesis as Form, may_be_dense, suited
-from hedgerow.models.classes.value_classes import ValueClasses
-from hedgerow.models.core.memory import usable_bytes
-from hedgerow.models.core.model import Potentials
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.fit.refit import Proximal, refit
-from hedgerow.models.trees.junction_tree import JunctionTree
-from hedgerow.models.trees.markov import Markov, cells_bytes
+from hedgerow.models import Answering, Histogram, Hypothesis, Potentials, Proximal, ValueClasses, refit, usable_bytes
+from hedgerow.models.choice import may_be_dense, suited
+from hedgerow.models.trees import JunctionTree, Markov, cells_bytes
 from hedgerow.queries import Conjunction, LinearQuery, Measurement
 
 _REFIT = Proximal().quick()
-_FORMS: dict[str, type[Form]] = {"histogram": Histogram, "trees": Markov, "classes": ValueClasses}
+_FORMS: dict[str, type[Hypothesis]] = {"histogram": Histogram, "trees": Markov, "classes": ValueClasses}
 
 
-def taken_apart(model: Form) -> tuple[str, Potentials, Mapping[Clique, Floats]]:
-    """Everything that a model is made of: its form, its updates, and the log-factors that it started from, if any.
+def taken_apart(model: Hypothesis) -> tuple[str, Potentials, Mapping[Clique, Floats]]:
+    """Take a model apart: its form, its updates, and the log-factors that it started from, if any.
 
     Example:
         >>> domain = Domain((IntegerRange("a", 0, 1),))
@@ -46,8 +40,10 @@ def taken_apart(model: Form) -> tuple[str, Potentials, Mapping[Clique, Floats]]:
     return form, model.potentials(), {}
 
 
-def put_together(domain: Domain, total: float, form: str, updates: Potentials, start: Mapping[Clique, Floats]) -> Form:
-    """The model that was taken apart: to the same bits, whatever it was asked and however often.
+def put_together(
+    domain: Domain, total: float, form: str, updates: Potentials, start: Mapping[Clique, Floats]
+) -> Hypothesis:
+    """Put a model together that was taken apart: to the same bits, whatever it was asked and however often.
 
     Raises:
         KeyError: There is no such form.
@@ -59,16 +55,16 @@ def put_together(domain: Domain, total: float, form: str, updates: Potentials, s
 
 
 @final
-class Hypothesis:
+class OnlineHypothesis:
     """A model that is asked often and corrected seldom; it changes only through this object.
 
     Example:
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
-        >>> Hypothesis(Histogram(domain, total=12)).value(Conjunction.where(domain, {"b": [0, 1]}))
+        >>> OnlineHypothesis(Histogram(domain, total=12)).value(Conjunction.where(domain, {"b": [0, 1]}))
         8.0
     """
 
-    def __init__(self, model: Form) -> None:
+    def __init__(self, model: Hypothesis) -> None:
         """Start from a state.
 
         Args:
@@ -79,11 +75,11 @@ class Hypothesis:
         self._needed: dict[tuple[Clique, tuple[int, ...]], int] = {}
 
     @property
-    def model(self) -> Form:
+    def model(self) -> Hypothesis:
         """The model as it is, not a copy."""
         return self._model
 
-    def anew(self) -> Form:
+    def anew(self) -> Hypothesis:
         """A copy made from what it consists of: its last bits do not depend on what was asked."""
         return put_together(self._model.domain, self._model.total, *taken_apart(self._model))
 
@@ -127,8 +123,8 @@ class Hypothesis:
 
         Args:
             measurements: All noisy answers so far.
-            before: What it answered to the newest of these queries, in counts.
-            basis: Says how.
+            before: Its answer to the newest of these queries, in counts.
+            basis: Configuration and rules, which say how.
         """
         newest, (low, high) = measurements[-1], basis.config.bounds
         query = cast("LinearQuery", newest.target)  # a session measures no others
@@ -147,7 +143,7 @@ class Hypothesis:
         self._answering.replace(self._model)
 
     def settle(self) -> None:
-        """Make it anew from its potentials, as restoring a session does: both go on from the same bits."""
+        """Replace the model by a copy made from its potentials, as restoring does: both go on from the same bits."""
         self._model = self.anew()
         self._answering.replace(self._model)
 

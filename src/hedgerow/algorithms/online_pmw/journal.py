@@ -1,10 +1,10 @@
 """A session as the steps that it took, for keeping it in a database.
 
-A saved session is one file that is written anew each time. A server that commits after every few questions writes only
-what is new: a *step*. A `Transcript` puts the session together from its steps, to the same bits, in this process or in
-another one.
+A session file is written anew each time. A server that commits after every few questions writes only what is new: a
+*step*. A `Transcript` puts the session together from its steps, to the same bits, in this process or in another one.
 
-What a step holds is public but for one value: ``state["watch"]`` is the SECRET noise of the running epoch's threshold.
+All that a step holds is public but for one value: ``state["watch"]`` is the SECRET noise of the running epoch's
+threshold.
 """
 
 from __future__ import annotations
@@ -15,43 +15,28 @@ import zlib
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.algorithms.online_pmw.answer import Basis, Known
-from hedgerow.algorithms.online_pmw.session import WATCH, History, OnlineSession
-from hedgerow.algorithms.online_pmw.state import (
-    basis_from_dict,
-    basis_to_dict,
-    counters_to_dict,
-    history_from_dict,
-    hypothesis_from_dict,
-    hypothesis_to_dict,
-    known_as_measurement,
-    known_from_measurement,
-)
-from hedgerow.domain import domain_from_mapping
+from hedgerow.algorithms.online_pmw.rules import Rules
+from hedgerow.algorithms.online_pmw.session import OnlineSession, resume_session
+from hedgerow.algorithms.online_pmw.state import FAULTS, History, SessionState, hypothesis_from_dict, hypothesis_to_dict
+from hedgerow.domain import Domain, domain_from_mapping
 from hedgerow.errors import BudgetError, SessionError
 from hedgerow.models import Hypothesis
-from hedgerow.privacy import Curator, Event, Watch, WatchState, check_answers_paid
-from hedgerow.queries import Measurement, query_key
+from hedgerow.privacy import Event, NoiseSource, WatchState
+from hedgerow.queries import LinearQuery, Measurement, query_key
 from hedgerow.release import BITS, VALUES, VECTORS, measurements_from_list, measurements_to_list
 
-if TYPE_CHECKING:
-    from hedgerow.algorithms.online_pmw.rules import Rules
-    from hedgerow.domain import Domain
-    from hedgerow.privacy import NoiseSource
-    from hedgerow.queries import LinearQuery
-
-_FAULTS = (AttributeError, KeyError, IndexError, OverflowError, TypeError, ValueError, zlib.error)
+_FAULTS = (*FAULTS, zlib.error)
 
 
 @final
 @dataclass(frozen=True)
 class Finding:
-    """What a session found out about one query, as plain values.
+    """A finding of a session about one query, as plain values.
 
     Attributes:
         entry: The query, and the threshold or the noise, as values that JSON can hold.
@@ -69,7 +54,7 @@ class Finding:
 @final
 @dataclass(frozen=True)
 class Mark:
-    """How far a session had come.
+    """Progress of a session.
 
     Attributes:
         events: Events of the ledger.
@@ -85,14 +70,14 @@ class Mark:
 @final
 @dataclass(frozen=True)
 class Step:
-    """What became new in a session.
+    """The news of a session since its last step.
 
     Attributes:
         opening: Configuration, rules, budget, domain and number of records: fixed when the session begins, and in its
             first step alone.
         state: Counters, and the SECRET state of the running sparse vector; None if neither changed.
         events: New events of the ledger.
-        findings: What was found out, in order.
+        findings: New findings, in order.
         model: The hypothesis, packed; None if it did not change.
     """
 
@@ -107,50 +92,36 @@ START = Mark()
 """Before the first step."""
 
 
-def step_of(
-    curator: Curator,
-    basis: Basis,
-    model: Hypothesis,
-    history: History,
-    watch: Watch | None,
-    *,
-    since: Mark,
-    first: bool,
-) -> Step:
-    """What became new in a session since a mark. SECRET: its state holds the noise of the running threshold.
+def step_since(session: OnlineSession, mark: Mark, *, first: bool = False) -> Step:
+    """Find what became new in a session since a mark. SECRET: its state holds the noise of the running threshold.
 
     Args:
-        curator: Its ledger and its domain are looked at.
-        basis: What the session rests on.
-        model: The hypothesis, as it is put together when it is restored.
-        history: What happened so far.
-        watch: The running epoch.
-        since: How far the keeper of the steps is.
-        first: Whether what the session rests on belongs into the step.
+        session: The session.
+        mark: Progress of the keeper of the steps.
+        first: Whether this is the session's first step, which holds its basis.
     """
+    corrected = session.updates_made > mark.measurements and session.rules.step != "refit"  # a refit settles by itself
+    return step_of(session.state(settled=first or corrected), since=mark, first=first)
+
+
+def step_of(state: SessionState, *, since: Mark, first: bool) -> Step:
+    """As `step_since`, for the state of a session."""
+    basis, history, watch = state.basis, state.history, state.watch
     new = len(history.known) - since.findings
     measured = iter(history.measurements[since.measurements :])
     known = list(islice(reversed(history.known.values()), new))[::-1]
     corrected = len(history.measurements) > since.measurements
     return Step(
-        opening=basis_to_dict(basis, curator) if first else None,
-        state=_state_to_dict(basis.secure and curator.secure, history, watch),
-        events=curator.ledger.events[since.events :],
+        opening=basis.to_dict(state.model.domain) if first else None,
+        state={**history.counters(), "secure": basis.secure, "watch": None if watch is None else watch.to_dict()},
+        events=state.events[since.events :],
         findings=tuple(_finding(each, measured) for each in known),
-        model=_packed(*hypothesis_to_dict(model)) if first or corrected else None,
+        model=_packed(state.model) if first or corrected else None,
     )
 
 
-def _state_to_dict(secure: bool, history: History, watch: Watch | None) -> dict[str, Any]:
-    return {
-        **counters_to_dict(history),
-        "secure": secure,
-        "watch": None if watch is None else watch.state().to_dict(),
-    }
-
-
 def finding_about(query: LinearQuery) -> Finding:
-    """What would be kept of a query that was found close; its noisy answer would take as much room.
+    """The finding to be kept of a query that was found close; its noisy answer would take as much room.
 
     Args:
         query: The query in canonical form.
@@ -167,9 +138,9 @@ def finding_about(query: LinearQuery) -> Finding:
 
 
 def _finding(known: Known, measured: Iterator[Measurement]) -> Finding:
-    """What was found out about a query: its noisy answer, the next of these, or the test that it passed."""
+    """The finding about a query: its noisy answer, the next of these, or the test that it passed."""
     is_measured = known.threshold is None
-    entries, arrays = measurements_to_list([next(measured) if is_measured else known_as_measurement(known)])
+    entries, arrays = measurements_to_list([next(measured) if is_measured else known.as_measurement()])
     array = arrays.get(BITS, arrays.get(VECTORS))
     vector = b"" if array is None else zlib.compress(array.tobytes())
     return Finding(entries[0], is_measured, known.value, vector)
@@ -180,8 +151,22 @@ def _holds(finding: Finding, name: str) -> bool:
     return (name == BITS) == bool(finding.entry["target"].get("bits", False))
 
 
-def _packed(entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def _measurements_of(findings: Sequence[Finding], domain: Domain) -> tuple[Measurement, ...]:
+    """Read findings as measurements: noisy answers, and tests as `Known.as_measurement` writes them.
+
+    Raises:
+        KeyError, TypeError, ValueError, zlib.error: They are something else.
+    """
+    arrays = {VALUES: np.array([each.value for each in findings])}
+    for name, kind in ((VECTORS, np.float64), (BITS, np.uint8)):
+        packed = [zlib.decompress(each.vector) for each in findings if each.vector and _holds(each, name)]
+        arrays[name] = np.frombuffer(b"".join(packed), dtype=kind)
+    return measurements_from_list([each.entry for each in findings], arrays, domain)
+
+
+def _packed(model: Hypothesis) -> bytes:
     """A line of JSON, and the arrays that it names; equal models give equal bytes."""
+    entry, arrays = hypothesis_to_dict(model)
     stream = io.BytesIO()
     stream.write(json.dumps({"entry": entry, "arrays": list(arrays)}).encode() + b"\n")
     for array in arrays.values():
@@ -189,11 +174,22 @@ def _packed(entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> byt
     return stream.getvalue()
 
 
-def _unpacked(packed: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _unpacked(packed: bytes, domain: Domain, total: float) -> Hypothesis:
+    """Put the hypothesis of a step together again.
+
+    Args:
+        packed: The bytes in the step.
+        domain: The domain.
+        total: Mass, in counts.
+
+    Raises:
+        KeyError, TypeError, ValueError: They are something else.
+        ModelTooLargeError: It does not fit into memory.
+    """
     stream = io.BytesIO(packed)
     head = json.loads(stream.readline())
     arrays = {name: np.lib.format.read_array(stream, allow_pickle=False) for name in head["arrays"]}
-    return head["entry"], arrays
+    return hypothesis_from_dict(head["entry"], arrays, domain, total)
 
 
 @final
@@ -204,7 +200,10 @@ class Transcript:
     Steps that others made are added; the session is then put together anew.
 
     Args:
-        domain: Of the private table.
+        domain: Domain of the private table.
+
+    Attributes:
+        mark: Progress of the transcript; findings of its session since the last step are not counted.
 
     Example:
         >>> import hedgerow
@@ -215,7 +214,7 @@ class Transcript:
         >>> session = online.start(table, hedgerow.PureDP(1.0), noise=hedgerow.SeededNoise(1))
         >>> answer = session.ask("a = 1")
         >>> transcript = Transcript(domain)
-        >>> transcript.add(session.step_since(START, first=True))
+        >>> transcript.add(step_since(session, START, first=True))
         >>> again = transcript.session(table, noise=hedgerow.SeededNoise(2))
         >>> again.ask("a = 1").value == answer.value, again.spent == session.spent
         (True, True)
@@ -230,7 +229,7 @@ class Transcript:
         self._known: dict[Hashable, Known] = {}
         self._measurements: list[Measurement] = []
         self._model = b""
-        self._mark = START
+        self.mark = START
 
     @property
     def begun(self) -> bool:
@@ -247,13 +246,8 @@ class Transcript:
         """Events of the ledger that were added; the ledger of a session that goes on may hold more."""
         return tuple(self._events)
 
-    @property
-    def mark(self) -> Mark:
-        """How far it is; what its session found out since the last step is not counted."""
-        return self._mark
-
     def add(self, step: Step) -> None:
-        """Go on by a step that somebody else took.
+        """Apply a step committed by another process.
 
         Raises:
             SessionError: It is not one of a session over this domain.
@@ -265,7 +259,7 @@ class Transcript:
             raise SessionError("the steps of this session do not fit together") from error
 
     def follow(self, step: Step) -> None:
-        """Go on by a step of the session that it made last, whose findings are here already.
+        """Apply a step of the session that it made last, whose findings are here already.
 
         Raises:
             SessionError: It is not one of a session over this domain.
@@ -273,11 +267,11 @@ class Transcript:
         if step.opening is not None:
             if domain_from_mapping(step.opening["domain"]) != self._domain:
                 raise SessionError("the session is about a table with another domain")
-            self._basis = basis_from_dict(step.opening)
+            self._basis = Basis.from_dict(step.opening)
         self._events += step.events
         self._state = self._state if step.state is None else step.state
         self._model = self._model if step.model is None else step.model
-        self._mark = Mark(len(self._events), len(self._known), len(self._measurements))
+        self.mark = Mark(len(self._events), len(self._known), len(self._measurements))
 
     def state_after_a_fire(self) -> Mapping[str, Any]:
         """The state after a test whose outcome was lost; see `WatchState.after_a_fire`."""
@@ -287,20 +281,15 @@ class Transcript:
         return {**self._state, "watch": WatchState.from_dict(watch).after_a_fire().to_dict()}
 
     def _learn(self, findings: Sequence[Finding]) -> None:
-        arrays = {VALUES: np.array([each.value for each in findings])}
-        for name, kind in ((VECTORS, np.float64), (BITS, np.uint8)):
-            packed = [zlib.decompress(each.vector) for each in findings if each.vector and _holds(each, name)]
-            arrays[name] = np.frombuffer(b"".join(packed), dtype=kind)
-        measured = measurements_from_list([each.entry for each in findings], arrays, self._domain)
-        for finding, measurement in zip(findings, measured, strict=True):
-            known = known_from_measurement(measurement)
+        for finding, measurement in zip(findings, _measurements_of(findings, self._domain), strict=True):
+            known = Known.of_measurement(measurement)
             if finding.measured:
                 known = replace(known, threshold=None)
                 self._measurements.append(measurement)
             self._known[query_key(known.query)] = known
 
     def session(self, source: Any, *, noise: NoiseSource | None = None) -> OnlineSession:
-        """The session as it is after the last step.
+        """Put the session together as it is after the last step.
 
         Args:
             source: The private table, as ``read_table`` gives it.
@@ -316,13 +305,12 @@ class Transcript:
         if source.domain != self._domain:
             raise SessionError("the session is about a table with another domain")
         basis = replace(self._basis, secure=self._basis.secure and bool(self._state["secure"]))
-        curator = Curator(source, basis.budget, noise=noise, events=self._events)
         try:
-            model = hypothesis_from_dict(*_unpacked(self._model), self._domain, basis.total)
+            model = _unpacked(self._model, self._domain, basis.total)
             watch = self._state["watch"] and WatchState.from_dict(self._state["watch"])
-            history = history_from_dict(self._state, self._known, self._measurements)
-            check_answers_paid(self._events, self._measurements, basis.budget.neighbours)
+            history = History.of(self._state, self._known, self._measurements)
+            state = SessionState(basis, model, history, tuple(self._events), watch or None)
+            state.check_paid()
         except (*_FAULTS, BudgetError) as error:
             raise SessionError("the steps of this session do not fit together") from error
-        running = curator.resume_watch(watch, label=WATCH) if watch else None
-        return OnlineSession(curator, basis, model, history, running)
+        return resume_session(state, source, noise)

@@ -5,10 +5,11 @@ C. Dwork, A. Roth, "The Algorithmic Foundations of Differential Privacy" (2014),
 N. Li, "Understanding the Sparse Vector Technique for Differential Privacy" (2017) for one threshold draw (theory.md
 section 4, with the errors of the sources).
 
-Every query is first answered by the hypothesis. A sparse vector tests whether that answer seems to be off by more
-than a threshold: if not, the hypothesis' answer is given, and nothing is spent for it; if so, the data answer with
-fresh noise, and the hypothesis learns from it. Only so many corrections can be needed, so the budget can be divided
-over them beforehand. Departures from the papers, each an option whose other value is their way:
+Every query is first answered by the *hypothesis*, a public model of the table. A sparse vector tests whether that
+answer seems to be off by more than a *threshold*: if not, the hypothesis' answer is given, and nothing is spent for it;
+if so, the data answer with fresh noise, and the hypothesis learns from it, a *correction*. Only so many corrections can
+be needed, so the budget can be divided over them beforehand. Departures from the papers, each an option whose other
+value is their way:
 
 - one absolute test per query in place of two one-sided ones (``variant``);
 - thresholds that no theorem supports, but tables of ordinary size bear (``updates``, ``threshold``), with the step
@@ -19,33 +20,32 @@ over them beforehand. Departures from the papers, each an option whose other val
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
 
-from hedgerow.algorithms.online_pmw.parameters import best_rules, cheapest_rules, check_variant
-from hedgerow.algorithms.online_pmw.practical import ANSWER_SHARE, practical_rules
-from hedgerow.algorithms.online_pmw.rules import VARIANTS, Rules, Stream, Variant
-from hedgerow.algorithms.shared import check_table, is_count
-from hedgerow.errors import ConfigError
-from hedgerow.models import LARGEST_TREE
-from hedgerow.privacy import Budget, Regime, before_a_run, note_release, warn_of_weakness
+import numpy as np
 
-if TYPE_CHECKING:
-    from hedgerow.algorithms.online_pmw.hold import Holding
-    from hedgerow.algorithms.online_pmw.session import OnlineSession
-    from hedgerow.algorithms.shared import Outline
-    from hedgerow.domain import Domain
-    from hedgerow.privacy import Curator, NoiseSource, Register
-    from hedgerow.release import Release
+from hedgerow.algorithms.online_pmw.answer import Basis, Known
+from hedgerow.algorithms.online_pmw.hold import Holding
+from hedgerow.algorithms.online_pmw.rules import Rules
+from hedgerow.algorithms.online_pmw.session import OnlineSession
+from hedgerow.algorithms.online_pmw.settings import OnlineSettings
+from hedgerow.algorithms.online_pmw.start import Opening, begin, check_source, open_session
+from hedgerow.algorithms.shared import Outline, memory_line, noise_of_total
+from hedgerow.domain import Domain
+from hedgerow.models import usable_bytes
+from hedgerow.privacy import Budget, Curator, NoiseSource, Register, before_a_run, warn_of_weakness
+from hedgerow.queries import Conjunction, Explicit, LinearQuery
+from hedgerow.release import FIRST_SHARE, TOTAL_SHARE, Release
 
-StepRule = Literal["theorem", "residual", "refit"]
+_CONFIDENCE = 0.95
 
 
 @final
 @dataclass(frozen=True)
-class OnlinePMW:
-    """Configuration of online private multiplicative weights; holds no data and can be used for any number of sessions.
+class OnlinePMW(OnlineSettings):
+    """The configuration of online private multiplicative weights; it holds no data and serves any number of sessions.
 
     The theorem's parameters are taken where ``alpha``, ``step="theorem"`` or variant 4a ask for them. Otherwise rules
     that have proved useful choose what is not given: they promise nothing beforehand, and err far less
@@ -54,19 +54,19 @@ class OnlinePMW:
     Attributes:
         variant: ``"4a"``, ``"4b"``, ``"4c"`` (theory.md section 4) or ``"pay-as-you-go"``, which needs no number of
             queries; 4c by default for pure budgets, 4b for the others.
-        queries: How many queries may be tested against the data; after these the hypothesis answers alone. A larger
-            number costs no budget and makes thresholds and intervals slightly wider. Not a limit for pay-as-you-go.
+        queries: Number of queries that may be tested against the data; after these the hypothesis answers alone. A
+            larger number costs no budget and makes thresholds and intervals slightly wider. Not a limit for
+            pay-as-you-go.
         alpha: Largest error of all answers that the theorem should promise, as a fraction of the records (times the
             width of the queries); the session then spends no more than that needs.
         beta: Probability with which the theorem's bound may fail.
-        updates: How many times the hypothesis may be corrected, in place of the theorem's number.
-        threshold: Errors of about this fraction of the records (times the width) are to be corrected, in place of the
-            theorem's.
-        step: How a noisy answer corrects the hypothesis: by a step of the ``"theorem"``'s size; by the step that fits
-            it best, ``"residual"`` (eta = 4 r / w**2); or by fitting the hypothesis to all noisy answers so far,
+        updates: Number of corrections of the hypothesis, in place of the theorem's.
+        threshold: Error of an answer from which the hypothesis is corrected, as a fraction of the records (times the
+            width), in place of the theorem's.
+        step: Rule by which a noisy answer corrects the hypothesis: a step of the ``"theorem"``'s size; the step that
+            fits it best, ``"residual"`` (eta = 4 r / w**2); or a fit of the hypothesis to all noisy answers so far,
             ``"refit"``. By default the theorem's where its parameters are used, and else a refit.
-        bounds: Smallest and largest value of the queries that may be asked: (0, 1) for conditions, (-1, 1) if
-            parities are to be asked too.
+        bounds: Smallest and largest value that a query may have: (0, 1) for conditions, (-1, 1) for parities too.
         total_share: Share of the budget for the noisy number of records, spent under "add-remove" only.
         answer_share: Share of the budget for answers, where no theorem divides it.
         uniform_share: gamma, the part of the uniform distribution in a warm start.
@@ -91,130 +91,12 @@ class OnlinePMW:
           Remedy: give a generous number of queries; it costs no budget
     """
 
-    variant: Variant | None = None
-    queries: int = 10_000
-    alpha: float | None = None
-    beta: float = 0.05
-    updates: int | None = None
-    threshold: float | None = None
-    step: StepRule | None = None
-    bounds: tuple[float, float] = (0.0, 1.0)
-    total_share: float = 0.02
-    answer_share: float = ANSWER_SHARE
-    uniform_share: float = 0.001
-    largest_tree: int = LARGEST_TREE
-
-    def __post_init__(self) -> None:
-        """Check every number.
-
-        Raises:
-            ConfigError: One is out of its range, a name is unknown, or two options contradict each other.
-        """
-        if self.variant not in (None, *VARIANTS):
-            raise ConfigError(f"there is no variant {self.variant!r}", remedy=f"give one of {', '.join(VARIANTS)}")
-        if self.step not in (None, "theorem", "residual", "refit"):
-            raise ConfigError(f"step = {self.step!r} is unknown", remedy="give 'theorem', 'residual' or 'refit'")
-        _check_count("queries", self.queries, "give a generous number of queries; it costs no budget")
-        if self.updates is not None:
-            _check_count("updates", self.updates, "give the number of corrections that the budget is divided over")
-        _check_count("largest_tree", self.largest_tree, "give a number of cells, as 4,000,000")
-        for name in ("beta", "total_share", "answer_share", "uniform_share"):
-            if not 0.0 < getattr(self, name) < 1.0:
-                raise ConfigError(f"{name} must lie between 0 and 1, not {getattr(self, name)!r}")
-        for name in ("alpha", "threshold"):
-            if getattr(self, name) is not None and not 0.0 < getattr(self, name) <= 1.0:
-                raise ConfigError(
-                    f"{name} is a share of the records, not {getattr(self, name)!r}",
-                    remedy="give a number above 0 and up to 1, as 0.05",
-                )
-        object.__setattr__(self, "bounds", tuple(float(bound) for bound in self.bounds))
-        low, high = self.bounds
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise ConfigError(f"bounds {self.bounds} leave no room for a query", remedy="give (0, 1), or (-1, 1)")
-        self._check_choice()
-
-    def _check_choice(self) -> None:
-        if not self.is_practical:
-            return
-        if self.alpha is not None:
-            raise ConfigError("alpha asks for a theorem, updates and threshold for none", remedy="leave one out")
-        if self.variant == "4a":
-            raise ConfigError("variant 4a is its theorem", remedy="leave updates and threshold out, or use 4b or 4c")
-        if self.step == "theorem":
-            raise ConfigError("no theorem speaks of a chosen number of updates or threshold", remedy="leave step out")
-
-    @property
-    def is_practical(self) -> bool:
-        """Whether numbers are given that no theorem supports."""
-        return self.updates is not None or self.threshold is not None
-
-    def parameters(self) -> dict[str, Any]:
-        """The configuration as plain values, for the release and for saved sessions.
-
-        Example:
-            >>> OnlinePMW(updates=12).parameters()["updates"]
-            12
-        """
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {**plain, "bounds": list(self.bounds)}
-
-    def variant_for(self, budget: Budget) -> Variant:
-        """The variant, chosen by the budget where none was given.
-
-        Raises:
-            ConfigError: The budget cannot pay for it.
-
-        Example:
-            >>> from hedgerow.privacy.budgets.budget import PureDP
-            >>> OnlinePMW().variant_for(PureDP(1.0))
-            '4c'
-        """
-        variant = self.variant or ("4c" if budget.regime is Regime.PURE else "4b")
-        check_variant(variant, budget)
-        return variant
-
-    def rules(self, stream: Stream, budget: Budget, amount: float) -> Rules:
-        """All numbers of a session.
-
-        Args:
-            stream: Sizes of the table and of the domain.
-            budget: Its regime counts.
-            amount: What may be spent on epochs and answers.
-
-        Raises:
-            ConfigError: The target cannot be reached, or the variant does not fit the budget.
-
-        Example:
-            >>> from hedgerow.privacy.budgets.budget import PureDP
-            >>> stream = Stream(records=48_842.0, log_cells=15.0, queries=1000)
-            >>> OnlinePMW().rules(stream, PureDP(1.0), 1.0).error is None
-            True
-        """
-        variant = self.variant_for(budget)
-        if self.alpha is not None:
-            found = cheapest_rules(stream, budget, amount, variant, self.alpha)
-        elif variant == "4a" or self.step == "theorem":
-            found = best_rules(stream, budget, amount, variant)
-        else:
-            found = practical_rules(
-                stream,
-                budget,
-                amount,
-                variant,
-                updates=self.updates,
-                threshold=self.threshold,
-                answer_share=self.answer_share,
-            )
-        if self.step is None or self.step == "theorem":
-            return found
-        return replace(found, step=self.step, error=None)
-
     def plan(self, domain: Domain, budget: Budget, total: float, *, warm: bool = False) -> Outline:
-        """What a session would need, spend and promise; nothing is read and nothing is spent.
+        """Say what a session would need, spend and promise; nothing is read and nothing is spent.
 
         Args:
-            domain: Of the records.
-            budget: What the session may spend, without what a release that it starts from has spent.
+            domain: Domain of the records.
+            budget: Budget of the session, without what a release that it starts from has spent.
             total: A public guess of the number of records.
             warm: Whether it would start from a release.
 
@@ -232,9 +114,25 @@ class OnlinePMW:
             >>> OnlinePMW(alpha=0.1).plan(domain, PureDP(1.0), total=10_000_000).facts["theorem"]
             True
         """
-        from hedgerow.algorithms.online_pmw.plan import make_plan
-
-        return make_plan(self, domain, budget, total, warm=warm)
+        charge = self.total_share * budget.limit
+        noise = noise_of_total(budget, charge)
+        spent = 0.0 if noise is None else charge
+        rules = self.rules(self.stream(budget, domain, total, noise, warm=warm), budget, budget.limit - spent)
+        held, available = self.footprint(domain, warm=warm), usable_bytes()
+        tested, fired = _widths(Basis(self, budget, rules, total, noise, secure=True), domain)
+        facts = {
+            "algorithm": "OnlinePMW",
+            **rules.to_dict(),
+            "theorem": rules.error is not None,
+            "half_interval_tested": tested,
+            "half_interval_answered": fired,
+            "total_charge": spent,
+            "unit": budget.unit,
+            "limit": budget.limit,
+            "cells": domain.size,
+        }
+        text = (memory_line(held.required_bytes, available, held.words), *_told(rules, budget, total, facts))
+        return Outline(text, facts, held.required_bytes, available)
 
     def start(
         self,
@@ -250,13 +148,13 @@ class OnlinePMW:
 
         Args:
             source: The private table, as ``read_table`` gives it; only the curator ever sees it.
-            budget: What may be spent in all, and between which tables.
+            budget: Budget of the session, and with it the relation between neighbouring tables.
             noise: Source of noise; the secure one unless given. A seeded source makes the answers not private.
             warm: An earlier release of the *same* table, to start from; what it spent is charged to the budget.
             register: Register of the table, where all its releases add up. It is charged the whole budget before the
                 table is touched, and the session remembers its entry. Without one a second release of the same object
                 warns.
-            name: What the register calls the session.
+            name: Name of the session in the register.
 
         Returns:
             The session. Under "add-remove" a noisy number of records was bought; nothing else.
@@ -271,46 +169,91 @@ class OnlinePMW:
             UnregisteredWarning: The object was released before, and there is neither a register nor an earlier release.
             WeakGuaranteeWarning: epsilon is above 20, or delta not below 1 / (number of records).
         """
-        from hedgerow.algorithms.online_pmw.start import check_start
-        from hedgerow.privacy import Curator, budget_for
-
-        check_table(source)
-        within = budget_for(budget, source)
-        events = check_start(self, source.domain, within, warm)
+        within, earlier = check_source(self, source, budget, warm)
         entry = before_a_run(
             source, budget, noise, register, kind="session", name=name, counts_earlier=warm is not None
         )
-        curator, session = Curator(source, within, noise=noise, events=events), None
-        try:
-            session = self.start_with(curator, warm=warm)
-        finally:
-            if session is not None or curator.ledger.spent > 0.0:
-                note_release(source, noise)
-        warn_of_weakness(within, float(session.summary()["total"]), noise)
-        if register is not None and entry is not None:
-            session.notes.update(register.note(entry))
+        notes = {} if register is None or entry is None else register.note(entry)
+        opening = Opening(self, within, source.domain, warm is not None, notes)
+        session = open_session(opening, source, earlier, noise=noise, warm=warm)
+        warn_of_weakness(session.budget, float(session.summary()["total"]), noise)
         return session
 
     def start_with(
         self, curator: Curator, *, warm: Release | None = None, hold: Holding = lambda _: None
     ) -> OnlineSession:
-        """As `start`, with a curator that the caller made; its whole remaining budget may be spent.
+        """Begin a session with a curator that the caller made; its whole remaining budget may be spent.
 
         Args:
             curator: Stands before the private table.
             warm: An earlier release of the same table, whose events the curator's ledger must hold.
-            hold: Called with what the number of records costs before it is bought, to write that down; not called
+            hold: Called with the price of the number of records before it is bought, to write that down; not called
                 where it is public.
 
         Raises:
             ConfigError: See `start`; or the ledger does not hold what the release spent.
             ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
         """
-        from hedgerow.algorithms.online_pmw.start import begin
-
         return begin(self, curator, warm, hold)
 
 
-def _check_count(name: str, value: Any, remedy: str) -> None:
-    if not is_count(value):
-        raise ConfigError(f"{name} must be a whole number from 1, not {value!r}", remedy=remedy)
+def config_from_dict(parameters: Mapping[str, Any]) -> OnlinePMW:
+    """Read what `OnlinePMW.parameters` gave.
+
+    Raises:
+        ConfigError: A number is out of its range.
+        KeyError, TypeError: It was something else.
+
+    Example:
+        >>> config_from_dict(OnlinePMW(updates=12).parameters()).updates
+        12
+    """
+    return OnlinePMW.from_dict(parameters)
+
+
+def _widths(basis: Basis, domain: Domain) -> tuple[float, float]:
+    """Half of the intervals of the first query: if its test stays quiet, and if it fires."""
+    query = _largest_query(domain, basis.config.bounds)
+    known = (Known(query, 0.0, basis.rules.threshold_at(1)), Known(query, 0.0, None))
+    kept = 1.0 if basis.total_noise is None else 1.0 - TOTAL_SHARE
+    tested, fired = (basis.radius(each)(FIRST_SHARE * kept * (1.0 - _CONFIDENCE)) for each in known)
+    return tested, fired
+
+
+def _largest_query(domain: Domain, bounds: tuple[float, float]) -> LinearQuery:
+    name, size = domain.names[0], domain.shape[0]
+    if bounds == (0.0, 1.0):
+        return Conjunction.where(domain, {name: [0]})
+    return Explicit.of(domain, [name], np.resize(bounds, size))
+
+
+def _told(rules: Rules, budget: Budget, total: float, facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    epoch, unit = rules.watch.charge(budget.regime), budget.unit
+    queries = "any number" if rules.queries is None else f"up to {rules.queries:,}"
+    epochs = f"{rules.draws:,} epochs of {epoch:.3g}" if rules.draws > 1 else f"one sparse vector of {epoch:.3g}"
+    return (
+        ("variant", rules.variant),
+        ("queries", f"{queries} tested against the data"),
+        ("updates", f"at most {rules.updates:,}, each an answer for {rules.answer_charge:.3g} {unit}"),
+        (
+            "charges",
+            f"{budget.limit:.6g} {unit}: number of records {facts['total_charge']:.4g}, {epochs}, and the answers",
+        ),
+        ("fires", f"above an error of about {_share(rules.threshold_at(1), total)}"),
+        (
+            "answers",
+            f"with {100 * _CONFIDENCE:g}% confidence within {_share(facts['half_interval_tested'], total)} where a "
+            f"test stays quiet, and {_share(facts['half_interval_answered'], total)} where the data answer",
+        ),
+        ("bound", _bound(rules, total)),
+    )
+
+
+def _bound(rules: Rules, total: float) -> str:
+    if rules.error is None:
+        return "none: the numbers are ones that have proved useful; alpha asks for a promise"
+    return f"no answer is off by more than {_share(rules.error, total)}, by the theorem"
+
+
+def _share(counts: float, total: float) -> str:
+    return f"{counts:,.0f} records ({100.0 * counts / total:.2g}%)"

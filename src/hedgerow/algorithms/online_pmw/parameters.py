@@ -6,7 +6,8 @@ fractions times the unit. Noise scales and quantiles are in counts, as the mecha
 
 Four variants. Let L be a bound on the potential KL(b || p) of the first hypothesis: ln|X| if it is uniform.
 
-- ``"4a"``: Hardt and Rothblum's algorithm as Dwork and Roth teach it (`online_two_sided`).
+- ``"4a"``: Hardt and Rothblum's algorithm as Dwork and Roth teach it (algorithms 1-3, 5, 6), with the corrections of
+  theory.md: two one-sided tests per query, threshold ``2 max(alpha, alpha_s)``, at most ``4 L / alpha**2`` updates.
 - ``"4b"``: one absolute test per query, step 4 a, at most ``L / (2 a**2)`` updates; the default under zCDP.
 - ``"4c"``: as 4b, but the threshold noise is drawn once (Lyu, Su, Li 2017); the default under pure budgets.
 - ``"pay-as-you-go"``: as 4b in every regime, and the number of queries need not be known: query j may use the failure
@@ -28,11 +29,14 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from hedgerow.algorithms.online_pmw.rules import Rules, Stream, Variant
-from hedgerow.algorithms.online_pmw.two_sided import best_two_sided_rules, epsilon_of_budget
+from hedgerow.algorithms.online_pmw.rules import Rules, Stream, Variant, check_variant, epsilon_of_budget, shared_watch
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import Budget, Regime, SparseVector
+from hedgerow.privacy import ApproxDP, Budget, PureDP, Regime, SparseVector, pure_rho
 from hedgerow.queries import NoiseKind
+
+_ROUNDING = 1.0 + 1e-12
+_DWORK_ROTH = math.sqrt(512.0)
+_MOST_UPDATES = 1 << 40
 
 
 def distinguishing_error(stream: Stream, updates: int) -> float:
@@ -47,7 +51,7 @@ def distinguishing_error(stream: Stream, updates: int) -> float:
 
 
 def _answer_charge(stream: Stream, regime: Regime, updates: int, radius: float) -> float:
-    """What keeps the noise of all answers below a radius in counts, except with probability beta / 3."""
+    """Charge that keeps the noise of all answers below a radius in counts, except with probability beta / 3."""
     risk = stream.beta / (3.0 * updates)
     if regime is Regime.PURE:
         return stream.sensitivity * math.log(1.0 / risk) / radius
@@ -60,7 +64,7 @@ def noise_margin(stream: Stream, watch: SparseVector, draws: int, test: float) -
     Args:
         stream: Sizes.
         watch: Noise of an epoch.
-        draws: How many threshold noises are drawn.
+        draws: Number of threshold noises.
         test: k_max; or for the j-th query of a stream of any length ``(pi j)**2 / 6``.
 
     Example:
@@ -78,8 +82,8 @@ def theorem_rules(stream: Stream, budget: Budget, amount: float, variant: Varian
     Args:
         stream: Sizes.
         budget: Its regime counts.
-        amount: What may be spent, in the unit of the regime.
-        variant: Which.
+        amount: Amount for epochs and answers, in the unit of the regime.
+        variant: Name of the variant.
         updates: c.
 
     Example:
@@ -111,21 +115,14 @@ def theorem_rules(stream: Stream, budget: Budget, amount: float, variant: Varian
     )
 
 
-def shared_watch(stream: Stream, regime: Regime, amount: float, updates: int, *, once: bool) -> SparseVector:
-    """The sparse vector of all updates together (``once``), or of one epoch at Dwork and Roth's scales."""
-    if once:
-        return SparseVector.for_charge(regime, amount, stream.sensitivity, fires=updates)
-    return SparseVector.for_charge(regime, amount / updates, stream.sensitivity, threshold_share=0.5)
-
-
 def best_rules(stream: Stream, budget: Budget, amount: float, variant: Variant) -> Rules:
-    """The rules of a variant with the smallest error bound for what may be spent.
+    """Find the rules of a variant with the smallest error bound for an amount.
 
     Args:
         stream: Sizes.
         budget: Pure, zCDP or (epsilon, delta).
-        amount: What may be spent, in its unit.
-        variant: Which.
+        amount: Amount for epochs and answers, in the unit of the budget.
+        variant: Name of the variant.
 
     Raises:
         ConfigError: The variant does not fit the budget.
@@ -160,37 +157,14 @@ def _smallest(rules: Callable[[int], Rules | None]) -> Rules | None:
     return best
 
 
-def check_variant(variant: Variant, budget: Budget) -> None:
-    """Refuse a variant that a budget cannot pay for.
-
-    Raises:
-        ConfigError: Variant 4a with a zCDP budget, or 4b with a pure one.
-
-    Example:
-        >>> from hedgerow.privacy.budgets.budget import PureDP
-        >>> check_variant("4b", PureDP(1.0))
-        Traceback (most recent call last):
-            ...
-        hedgerow.errors.ConfigError: variant 4b answers with Gaussian noise, which has no pure epsilon
-          Remedy: use variant 4c, or give a ZCDP or ApproxDP budget
-    """
-    if variant == "4a":
-        epsilon_of_budget(budget)
-    if variant == "4b" and budget.regime is Regime.PURE:
-        raise ConfigError(
-            "variant 4b answers with Gaussian noise, which has no pure epsilon",
-            remedy="use variant 4c, or give a ZCDP or ApproxDP budget",
-        )
-
-
 def cheapest_rules(stream: Stream, budget: Budget, amount: float, variant: Variant, target: float) -> Rules:
-    """The rules that spend least among those whose error bound is at most a target.
+    """Find the rules that spend least among those whose error bound is at most a target.
 
     Args:
         stream: Sizes.
         budget: Pure, zCDP or (epsilon, delta).
-        amount: What may be spent at most.
-        variant: Which.
+        amount: Largest amount for epochs and answers.
+        variant: Name of the variant.
         target: Largest error, as a fraction of the unit.
 
     Raises:
@@ -224,13 +198,13 @@ def cheapest_rules(stream: Stream, budget: Budget, amount: float, variant: Varia
 
 
 def required_records(stream: Stream, budget: Budget, amount: float, variant: Variant, target: float) -> float:
-    """How many records bring the error bound to a target, to three digits.
+    """Number of records that brings the error bound to a target, to three digits.
 
     Args:
         stream: Sizes; its number of records is not used.
         budget: Pure, zCDP or (epsilon, delta).
-        amount: What may be spent.
-        variant: Which.
+        amount: Amount for epochs and answers.
+        variant: Name of the variant.
         target: Largest error, as a fraction of the unit.
 
     Example:
@@ -247,3 +221,124 @@ def required_records(stream: Stream, budget: Budget, amount: float, variant: Var
             error = math.inf
         low, high = (low, records) if error <= target * records * stream.width else (records, high)
     return high
+
+
+def sparse_error(stream: Stream, budget: Budget, updates: int, epsilon: float | None = None) -> float:
+    """alpha_s of theory.md section 4, a fraction: how far NumericSparse is off, with probability ``1 - beta``.
+
+    Args:
+        stream: Sizes.
+        budget: Pure or (epsilon, delta).
+        updates: c.
+        epsilon: Epsilon to spend; the budget's unless given.
+
+    Example:
+        >>> f"{sparse_error(Stream(1.5e8, math.log(1024), 1000), PureDP(1.0), 24_953):.4f}"
+        '0.0331'
+    """
+    spent = epsilon_of_budget(budget) if epsilon is None else epsilon
+    logs = math.log(2.0 * stream.queries) + math.log(4.0 * updates / stream.beta)
+    if isinstance(budget, ApproxDP):
+        factor = (_DWORK_ROTH + 1.0) * math.sqrt(updates * math.log(2.0 / budget.delta))
+    else:
+        factor = 9.0 * updates
+    return factor * logs * stream.sensitivity / (spent * stream.unit)
+
+
+def two_sided_updates(stream: Stream, alpha: float) -> int:
+    """Number of updates c of variant 4a: ``floor(4 L / alpha**2)``, at least 1.
+
+    Example:
+        >>> two_sided_updates(Stream(1e8, math.log(1024), 1000), alpha=1 / 30)
+        24953
+    """
+    return max(1, math.floor(min(4.0 * stream.log_cells / alpha**2, _MOST_UPDATES)))
+
+
+def two_sided_scales(stream: Stream, budget: Budget, updates: int, epsilon: float) -> tuple[float, float]:
+    """sigma_1 and sigma_2 of theory.md section 4, in counts: of the threshold and of the answers; tests have 2 sigma_1.
+
+    Example:
+        >>> two_sided_scales(Stream(1e8, math.log(1024), 1000), PureDP(1.0), 4, 1.0)
+        (9.0, 36.0)
+    """
+    if isinstance(budget, ApproxDP):
+        root = stream.sensitivity * math.sqrt(32.0 * updates * math.log(2.0 / budget.delta))
+        share = epsilon / (_DWORK_ROTH + 1.0)
+        return root / (_DWORK_ROTH * share), root / (2.0 * share)
+    scale = updates * stream.sensitivity / epsilon
+    return 2.25 * scale, 9.0 * scale
+
+
+def two_sided_rules(stream: Stream, budget: Budget, amount: float, alpha: float) -> Rules:
+    """Variant 4a for a distinguishing error alpha; final error ``3 max(alpha, alpha_s)``.
+
+    Under an (epsilon, delta) budget the scales are the source's, from its own composition theorem; the ledger is
+    charged what they cost in zCDP, which is less.
+
+    Args:
+        stream: Sizes.
+        budget: Pure or (epsilon, delta).
+        amount: Amount to spend of a pure budget.
+        alpha: A fraction.
+
+    Raises:
+        ConfigError: The budget is zCDP, or an (epsilon, delta) budget of which too little is left.
+
+    Example:
+        >>> rules = two_sided_rules(Stream(1.5e8, math.log(1024), 1000), PureDP(1.0), 1.0, 1 / 30)
+        >>> rules.updates, round(rules.error / 1.5e8, 3)
+        (24953, 0.1)
+    """
+    epsilon = _spendable(budget, amount)
+    updates = two_sided_updates(stream, alpha)
+    level = max(alpha + stream.slack / stream.unit, sparse_error(stream, budget, updates, epsilon))
+    sigma, answer = (_ROUNDING * scale for scale in two_sided_scales(stream, budget, updates, epsilon))
+    loss = stream.sensitivity / answer
+    rules = Rules(
+        variant="4a",
+        updates=updates,
+        watch=SparseVector(sigma, 2.0 * sigma, stream.sensitivity),
+        answer_charge=loss if budget.regime is Regime.PURE else pure_rho(loss),
+        answer_kind=NoiseKind.LAPLACE,
+        threshold=2.0 * level * stream.unit,
+        queries=stream.queries,
+        step=alpha / 2.0,
+        error=3.0 * level * stream.unit,
+    )
+    if rules.spending(budget.regime) > amount:
+        raise ConfigError(
+            f"variant 4a takes its scales from the whole epsilon, and only {amount:.4g} {budget.unit} is left",
+            remedy="give it a budget of its own, or use variant 4b",
+        )
+    return rules
+
+
+def best_two_sided_rules(stream: Stream, budget: Budget, amount: float) -> Rules:
+    """Variant 4a with the smallest alpha that alpha_s does not pass: alpha_s falls as alpha grows.
+
+    Args:
+        stream: Sizes.
+        budget: Pure or (epsilon, delta).
+        amount: Amount to spend of a pure budget.
+
+    Raises:
+        ConfigError: See `two_sided_rules`.
+
+    Example:
+        >>> rules = best_two_sided_rules(Stream(1.5e8, math.log(1024), 1000), PureDP(1.0), 1.0)
+        >>> round(rules.error / 1.5e8, 3)
+        0.1
+    """
+    epsilon = _spendable(budget, amount)
+    low, high = 1e-12, 1e12
+    while high > low * (1.0 + 1e-9):
+        alpha = math.sqrt(low * high)
+        enough = sparse_error(stream, budget, two_sided_updates(stream, alpha), epsilon) <= alpha
+        low, high = (low, alpha) if enough else (alpha, high)
+    return two_sided_rules(stream, budget, amount, high)
+
+
+def _spendable(budget: Budget, amount: float) -> float:
+    """The scales of an (epsilon, delta) budget follow from its whole epsilon, whatever is left of it."""
+    return min(epsilon_of_budget(budget), amount) if isinstance(budget, PureDP) else epsilon_of_budget(budget)

@@ -5,64 +5,31 @@ when an epoch starts, whatever its length) and noisy answers, each charged befor
 function of what these returned, and queries may be chosen after looking at all earlier answers.
 
 After the last correction, or when the budget or the number of queries is used up, the hypothesis answers alone,
-without intervals, and the private table is never touched again. Where intervals come from is in ``online_answer.py``.
+without intervals, and the private table is never touched again. Where intervals come from is in ``answer.py``.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from dataclasses import replace
+from typing import Any, final
 
-from hedgerow.algorithms.online_pmw.answer import Basis, Known, OnlineAnswer, Source
-from hedgerow.algorithms.online_pmw.hypothesis import Hypothesis
-from hedgerow.algorithms.online_pmw.questions import Questions
+from hedgerow.algorithms.online_pmw.answer import Basis, Known, OnlineAnswer, Questions, Source
+from hedgerow.algorithms.online_pmw.hold import Hold
+from hedgerow.algorithms.online_pmw.hypothesis import OnlineHypothesis
 from hedgerow.algorithms.online_pmw.rules import Rules
+from hedgerow.algorithms.online_pmw.settings import OnlineSettings
+from hedgerow.algorithms.online_pmw.state import History, SessionState, explaining, read_session, save_session
 from hedgerow.algorithms.shared import make_release
-from hedgerow.models import Hypothesis as Form
-from hedgerow.privacy import GRID, Watch
-from hedgerow.queries import Conjunction, Explicit, LinearQuery, Measurement, Workload
-from hedgerow.release import Answer, check_confidence
-
-if TYPE_CHECKING:
-    import os
-
-    from hedgerow.algorithms.online_pmw.hold import Hold
-    from hedgerow.algorithms.online_pmw.journal import Mark, Step
-    from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-    from hedgerow.domain import Domain
-    from hedgerow.privacy import Budget, Curator, NoiseSource
-    from hedgerow.release import Release
+from hedgerow.domain import Domain
+from hedgerow.models import Hypothesis
+from hedgerow.privacy import GRID, Budget, Curator, Event, NoiseSource, Watch
+from hedgerow.queries import Conjunction, Explicit, LinearQuery, Workload
+from hedgerow.release import Answer, Release, check_confidence
 
 WATCH = "watch"
 """Label of the session's epochs in the ledger."""
-
-
-@final
-@dataclass
-class History:
-    """The public state of a session between two queries, beside its hypothesis.
-
-    Attributes:
-        tests: How many queries were tested.
-        epochs: How many threshold noises were drawn.
-        known: What was found out, by the key of the query.
-        measurements: The noisy answers, in order.
-        closed: Why the data are not looked at any more; empty while they are.
-        sources: How many answers came from where.
-    """
-
-    tests: int
-    epochs: int
-    known: dict[Hashable, Known]
-    measurements: list[Measurement]
-    closed: str
-    sources: dict[str, int]
-
-    @classmethod
-    def fresh(cls) -> History:
-        """Of a session that was asked nothing."""
-        return cls(0, 0, {}, [], "", {})
 
 
 @final
@@ -73,7 +40,7 @@ class OnlineSession:
     `SessionFile`.
 
     Attributes:
-        notes: What its keeper wants to find again when it is restored: public values that JSON can hold.
+        notes: Public values for the session's keeper, which JSON can hold; they are restored with it.
 
     Example:
         >>> import hedgerow
@@ -89,14 +56,16 @@ class OnlineSession:
         (4, 100)
     """
 
-    def __init__(self, curator: Curator, basis: Basis, model: Form, history: History, watch: Watch | None) -> None:
+    def __init__(
+        self, curator: Curator, basis: Basis, model: Hypothesis, history: History, watch: Watch | None
+    ) -> None:
         """Go on from a state.
 
         Args:
             curator: Stands before the private table.
             basis: Configuration, rules and number of records.
             model: The hypothesis, exactly as it is put together when it is restored.
-            history: What happened so far.
+            history: Counters, findings and noisy answers so far.
             watch: The running epoch, if there is one.
         """
         self._curator = curator
@@ -104,7 +73,7 @@ class OnlineSession:
         self._basis = basis
         self._history = history
         self._watch = watch
-        self._hypothesis = Hypothesis(model)
+        self._hypothesis = OnlineHypothesis(model)
         self._questions = Questions(curator.domain, basis.config.bounds)
         self._spent = curator.ledger.spent
         self._remembered = sum(_cells(known.query) for known in history.known.values())
@@ -119,11 +88,11 @@ class OnlineSession:
 
     @property
     def budget(self) -> Budget:
-        """What may be spent in all."""
+        """The budget of the session."""
         return self._curator.budget
 
     @property
-    def config(self) -> OnlinePMW:
+    def config(self) -> OnlineSettings:
         """The configuration."""
         return self._basis.config
 
@@ -133,13 +102,13 @@ class OnlineSession:
         return self._basis.rules
 
     @property
-    def model(self) -> Form:
+    def model(self) -> Hypothesis:
         """A copy of the hypothesis, made anew: its last bits do not depend on what it was asked."""
         return self._hypothesis.anew()
 
     @property
     def spent(self) -> float:
-        """What the ledger holds."""
+        """Sum of the charges in the ledger."""
         return self._spent
 
     @property
@@ -149,19 +118,19 @@ class OnlineSession:
 
     @property
     def updates_left(self) -> int:
-        """How many corrections are left."""
+        """Number of corrections that are left."""
         rules = self._basis.rules
         running = 0 if self._watch is None else self._watch.fires_left
         return (rules.draws - self._history.epochs) * rules.watch.fires + running
 
     @property
     def updates_made(self) -> int:
-        """How many corrections were made: as long as there are no more, the hypothesis is the same."""
+        """Number of corrections that were made: as long as there are no more, the hypothesis is the same."""
         return len(self._history.measurements)
 
     @property
     def tested(self) -> int:
-        """How many queries were tested against the data."""
+        """Number of queries that were tested against the data."""
         return self._history.tests
 
     @property
@@ -198,7 +167,7 @@ class OnlineSession:
 
         Args:
             query: A condition in SQL (see ``parse_predicate``), or a linear query.
-            confidence: That the interval covers the true answer, over the noise of the session.
+            confidence: Probability that the interval covers the true answer, over the noise of the session.
 
         Returns:
             The answer, in counts.
@@ -230,8 +199,8 @@ class OnlineSession:
         """Answer many queries in their order; the same answers as one by one, and faster.
 
         Args:
-            queries: As in `ask`.
-            confidence: Of each interval on its own.
+            queries: Conditions in SQL, or linear queries.
+            confidence: Confidence of each interval on its own.
 
         Raises:
             QueryError: A query is not understood; none was answered.
@@ -240,35 +209,27 @@ class OnlineSession:
             ConfigError: See `ask`.
         """
         listed = [self._questions.read(query) for query in queries]
-        self._check_rooms(listed)
+        for each in listed:
+            self._looks(*each)  # refuses what is too large
         answers: list[OnlineAnswer] = []
         for _, query in listed:
             if self._history.closed:
                 break
             answers.append(self.ask(query, confidence))
         rest = listed[len(answers) :]
-        known = self._history.known
         values = self._hypothesis.values([query for _, query in rest]).tolist()
         for (key, query), value in zip(rest, values, strict=True):
-            if key in known or _is_public(query):
-                answers.append(self.ask(query, confidence))
-            else:
-                answers.append(self._tell_alone(value))
+            told = self._tell_known(key, query, confidence)
+            answers.append(self._tell_alone(value) if told is None else told)
         return answers
-
-    def _check_rooms(self, listed: Iterable[tuple[Hashable, LinearQuery]]) -> None:
-        history = self._history
-        for key, query in listed:
-            if not (history.closed or key in history.known or _is_public(query)):
-                self._hypothesis.check_room(query, history.measurements, self.config.largest_tree)
 
     def peek(self, query: str | LinearQuery, confidence: float = 0.95, *, because: str = "") -> OnlineAnswer:
         """Answer a query from what is known already: no look at the data, and never a charge.
 
         Args:
-            query: As in `ask`.
-            confidence: Of the interval, if there is one: where the query was asked before, or is public.
-            because: Why the data are not looked at, for ``covers``.
+            query: A condition in SQL, or a linear query.
+            confidence: Confidence of the interval, if there is one: where the query was asked before, or is public.
+            because: Reason why the data are not looked at, for ``covers``.
 
         Returns:
             The answer, in counts; that of the hypothesis alone, without an interval, if the query is new.
@@ -288,30 +249,32 @@ class OnlineSession:
         """Whether `ask` would test a query against the data, as far as budget is left.
 
         Args:
-            query: As in `ask`.
+            query: A condition in SQL, or a linear query.
 
         Raises:
             QueryError: See `ask`.
             QuestionTooLargeError: See `ask`.
         """
-        key, asked = self._questions.read(query)
-        if self._history.closed or key in self._history.known or _is_public(asked):
+        return self._looks(*self._questions.read(query))
+
+    def _looks(self, key: Hashable, query: LinearQuery) -> bool:
+        if self._history.closed or key in self._history.known or _is_public(query):
             return False
-        self._hypothesis.check_room(asked, self._history.measurements, self.config.largest_tree)
+        self._hypothesis.check_room(query, self._history.measurements, self.config.largest_tree)
         return True
 
     @property
     def price(self) -> float:
-        """What a correction costs in all: its answer, and its part of the sparse vector that found the need for it."""
+        """Price of a correction: its answer, and its part of the sparse vector that found the need for it."""
         return self._basis.rules.price(self.budget.regime)
 
     @property
     def epoch_charge(self) -> float:
-        """What `prepare` would charge now."""
+        """The charge that `prepare` would make now."""
         return 0.0 if self._is_watching else self._basis.rules.watch.charge(self.budget.regime)
 
     def prepare(self) -> bool:
-        """Make ready for one more look at the data: start the next epoch, which is charged, if none is running.
+        """Prepare for one more look at the data: start the next epoch, which is charged, if none is running.
 
         Until the next correction a question then costs at most ``rules.answer_charge``. `ask` does the same by itself;
         a keeper who must write down what may be spent before the data are looked at calls it first.
@@ -342,7 +305,7 @@ class OnlineSession:
         self._history.closed = self._end()
 
     def _end(self) -> str:
-        """Why the session is closed, or why the next new query would close it; empty if neither."""
+        """Reason why the session is closed, or why the next new query would close it; empty if neither."""
         history, rules, ledger = self._history, self._basis.rules, self._curator.ledger
         needed = [rules.answer_charge] + ([] if self._is_watching else [self.epoch_charge])
         if history.closed:
@@ -370,7 +333,7 @@ class OnlineSession:
     # Answers
 
     def _tell_known(self, key: Hashable, query: LinearQuery, confidence: float) -> OnlineAnswer | None:
-        """What was found out before, or is public; None for a query that is neither."""
+        """Answer a query that was asked before, or is public; None for any other."""
         known = self._history.known.get(key)
         if known is not None:
             return self._tell(self._basis.answer(known, confidence), "cache")
@@ -428,43 +391,26 @@ class OnlineSession:
             secret: Whether the secret noise is written. Without it restoring must start a new epoch, which is charged
                 (and with one threshold draw for all corrections, variant 4c, means that the data are not looked at
                 again unless budget is left).
-            hold: The most that a look at the data can cost which comes next: who restores the file forfeits it.
+            hold: The most that the next look at the data can cost: whoever restores the file forfeits it.
 
         Raises:
             SessionError: The file cannot be written.
         """
-        from hedgerow.algorithms.online_pmw.state import save_session
+        state = self.state(settled=True)
+        state = state if secret else replace(state, watch=None)
+        save_session(path, state, noise=self._curator.noise_source, notes=self.notes, hold=hold)
 
-        self._hypothesis.settle()
-        watch = None if self._watch is None or not secret else self._watch.state()
-        save_session(
-            path,
-            self._curator,
-            self._basis,
-            self._hypothesis.model,
-            self._history,
-            watch=watch,
-            notes=self.notes,
-            hold=hold,
-        )
-
-    def step_since(self, mark: Mark, *, first: bool = False) -> Step:
-        """What became new since a mark, for keeping the session in a database; see ``online_journal``.
+    def state(self, *, settled: bool = False) -> SessionState:
+        """Everything that is needed to go on later. SECRET: it holds the noise of the running threshold.
 
         Args:
-            mark: How far the keeper is.
-            first: Whether this is the session's first step, which says what it rests on.
-
-        Returns:
-            The step. Its state holds the SECRET noise of the running epoch.
+            settled: Whether the session takes the very bits that one has which is restored from the state.
         """
-        from hedgerow.algorithms.online_pmw.journal import step_of
-
-        if first or (len(self._history.measurements) > mark.measurements and self._basis.rules.step != "refit"):
-            self._hypothesis.settle()  # a refit does so itself
-        return step_of(
-            self._curator, self._basis, self._hypothesis.model, self._history, self._watch, since=mark, first=first
-        )
+        if settled:
+            self._hypothesis.settle()
+        curator, watch = self._curator, None if self._watch is None else self._watch.state()
+        basis = replace(self._basis, secure=self._basis.secure and curator.secure)
+        return SessionState(basis, self._hypothesis.model, self._history, curator.ledger.events, watch)
 
     @classmethod
     def restore(cls, path: str | os.PathLike[str], source: Any, *, noise: NoiseSource | None = None) -> OnlineSession:
@@ -475,7 +421,7 @@ class OnlineSession:
         outlasts a death.
 
         Args:
-            path: What `save` wrote.
+            path: The file that `save` wrote.
             source: The private table, as ``read_table`` gives it.
             noise: Source of noise; the secure one unless given.
 
@@ -484,8 +430,6 @@ class OnlineSession:
                 another domain.
             DamagedSessionError: It is not a session, is truncated, or was changed.
         """
-        from hedgerow.algorithms.online_pmw.state import restore_session
-
         return restore_session(path, source, noise)[0]
 
     def __repr__(self) -> str:
@@ -493,6 +437,37 @@ class OnlineSession:
         return (
             f"<OnlineSession, variant {self.rules.variant}, {self.updates_left} of {self.rules.updates} updates left>"
         )
+
+
+def resume_session(state: SessionState, source: Any, noise: NoiseSource | None) -> OnlineSession:
+    """Go on from a state, about the same private table.
+
+    Args:
+        state: The state.
+        source: The private table, as ``read_table`` gives it.
+        noise: Source of noise; the secure one unless given.
+
+    Raises:
+        BudgetError: The events do not fit the budget.
+    """
+    curator = Curator(source, state.basis.budget, noise=noise, events=state.events)
+    watch = None if state.watch is None else curator.resume_watch(state.watch, label=WATCH)
+    return OnlineSession(curator, state.basis, state.model, state.history, watch)
+
+
+def restore_session(
+    path: str | os.PathLike[str], source: Any, noise: NoiseSource | None
+) -> tuple[OnlineSession, Event | None]:
+    """Go on with the session in a file, as `OnlineSession.restore` does; and name what became of its hold.
+
+    Returns:
+        The session; and the event that the hold of a process that died at a question became, if there was one.
+    """
+    state, notes, lost = read_session(path, source.domain)
+    with explaining(path):
+        session = resume_session(state, source, noise)
+    session.notes.update(notes)
+    return session, lost
 
 
 def _fires(watch: Watch, query: LinearQuery, value: float, threshold: float, *, two_sided: bool) -> bool:

@@ -4,35 +4,98 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, final
 
 import numpy as np
 
 from hedgerow.algorithms.online_pmw.answer import Basis
 from hedgerow.algorithms.online_pmw.hold import Hold, Holding
-from hedgerow.algorithms.online_pmw.plan import footprint, stream_of
-from hedgerow.algorithms.online_pmw.session import History, OnlineSession
-from hedgerow.algorithms.shared import noise_of_total, number_of_records
+from hedgerow.algorithms.online_pmw.session import OnlineSession
+from hedgerow.algorithms.online_pmw.settings import OnlineSettings
+from hedgerow.algorithms.online_pmw.state import History
+from hedgerow.algorithms.shared import check_table, noise_of_total, number_of_records
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import LARGE_ATTRIBUTE, Histogram, Hypothesis, JunctionTree, Markov, hypothesis, may_be_dense
-from hedgerow.privacy import Budget, Event, Ledger, LedgerView, Regime, cost_of
+from hedgerow.privacy import Budget, Curator, Event, Ledger, LedgerView, NoiseSource, Regime, cost_of, note_release
+from hedgerow.privacy.budgets import budget_for
 from hedgerow.quantities import human
-from hedgerow.release import StoredModel
-
-if TYPE_CHECKING:
-    from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-    from hedgerow.privacy import Curator
-    from hedgerow.release import Release
+from hedgerow.release import Release
 
 EARLIER = "earlier: "
 """Before the labels of events that an earlier release was charged for."""
 
 
-def check_start(config: OnlinePMW, domain: Domain, budget: Budget, warm: Release | None) -> tuple[Event, ...]:
+@final
+@dataclass(frozen=True)
+class Opening:
+    """All that a session begins with.
+
+    Attributes:
+        config: The configuration.
+        budget: The budget, between tables that are filtered if the table is.
+        domain: The table's domain.
+        warm: Whether it starts from an earlier release.
+        notes: Values for its keeper.
+        lost: Events of beginnings that were interrupted, one for each.
+    """
+
+    config: OnlineSettings
+    budget: Budget
+    domain: Domain
+    warm: bool
+    notes: Mapping[str, Any]
+    lost: tuple[Event, ...] = ()
+
+
+def check_source(
+    config: OnlineSettings, source: Any, budget: Budget, warm: Release | None
+) -> tuple[Budget, tuple[Event, ...]]:
+    """As `check_start`, for a private table.
+
+    Returns:
+        The budget, between tables that are filtered if this one is; and what the release spent, as events.
+    """
+    check_table(source)
+    within = budget_for(budget, source)
+    return within, check_start(config, source.domain, within, warm)
+
+
+def open_session(
+    opening: Opening,
+    source: Any,
+    earlier: Sequence[Event],
+    *,
+    noise: NoiseSource | None,
+    warm: Release | None,
+    hold: Callable[[Opening, Hold], None] = lambda _opening, _hold: None,
+) -> OnlineSession:
+    """Begin a session that was checked and registered; see `OnlinePMW.start`.
+
+    Args:
+        opening: All that the session begins with.
+        source: The private table.
+        earlier: Events that the release has spent which it starts from.
+        noise: Source of noise; the secure one unless given.
+        warm: The release, if there is one.
+        hold: Called with the price of the number of records before it is bought; not where that is public.
+    """
+    events = (*opening.lost, *earlier)
+    curator, session = Curator(source, opening.budget, noise=noise, events=events), None
+    try:
+        session = begin(opening.config, curator, warm, partial(hold, opening))
+    finally:
+        if session is not None or curator.ledger.spent > 0.0:
+            note_release(source, noise)
+    session.notes.update(opening.notes)
+    return session
+
+
+def check_start(config: OnlineSettings, domain: Domain, budget: Budget, warm: Release | None) -> tuple[Event, ...]:
     """Refuse all that can be refused of a session before anything is read or spent.
 
     Args:
@@ -49,47 +112,49 @@ def check_start(config: OnlinePMW, domain: Domain, budget: Budget, warm: Release
         BudgetError: The budget does not cover what the release spent.
         ModelTooLargeError: The hypothesis does not fit into memory.
     """
-    config.variant_for(budget)
-    footprint(config, domain, warm=warm is not None).check()
-    if warm is None:
-        return ()
-    events = earlier_events(warm, budget, domain)
+    _check(config, domain, budget, warm)
+    events = () if warm is None else earlier_events(warm, budget, domain)
     Ledger(budget.limit, budget.unit, events)
-    check_form(warm)
     return events
 
 
-def begin(config: OnlinePMW, curator: Curator, warm: Release | None, hold: Holding = lambda _: None) -> OnlineSession:
+def _check(config: OnlineSettings, domain: Domain, budget: Budget, warm: Release | None) -> None:
+    config.variant_for(budget)
+    config.footprint(domain, warm=warm is not None).check()
+    if warm is not None:
+        check_same(warm, budget, domain)
+        if not may_be_dense(domain):
+            _trees_of(warm)
+
+
+def begin(config: OnlineSettings, curator: Curator, warm: Release | None, hold: Holding) -> OnlineSession:
     """Learn the number of records, fix the rules and make the first hypothesis.
 
     Args:
         config: The configuration.
         curator: Stands before the private table.
         warm: The earlier release that the session starts from, if any.
-        hold: Called with what the number of records costs before it is bought; not where it is public.
+        hold: Called with the price of the number of records before it is bought; not where that is public.
 
     Raises:
         ConfigError: The configuration does not fit the budget, or the release does not fit the session.
         ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
     """
     domain, budget = curator.domain, curator.budget
-    config.variant_for(budget)
-    footprint(config, domain, warm=warm is not None).check()
+    _check(config, domain, budget, warm)
     if warm is not None:
-        check_same(warm, budget, domain)
         check_charged(warm, budget, curator.ledger)
-        check_form(warm)
     charge = config.total_share * curator.ledger.remaining
     noise = noise_of_total(budget, charge)
     if noise is not None:
         hold(Hold(noise.charge(budget.regime), "opening"))
     total = number_of_records(curator, charge)
-    stream = stream_of(config, budget, domain, total, noise, warm=warm is not None)
+    stream = config.stream(budget, domain, total, noise, warm=warm is not None)
     rules = config.rules(stream, budget, curator.ledger.remaining)
     secure = curator.secure and (warm is None or warm.provenance.secure)
     basis = Basis(config, budget, rules, total, noise, secure)
     model = _cold(domain, total) if warm is None else _warm(warm, config.uniform_share, total)
-    return OnlineSession(curator, basis, model, History.fresh(), None)
+    return OnlineSession(curator, basis, model, History(), None)
 
 
 def _cold(domain: Domain, total: float) -> Hypothesis:
@@ -104,18 +169,9 @@ def _warm(release: Release, gamma: float, total: float) -> Hypothesis:
     return Markov(release.domain, total, start=warm_factors(_trees_of(release), gamma))
 
 
-def check_form(release: Release) -> None:
-    """Refuse a release whose hypothesis nothing can be mixed into.
-
-    Raises:
-        ConfigError: It is no product over junction trees, and the domain is too large for a histogram.
-    """
-    if not may_be_dense(release.domain):
-        _trees_of(release)
-
-
 def _trees_of(release: Release) -> Markov:
-    model = release.model.model if isinstance(release.model, StoredModel) else release.model
+    """The junction trees of a release, which a uniform distribution can be mixed into where cells are too many."""
+    model = release.model
     if not isinstance(model, Markov):
         raise ConfigError(
             f"a session over {human(release.domain.size)} cells cannot start from a {type(model).__name__} hypothesis",
@@ -125,14 +181,14 @@ def _trees_of(release: Release) -> Markov:
 
 
 def earlier_events(release: Release, budget: Budget, domain: Domain) -> tuple[Event, ...]:
-    """What a release of the same table spent, as events of a new ledger.
+    """List what a release of the same table spent, as events of a new ledger.
 
     Each mechanism is charged anew, in the unit of the new budget: noise that was drawn under a pure budget costs a rho
     too, but Gaussian noise, and what else was charged in rho, has no pure epsilon.
 
     Args:
         release: The earlier release.
-        budget: Of the new session.
+        budget: Budget of the new session.
         domain: The table's domain.
 
     Raises:
@@ -177,8 +233,8 @@ def check_charged(release: Release, budget: Budget, ledger: LedgerView) -> None:
 
     Args:
         release: The earlier release, over the same domain and with the same neighbours.
-        budget: Of the ledger.
-        ledger: Of the session.
+        budget: Budget of the ledger.
+        ledger: Ledger of the session.
 
     Raises:
         ConfigError: It does not, or the units cannot be converted.
@@ -234,7 +290,7 @@ def warm_factors(model: Markov, gamma: float) -> dict[Clique, Floats]:
 
 
 def _conditionals(model: Markov, tree: JunctionTree) -> Iterator[tuple[Clique, Floats, float]]:
-    """Of each clique: its distribution given what it shares with the one before it, and the value of a uniform one."""
+    """Each clique with its distribution given what it shares with the one before it, and the value of a uniform one."""
     before: dict[int, Clique] = {0: ()}
     order = [0]
     for i in order:

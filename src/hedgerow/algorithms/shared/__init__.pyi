@@ -1,46 +1,39 @@
 from .algorithm import (
     Algorithm as Algorithm,
+    ProgressCallback as ProgressCallback,
+    RoundReport as RoundReport,
     check_domain as check_domain,
     check_table as check_table,
     make_release as make_release,
     number_of_records as number_of_records,
     open_curator as open_curator,
+    plain_parameters as plain_parameters,
+    tell as tell,
 )
-from .averaging import Averager as Averager, Output as Output
 from .bounds import (
     BETA as BETA,
+    Bound as Bound,
     Task as Task,
+    bound_of as bound_of,
     corollary_2_5 as corollary_2_5,
     hypothesis_error as hypothesis_error,
+    largest_width as largest_width,
+    task_of as task_of,
     theorem_2_3 as theorem_2_3,
 )
-from .charges import (
-    Charges as Charges,
-    RoundCharge as RoundCharge,
-    bound_of as bound_of,
-    expected_noise as expected_noise,
-    noise_of as noise_of,
-    noise_of_total as noise_of_total,
-    task_of as task_of,
-    total_error as total_error,
-)
 from .checks import (
+    check_choice as check_choice,
+    check_count as check_count,
+    check_fraction as check_fraction,
     check_noise as check_noise,
     check_shares as check_shares,
     is_count as is_count,
     is_number as is_number,
 )
-from .outline import (
-    MEMORY as MEMORY,
-    Outline as Outline,
-    Outlined as Outlined,
-    charges_line as charges_line,
-    memory_line as memory_line,
-    says_nothing as says_nothing,
-)
-from .progress import ProgressCallback as ProgressCallback, RoundReport as RoundReport
-from .record_answers import RecordAnswers as RecordAnswers
-from .steps import (
+from .learning import (
+    Averager as Averager,
+    Learner as Learner,
+    Output as Output,
     clipped as clipped,
     exponent_of as exponent_of,
     guaranteed_drop as guaranteed_drop,
@@ -48,3 +41,19 @@ from .steps import (
     step_size as step_size,
     take_step as take_step,
 )
+from .plans import (
+    MEMORY as MEMORY,
+    Charges as Charges,
+    Line as Line,
+    Outline as Outline,
+    Outlined as Outlined,
+    RoundCharge as RoundCharge,
+    charges_line as charges_line,
+    expected_noise as expected_noise,
+    memory_line as memory_line,
+    noise_of as noise_of,
+    noise_of_total as noise_of_total,
+    says_nothing as says_nothing,
+    total_error as total_error,
+)
+from .record_answers import RecordAnswers as RecordAnswers

@@ -1,30 +1,91 @@
-"""What all algorithms that make a release have in common: how they are called, and how a release is put together."""
+"""The algorithms that make a release: how they are called, what they report, and how a release is put together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, final
 
-from hedgerow.algorithms.shared.progress import ProgressCallback
+from hedgerow.algorithms.shared.plans import Outlined
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import LARGEST_MASS, Budget, Regime, Subsampled, before_a_run, note_release, warn_of_weakness
-from hedgerow.queries import Workload
+from hedgerow.models import Model
+from hedgerow.privacy import LARGEST_MASS, Budget, Curator, NoiseSource, Regime, Register, Subsampled, prepare
+from hedgerow.privacy.register.earlier_runs import before_a_run, note_release, warn_of_weakness
+from hedgerow.queries import Measurement, Workload
+from hedgerow.release import Provenance, Release
 
-if TYPE_CHECKING:
-    from hedgerow.algorithms.shared.outline import Outlined
-    from hedgerow.domain import Domain
-    from hedgerow.models import Model
-    from hedgerow.privacy import Curator, NoiseSource, Register
-    from hedgerow.queries import Measurement
-    from hedgerow.release import Release
+
+@final
+@dataclass(frozen=True)
+class RoundReport:
+    """A finished round, as the release will show it too; nothing in it is exact.
+
+    Attributes:
+        round: Number of the round, from 1.
+        rounds: Number of rounds planned; None where noisy values decide when to stop.
+        spent: Charges in the ledger after the round.
+        limit: Most that the ledger may hold.
+        unit: ``"epsilon"`` or ``"rho"``.
+        chosen: Text of the candidate that was measured.
+        residual: Noisy answer minus the hypothesis' answer before the round, L1 over its cells, in counts.
+        hypothesis: Model of the data after the round, as public as the release; None where there is none to show. The
+            run continues with this very object: ask it at once, and change nothing.
+
+    Example:
+        >>> RoundReport(1, 4, 0.25, 1.0, "epsilon", "sex * age", 120.0).share_spent
+        0.25
+    """
+
+    round: int
+    rounds: int | None
+    spent: float
+    limit: float
+    unit: str
+    chosen: str
+    residual: float
+    hypothesis: Model | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def share_spent(self) -> float:
+        """Share of the budget that is spent."""
+        return self.spent / self.limit
+
+
+ProgressCallback = Callable[[RoundReport], None]
+"""Called after every round, in the thread that runs the algorithm."""
+
+
+def tell(
+    progress: ProgressCallback | None,
+    curator: Curator,
+    chosen: str,
+    residual: float,
+    *,
+    number: int,
+    of: int | None,
+    model: Model | None = None,
+) -> None:
+    """Report a finished round, if anybody asked for that.
+
+    Args:
+        progress: Called with the report, unless None.
+        curator: Curator before the private table; its ledger says what is spent.
+        chosen: Text of the candidate that was measured.
+        residual: Noisy answer minus the hypothesis' answer, L1 over the cells of the candidate, in counts.
+        number: Number of the round, from 1.
+        of: Number of rounds planned; None where noisy values decide when to stop.
+        model: Hypothesis that the round ended with, to show it.
+    """
+    if progress is not None:
+        ledger = curator.ledger
+        progress(RoundReport(number, of, ledger.spent, ledger.limit, ledger.unit, chosen, residual, model))
 
 
 class Algorithm(Protocol):
     """The configuration of a mechanism that makes a release: frozen, public, for any number of runs.
 
-    What all of them do in the same way stands here; it is inherited by those that are derived from this class.
+    What all of them do in the same way is inherited from this class.
 
     Example:
         >>> from hedgerow.algorithms.mwem.mwem import MWEM
@@ -35,6 +96,8 @@ class Algorithm(Protocol):
 
     takes_samples: ClassVar[bool] = False
     """Whether it can work on a secret sample of the records: under a `Subsampled` budget."""
+    regimes: ClassVar[tuple[Regime, ...]] = (Regime.PURE, Regime.ZCDP)
+    """Budgets that it can be run under, for the lists of mechanisms; `check` refuses others."""
 
     def check(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent."""
@@ -59,13 +122,13 @@ class Algorithm(Protocol):
 
         Args:
             source: The private table, as ``read_table`` gives it; only the curator ever sees it.
-            workload: What the release should answer well.
-            budget: What may be spent, and between which tables.
+            workload: Queries that the release should answer well.
+            budget: Budget of the run, with its neighbouring relation.
             noise: Source of noise; the secure one unless given. A seeded source makes the release not private.
-            progress: Called after every round.
+            progress: Callback, called after every round.
             register: Register of the table, where all its releases add up. It is charged the whole budget before the
                 table is touched. Without one a second release of the same object warns.
-            name: What the register calls the release.
+            name: Name of the release in the register.
 
         Raises:
             ConfigError: The configuration does not fit the budget or the workload.
@@ -82,7 +145,7 @@ class Algorithm(Protocol):
         """
         check_asked(source, workload, budget, samples=self.takes_samples)
         if register is not None:  # what is charged there is never given back: refuse first
-            check_same_domain(source.domain, workload)
+            check_domain(source, workload)
             self.check(workload, budget.regime)
         before_a_run(source, budget, noise, register, kind="release", name=name)
         curator = open_curator(source, workload, budget, noise, samples=self.takes_samples)
@@ -95,23 +158,23 @@ class Algorithm(Protocol):
         return made
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
-        """As `run`, with a curator that the caller made; its whole remaining budget may be spent."""
+        """Run with a curator that the caller made; its whole remaining budget may be spent."""
         ...
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outlined:
-        """What a run would need, spend and promise; nothing is read and nothing is spent."""
+        """Plan a run: memory, charges and promise. Reads nothing and spends nothing."""
         ...
 
 
 def check_table(source: Any) -> None:
-    """Refuse what is no private table.
+    """Refuse an argument that is not a private table.
 
     Raises:
-        ConfigError: It was not read by ``read_table``, nor does it look as if.
+        ConfigError: It was not made by ``read_table``, and has no such methods.
     """
     if not callable(getattr(source, "total", None)):
         remedy = "read it with hedgerow.read_table(source, domain)"
-        raise ConfigError(f"a {type(source).__name__} is no table that was read", remedy=remedy)
+        raise ConfigError(f"expected a table, got a {type(source).__name__}", remedy=remedy)
 
 
 def open_curator(
@@ -121,28 +184,26 @@ def open_curator(
 
     Args:
         source: The private table, as ``read_table`` gives it; only the curator ever sees it.
-        workload: What the release should answer well.
-        budget: What may be spent, and between which tables.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run, with its neighbouring relation.
         noise: Source of noise; the secure one unless given.
         samples: Whether the algorithm can work on a sample of the records.
 
     Raises:
         ConfigError: An argument is something else; nothing was read.
     """
-    from hedgerow.privacy import Curator, prepare
-
     check_asked(source, workload, budget, samples=samples)
     prepare(source, workload)
     return Curator(source, budget, noise=noise)
 
 
 def check_asked(source: Any, workload: Any, budget: Any, *, samples: bool = False) -> None:
-    """Refuse what is no table, no workload, or no budget that an algorithm can run under.
+    """Refuse arguments that are not a table, a workload, and a budget that the algorithm can run under.
 
     Args:
         source: The private table.
-        workload: What the release should answer well.
-        budget: What may be spent.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run.
         samples: Whether the algorithm can work on a sample of the records.
 
     Raises:
@@ -151,10 +212,10 @@ def check_asked(source: Any, workload: Any, budget: Any, *, samples: bool = Fals
     check_table(source)
     if not isinstance(workload, Workload):
         remedy = "make one with hedgerow.Workload.parse(text, table.domain)"
-        raise ConfigError(f"a {type(workload).__name__} is no workload", remedy=remedy)
+        raise ConfigError(f"expected a workload, got a {type(workload).__name__}", remedy=remedy)
     if not isinstance(budget, Budget):
         remedy = "give hedgerow.PureDP(epsilon), hedgerow.ApproxDP(epsilon, delta) or hedgerow.ZCDP(rho)"
-        raise ConfigError(f"a {type(budget).__name__} is no budget", remedy=remedy)
+        raise ConfigError(f"expected a budget, got a {type(budget).__name__}", remedy=remedy)
     if isinstance(budget, Subsampled) and not samples:
         raise ConfigError("this algorithm does not work on a sample of the records", remedy="run DualQuery on it")
 
@@ -182,22 +243,17 @@ def _plain(value: Any) -> Any:
     return value.value if isinstance(value, Enum) else value
 
 
-def check_domain(curator: Curator, workload: Workload) -> None:
+def check_domain(table: Any, workload: Workload) -> None:
     """Refuse a workload over another domain than the table's.
 
-    Raises:
-        ConfigError: The domains differ.
-    """
-    check_same_domain(curator.domain, workload)
-
-
-def check_same_domain(domain: Domain, workload: Workload) -> None:
-    """As `check_domain`, with the domain of a table.
+    Args:
+        table: The private table, or a curator before it.
+        workload: The workload.
 
     Raises:
         ConfigError: The domains differ.
     """
-    if workload.domain != domain:
+    if workload.domain != table.domain:
         raise ConfigError("the workload is over another domain than the table", remedy="build it from table.domain")
 
 
@@ -208,8 +264,8 @@ def number_of_records(curator: Curator, charge: float) -> float:
     cut off, a little below the limit, which the rounded sums of answers must not pass either.
 
     Args:
-        curator: Stands before the private table.
-        charge: What the noisy number may cost; not used under "replace".
+        curator: Curator before the private table.
+        charge: Charge of the noisy number; not used under "replace".
     """
     return min(curator.total(charge), (1.0 - 1e-6) * LARGEST_MASS)
 
@@ -227,16 +283,14 @@ def make_release(
     """Estimate the error of the workload, if that is to be paid for, and put the release together.
 
     Args:
-        curator: Its ledger becomes the release's.
-        workload: What the release should answer well.
+        curator: Curator whose ledger becomes the release's.
+        workload: Queries that the release should answer well.
         model: The final hypothesis, with the (noisy) number of records as its mass.
-        name: Of the algorithm.
-        parameters: Its configuration, as plain values.
+        name: Name of the algorithm.
+        parameters: Configuration of the algorithm, as plain values.
         measurements: Noisy answers, in the order in which they were bought.
         error_charge: epsilon or rho for the noisy error of the workload; 0 leaves it out.
     """
-    from hedgerow.release import Provenance, Release
-
     error = None
     if error_charge > 0.0:
         error = curator.workload_error(workload, workload.answers(model), error_charge)

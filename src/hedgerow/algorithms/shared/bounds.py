@@ -2,7 +2,7 @@
 
 Hardt, Ligett and McSherry 2012, theorem 2.3 and corollaries 2.5 and 2.6, with the constants that theory.md derives.
 All bounds are on the largest error over the queries, for the averaged output, with all queries eligible in every
-round and no offsets; a run that departs from this gets its caveats from `algorithms/mwem_plan.py`.
+round and no offsets; a run that departs from this gets its caveats from `hedgerow.algorithms.mwem.plan`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import final
 
 from hedgerow.errors import ConfigError
 from hedgerow.models import Step
+from hedgerow.privacy import Regime
+from hedgerow.queries import Neighbours, Workload, of_marginal
 
 BETA = 0.05
 """Default probability that a bound may fail."""
@@ -25,7 +27,7 @@ class Bound:
 
     Attributes:
         rounds: T, the number of rounds that the bound is for.
-        hypothesis: What is left after T rounds of multiplicative weights without noise, in counts.
+        hypothesis: Error that is left after T rounds of multiplicative weights without noise, in counts.
         selection: Loss of selecting with the exponential mechanism, in counts.
         noise: Loss of measuring with noise, in counts.
         total: Loss of using a noisy number of records, in counts; 0 where that number is public.
@@ -54,7 +56,7 @@ class Bound:
 @final
 @dataclass(frozen=True)
 class Task:
-    """What a bound depends on besides the privacy of a round.
+    """The quantities that a bound depends on besides the privacy of a round.
 
     Attributes:
         total: Number of records n (or its noisy value).
@@ -161,69 +163,76 @@ def gaussian_error(task: Task, sigma: float, rounds: int, beta: float) -> float:
     return root * sigma * (root + math.sqrt(2.0 * math.log(2.0 * rounds / beta)))
 
 
-def pure_bound(
-    task: Task, epsilon: float, rounds: int, *, share: float = 0.5, step: Step = "source", beta: float = BETA
-) -> Bound:
-    """Theorem 2.3 at a chosen failure probability, for pure differential privacy.
-
-    With sensitivity 1 and ``share`` = 1/2:
-    ``2 n sqrt(ln|D| / T) + (4 T / epsilon) ln(2 T |Q| / beta) + (2 T / epsilon) ln(2 T / beta)``.
-
-    Args:
-        task: Sizes.
-        epsilon: Budget of all rounds together.
-        rounds: T.
-        share: Share of the budget that goes to selection.
-        step: Step size.
-        beta: Probability that the bound may fail.
+def task_of(workload: Workload, total: float, neighbours: Neighbours) -> Task:
+    """The sizes of a workload that the error bounds depend on.
 
     Example:
-        >>> round(pure_bound(Task(total=10_000, cells=2**16, candidates=560), 1.0, 8).error, 1)
-        24027.6
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 2) for name in "ab")
+        >>> task_of(Workload.marginals(domain, 2), 100.0, Neighbours.REPLACE)
+        Task(total=100.0, cells=9, candidates=1, sensitivity=2.0, width=1.0, size=9)
     """
-    scale = task.sensitivity * rounds / ((1.0 - share) * epsilon)
-    return Bound(
-        rounds,
-        hypothesis_error(task, rounds, step),
-        selection_error(task, share * epsilon / rounds, rounds, beta),
-        laplace_error(task, scale, rounds, beta),
-        0.0,
-        beta,
+    return Task(
+        total=max(1.0, total),
+        cells=workload.domain.size,
+        candidates=workload.n_candidates,
+        sensitivity=float(workload.sensitivities(neighbours).max()),
+        width=largest_width(workload),
+        size=int(workload.lengths.max()),
     )
 
 
-def zcdp_bound(
+def largest_width(workload: Workload) -> float:
+    """The largest ``high - low`` of a query.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> largest_width(Workload.parities(Domain((IntegerRange("a", 0, 1),)), 1))
+        2.0
+    """
+    return max(high - low for low, high in (family.bounds for family in workload.families))
+
+
+def bound_of(
     task: Task,
-    rho: float,
+    regime: Regime,
+    neighbours: Neighbours,
+    amount: float,
     rounds: int,
     *,
     share: float = 0.5,
     step: Step = "source",
     beta: float = BETA,
-    l2: float | None = None,
 ) -> Bound:
-    """Corollary 2.6 in its zCDP form: ``2 n sqrt(ln|D| / T) + Delta sqrt(T / rho) Lambda`` for ``share`` = 1/2.
+    """Theorem 2.3 (pure) or corollary 2.6 (zCDP) at a chosen failure probability.
+
+    With sensitivity 1 and ``share`` = 1/2 these are, for pure budgets,
+    ``2 n sqrt(ln|D| / T) + (4 T / epsilon) ln(2 T |Q| / beta) + (2 T / epsilon) ln(2 T / beta)``, and for the others
+    ``2 n sqrt(ln|D| / T) + Delta sqrt(T / rho) Lambda``.
 
     Args:
         task: Sizes.
-        rho: Budget of all rounds together.
+        regime: Unit of the amount.
+        neighbours: Between which tables; gives the L2 sensitivity of a whole marginal.
+        amount: Budget of all rounds together.
         rounds: T.
         share: Share of the budget that goes to selection.
         step: Step size.
         beta: Probability that the bound may fail.
-        l2: L2 sensitivity of a candidate; the L1 sensitivity if not given (they agree for single queries).
 
     Example:
-        >>> round(zcdp_bound(Task(total=10_000, cells=2**16, candidates=560), 0.02, 8).error, 1)
+        >>> task = Task(total=10_000, cells=2**16, candidates=560)
+        >>> round(bound_of(task, Regime.PURE, Neighbours.REPLACE, 1.0, 8).error, 1)
+        24027.6
+        >>> round(bound_of(task, Regime.ZCDP, Neighbours.REPLACE, 0.02, 8).error, 1)
         23862.0
     """
-    epsilon = math.sqrt(8.0 * share * rho / rounds)
-    sigma = (task.sensitivity if l2 is None else l2) * math.sqrt(rounds / (2.0 * (1.0 - share) * rho))
-    return Bound(
-        rounds,
-        hypothesis_error(task, rounds, step),
-        selection_error(task, epsilon, rounds, beta),
-        gaussian_error(task, sigma, rounds, beta),
-        0.0,
-        beta,
-    )
+    if regime is Regime.PURE:
+        epsilon, scale = share * amount / rounds, task.sensitivity * rounds / ((1.0 - share) * amount)
+        noise = laplace_error(task, scale, rounds, beta)
+    else:
+        epsilon = math.sqrt(8.0 * share * amount / rounds)
+        l2 = of_marginal(neighbours).l2 if task.size > 1 else task.sensitivity
+        noise = gaussian_error(task, l2 * math.sqrt(rounds / (2.0 * (1.0 - share) * amount)), rounds, beta)
+    selection = selection_error(task, epsilon, rounds, beta)
+    return Bound(rounds, hypothesis_error(task, rounds, step), selection, noise, 0.0, beta)

@@ -1,21 +1,16 @@
-"""What configurations of several algorithms check of their numbers."""
+"""Checks that the configurations of several algorithms make of their numbers."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from typing import get_args
 
-from hedgerow.errors import ConfigError, MarginalTooLargeError
-from hedgerow.models import has_room, usable_bytes
+from hedgerow.errors import ConfigError
 from hedgerow.privacy import Regime
-from hedgerow.queries import NoiseKind, Workload
-
-_ANSWER_BYTES = 48
-"""Exact answers, those of the hypothesis, and what scores are computed with."""
+from hedgerow.queries import NoiseKind
 
 
 def is_number(value: object) -> bool:
-    """Whether it is one; True and False are none.
+    """Whether a value is a number; True and False are not.
 
     Example:
         >>> is_number(0.5), is_number(True), is_number("0.5")
@@ -25,7 +20,7 @@ def is_number(value: object) -> bool:
 
 
 def is_count(value: object) -> bool:
-    """Whether it is a whole number from 1.
+    """Whether a value is a whole number from 1.
 
     Example:
         >>> is_count(3), is_count(0), is_count(3.0), is_count(True)
@@ -34,12 +29,79 @@ def is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
+def check_count(name: str, value: object, remedy: str = "give a whole number from 1") -> None:
+    """Refuse what is not a whole number from 1.
+
+    Args:
+        name: Name of the option.
+        value: Value of the option.
+        remedy: Advice for the user.
+
+    Raises:
+        ConfigError: It is something else.
+
+    Example:
+        >>> check_count("size", 0)
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: size must be a whole number from 1, not 0
+          Remedy: give a whole number from 1
+    """
+    if not is_count(value):
+        raise ConfigError(f"{name} must be a whole number from 1, not {value!r}", remedy=remedy)
+
+
+def check_fraction(name: str, value: object, remedy: str = "give a number between 0 and 1") -> None:
+    """Refuse what is not a number between 0 and 1, both excluded.
+
+    Args:
+        name: Name of the option.
+        value: Value of the option.
+        remedy: Advice for the user.
+
+    Raises:
+        ConfigError: It is something else.
+
+    Example:
+        >>> check_fraction("beta", 1.0)
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: beta must lie between 0 and 1, not 1.0
+          Remedy: give a number between 0 and 1
+    """
+    if not (isinstance(value, int | float) and 0.0 < value < 1.0):
+        raise ConfigError(f"{name} must lie between 0 and 1, not {value!r}", remedy=remedy)
+
+
+def check_choice(name: str, value: object, kind: object) -> None:
+    """Refuse a value that a type does not name.
+
+    Args:
+        name: Name of the option.
+        value: Value of the option.
+        kind: Type of the option, a ``Literal``.
+
+    Raises:
+        ConfigError: It is something else.
+
+    Example:
+        >>> from typing import Literal
+        >>> check_choice("step", "blunt", Literal["source", "sharp"])
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: step = 'blunt' is unknown
+          Remedy: give 'source' or 'sharp'
+    """
+    if value not in (choices := get_args(kind)):
+        raise ConfigError(f"{name} = {value!r} is unknown", remedy=f"give {' or '.join(map(repr, choices))}")
+
+
 def check_noise(kind: NoiseKind | None, regime: Regime) -> None:
     """Refuse noise that a regime does not allow.
 
     Args:
-        kind: Its shape; None lets the regime choose.
-        regime: Of the budget.
+        kind: Shape of the noise; None lets the regime choose.
+        regime: Regime of the budget.
 
     Raises:
         ConfigError: It is Gaussian under pure differential privacy.
@@ -56,15 +118,15 @@ def check_noise(kind: NoiseKind | None, regime: Regime) -> None:
 
 
 def check_shares(total: float, error: float, initial: float = 0.0) -> None:
-    """Refuse shares of a budget that cannot be, or that leave nothing for the rounds.
+    """Refuse shares of a budget that are out of range, or that leave nothing for the rounds.
 
     Args:
-        total: For the noisy number of records.
-        error: For the noisy error of the workload at the end; may be 0.
-        initial: For what is measured before the first round.
+        total: Share for the noisy number of records.
+        error: Share for the noisy error of the workload at the end; may be 0.
+        initial: Share for the measurements before the first round.
 
     Raises:
-        ConfigError: One is out of its range, or their sum is 1 or more.
+        ConfigError: A number is out of its range, or their sum is 1 or more.
 
     Example:
         >>> check_shares(total=0.5, error=0.5)
@@ -79,33 +141,4 @@ def check_shares(total: float, error: float, initial: float = 0.0) -> None:
     raise ConfigError(
         f"total_share = {total!r} and error_share = {error!r}{beside} leave nothing for the rounds",
         remedy="give a total_share above 0, and an error_share from 0 on, that sum to less than 1",
-    )
-
-
-def check_answers(workloads: Sequence[Workload]) -> None:
-    """Refuse workloads whose answers do not fit into memory, before anything is counted or spent.
-
-    Args:
-        workloads: All that a run asks about.
-
-    Raises:
-        MarginalTooLargeError: They do not.
-
-    Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> check_answers([Workload.marginals(Domain((IntegerRange("a", 0, 1),)), 1)])
-    """
-    required = _ANSWER_BYTES * sum(workload.n_queries for workload in workloads)
-    if has_room(required):
-        return
-    domain, scopes = workloads[0].domain, workloads[0].scopes
-    sizes = [math.prod(domain.shape_of(scope)) for scope in scopes]
-    largest = max(range(len(scopes)), key=sizes.__getitem__)
-    raise MarginalTooLargeError(
-        attributes=scopes[largest],
-        cells=sizes[largest],
-        required_bytes=required,
-        available_bytes=usable_bytes(),
-        n_marginals=len(scopes),
     )

@@ -1,4 +1,4 @@
-"""All small databases over a tiny domain, how they answer, and how large they need to be (theory.md section 8)."""
+"""All small databases over a tiny domain: how they answer, and how large they need to be (theory.md section 8)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import chain, combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.algorithms.shared import RecordAnswers
+from hedgerow.algorithms.shared import RecordAnswers, largest_width
 from hedgerow.arrays import Floats
 from hedgerow.quantities import human
 from hedgerow.queries import Workload
@@ -17,7 +17,7 @@ Cells = NDArray[np.intp]
 
 
 def n_databases(cells: int, size: int) -> int:
-    """Number of multisets of so many records over so many cells, exact.
+    """Exact number of multisets of ``size`` records over ``cells`` cells.
 
     Example:
         >>> n_databases(4, 17)
@@ -27,7 +27,7 @@ def n_databases(cells: int, size: int) -> int:
 
 
 def at_most(most: int, cells: int, size: int) -> bool:
-    """Whether there are at most so many multisets; quick however large the numbers.
+    """Whether there are at most ``most`` multisets; quick however large the numbers.
 
     ``C(a + b, b) >= 2^min(a, b)`` decides where that number itself would take long to compute.
 
@@ -63,11 +63,11 @@ def databases(cells: int, size: int) -> Cells:
 
 
 def answers_of(workload: Workload, cells: Cells) -> Floats:
-    """Answers of databases.
+    """Answer a workload on many databases.
 
     Args:
         workload: The queries.
-        cells: What `databases` returned.
+        cells: Databases, as `databases` returns them.
 
     Returns:
         Counts over the records of the database, shape ``(n_databases, n_queries)``.
@@ -110,6 +110,16 @@ def error_of_size(workload: Workload, size: int) -> float:
 
 
 def _squared_error(workload: Workload) -> float:
-    """``w^2 ln(2 |Q|) / 2``: of a single record."""
-    width = max(high - low for low, high in (family.bounds for family in workload.families))
+    """``w^2 ln(2 |Q|) / 2``, the squared error of a single record."""
+    width = largest_width(workload)
     return width * width * math.log(2.0 * workload.n_queries) / 2.0
+
+
+def records(size: int) -> str:
+    """A number of records, for people.
+
+    Example:
+        >>> records(1), records(1200)
+        ('1 record', '1,200 records')
+    """
+    return f"{size:,} record{'s' if size != 1 else ''}"

@@ -17,40 +17,22 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
-from hedgerow.algorithms.shared.algorithm import (
-    Algorithm,
-    check_domain,
-    make_release,
-    number_of_records,
-)
-from hedgerow.algorithms.shared.bounds import BETA
-from hedgerow.algorithms.shared.charges import Charges
-from hedgerow.algorithms.shared.checks import check_shares, is_count
-from hedgerow.algorithms.shared.outline import Outline
-from hedgerow.algorithms.shared.progress import ProgressCallback, RoundReport
-from hedgerow.algorithms.small_db.bound import choice_scale, make_plan, records
-from hedgerow.algorithms.small_db.enumeration import (
-    answers_of,
-    at_most,
-    databases,
-    error_of_size,
-    n_databases,
-    number_of,
-    size_for,
-)
+from hedgerow.algorithms.shared import Algorithm, ProgressCallback, check_domain, make_release, number_of_records, tell
+from hedgerow.algorithms.shared.bounds import BETA, largest_width
+from hedgerow.algorithms.shared.checks import check_count, check_fraction, check_shares
+from hedgerow.algorithms.shared.plans import Charges, Outline, charges_line, says_nothing, total_error
+from hedgerow.algorithms.small_db import enumeration
+from hedgerow.algorithms.small_db.enumeration import error_of_size, n_databases, records
 from hedgerow.errors import ConfigError
 from hedgerow.models import Empirical
-from hedgerow.privacy import LARGEST_MASS, Budget, Regime
+from hedgerow.privacy import LARGEST_MASS, Budget, Curator, ExponentialMechanism, Regime, database_sensitivity
 from hedgerow.quantities import human
 from hedgerow.queries import Workload
-
-if TYPE_CHECKING:
-    from hedgerow.privacy import Curator
-    from hedgerow.release import Release
+from hedgerow.release import Release
 
 LARGEST_MATRIX = 2**25
 """Answers, and records, of all databases together: a quarter of a gigabyte, held a few times."""
@@ -94,35 +76,34 @@ class SmallDB(Algorithm):
         """Check every number.
 
         Raises:
-            ConfigError: One is out of its range, or both alpha and a size are given.
+            ConfigError: A number is out of its range, or both alpha and a size are given.
         """
         if self.alpha is not None and self.size is not None:
             raise ConfigError("SmallDB takes an alpha or a size, not both", remedy="leave one of them out")
-        if self.alpha is not None and not 0.0 < self.alpha < 1.0:
-            raise ConfigError(f"alpha is a fraction, not {self.alpha!r}", remedy="give a number between 0 and 1")
-        for name in ("size", "max_candidates"):
-            value = getattr(self, name)
-            if value is not None and not is_count(value):
-                raise ConfigError(f"{name} = {value!r} is no whole number from 1 on", remedy="give one")
-        if not 0.0 < self.beta < 1.0:
-            raise ConfigError(f"beta is a probability, not {self.beta!r}", remedy="give a number between 0 and 1")
+        if self.alpha is not None:
+            check_fraction("alpha", self.alpha)
+        if self.size is not None:
+            check_count("size", self.size)
+        check_count("max_candidates", self.max_candidates)
+        check_fraction("beta", self.beta)
         check_shares(self.total_share, self.error_share)
 
     def check(self, workload: Workload, regime: Regime) -> None:
         """Refuse databases that are too many to enumerate, before anything is read or spent.
 
         Args:
-            workload: What the release should answer well.
-            regime: Of the budget; any will do.
+            workload: Queries that the release should answer well.
+            regime: Regime of the budget; any will do.
 
         Raises:
             ConfigError: There are more databases than ``max_candidates``, or all their answers would be too many.
         """
         cells, size = workload.domain.size, self.smallest_size(workload)
-        if not at_most(self.max_candidates, cells, size):
+        if not enumeration.at_most(self.max_candidates, cells, size):
+            many = enumeration.number_of(cells, size)
             raise ConfigError(
-                f"there are {number_of(cells, size)} databases of {records(size)} over {human(cells)} cells, "
-                f"more than max_candidates = {self.max_candidates:,}",
+                f"there are {many} databases of {records(size)} over {human(cells)} cells, more than "
+                f"max_candidates = {self.max_candidates:,}",
                 remedy=self._remedy(workload),
             )
         number = n_databases(cells, size)
@@ -141,9 +122,9 @@ class SmallDB(Algorithm):
         return f"{enumerated}; name fewer attributes, or use MWEM"
 
     def smallest_size(self, workload: Workload) -> int:
-        """The number of records that is asked for; 1 where it is chosen among all that can be enumerated."""
+        """The number of records that was asked for; 1 where the size is chosen among all that can be enumerated."""
         if self.alpha is not None:
-            return size_for(workload, self.alpha)
+            return enumeration.size_for(workload, self.alpha)
         return 1 if self.size is None else self.size
 
     def _largest_size(self, workload: Workload) -> int:
@@ -153,7 +134,7 @@ class SmallDB(Algorithm):
 
     def _affordable(self, workload: Workload, size: int) -> bool:
         cells, most = workload.domain.size, min(self.max_candidates, LARGEST_MATRIX // max(workload.n_queries, size))
-        return at_most(most, cells, size)
+        return enumeration.at_most(most, cells, size)
 
     def chosen_size(self, workload: Workload, budget: Budget, charge: float, total: float) -> int:
         """The number of records k; if it is to be chosen, the one whose bound is smallest.
@@ -161,9 +142,9 @@ class SmallDB(Algorithm):
         The bound is ``a / sqrt(k) + b k`` and a constant, with the minimum at ``(a / 2 b)^(2/3)``.
 
         Args:
-            workload: What the release should answer well.
-            budget: Of the run.
-            charge: What the selection may spend.
+            workload: Queries that the release should answer well.
+            budget: Budget of the run.
+            charge: Charge of the selection, epsilon or rho.
             total: Number of records, public or noisy.
         """
         if self.alpha is not None or self.size is not None:
@@ -175,11 +156,11 @@ class SmallDB(Algorithm):
         return min(near, key=lambda size: total * error_of_size(workload, size) + each * size)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
-        """As `run`, with a curator that the caller made; its whole remaining budget is spent.
+        """Run with a curator that the caller made, and spend its whole remaining budget.
 
         Args:
-            curator: Stands before the private table.
-            workload: What the release should answer well.
+            curator: Curator before the private table.
+            workload: Queries that the release should answer well.
             progress: Called once, after the choice.
         """
         check_domain(curator, workload)
@@ -188,27 +169,25 @@ class SmallDB(Algorithm):
         total = number_of_records(curator, charges.total)
         queries = workload.by_query()
         size = self.chosen_size(workload, curator.budget, charges.rounds, total)
-        cells = databases(workload.domain.size, size)
-        answers = np.clip(answers_of(queries, cells) * (total / size), -LARGEST_MASS, LARGEST_MASS)
+        cells = enumeration.databases(workload.domain.size, size)
+        answers = np.clip(enumeration.answers_of(queries, cells) * (total / size), -LARGEST_MASS, LARGEST_MASS)
         chosen = curator.select_database(queries, answers, charges.rounds)
         codes = np.stack(np.unravel_index(cells[chosen], workload.domain.shape), axis=1)
-        if progress is not None:
-            ledger, text = curator.ledger, f"one of {len(cells):,} databases of {size:,} records"
-            progress(RoundReport(1, 1, ledger.spent, ledger.limit, ledger.unit, text, math.nan))
+        tell(progress, curator, f"one of {len(cells):,} databases of {size:,} records", math.nan, number=1, of=1)
         return make_release(
             curator, workload, Empirical(workload.domain, total, codes), name="SmallDB",
             parameters={**self.parameters(), "size": size}, error_charge=charges.error,
         )  # fmt: skip
 
     def _charges(self, limit: float, budget: Budget) -> Charges:
-        return Charges.split(limit, budget.neighbours, total=self.total_share, initial=0.0, error=self.error_share)
+        return Charges.split(limit, budget.neighbours, total=self.total_share, error=self.error_share)
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
-        """What a run would need, spend and promise; nothing is read and nothing is spent.
+        """Plan a run: memory, charges and promise. Reads nothing and spends nothing.
 
         Args:
-            workload: What the release should answer well.
-            budget: What may be spent.
+            workload: Queries that the release should answer well.
+            budget: Budget of the run.
             total: A public guess of the number of records.
 
         Example:
@@ -221,6 +200,78 @@ class SmallDB(Algorithm):
             (17, 1140, 302)
         """
         self.check(workload, budget.regime)
-        charges = self._charges(budget.limit, budget)
-        size = self.chosen_size(workload, budget, charges.rounds, max(1.0, total))
-        return make_plan(self, workload, budget, charges=charges, total=max(1.0, total), size=size)
+        charges, total = self._charges(budget.limit, budget), max(1.0, total)
+        size = self.chosen_size(workload, budget, charges.rounds, total)
+        number, cells = n_databases(workload.domain.size, size), workload.domain.size
+        best, choice = error_bound(workload, budget, charges.rounds, total=total, size=size, beta=self.beta)
+        noisy = total_error(budget, charges.total, 0.1 * self.beta)
+        magnitude = max(max(abs(low), abs(high)) for low, high in (family.bounds for family in workload.families))
+        bound, risk = best + choice + magnitude * noisy, self.beta + (0.1 * self.beta if noisy else 0.0)
+        needed = 8 * (number * (4 * workload.n_queries + size) + cells * workload.n_queries)
+        shares = {"number of records": charges.total, "selection": charges.rounds, "error estimate": charges.error}
+        kept, nothing = records(size), says_nothing(bound, largest_width(workload) * total)
+        promise = f"no query errs by more than {bound:,.0f} counts, except with probability {risk:.3g}{nothing}"
+        text = (
+            charges_line(budget.limit, budget.unit, shares),
+            ("bound", promise),
+            ("", f"of which {best:,.0f} for having {kept} only, and {choice:,.0f} for choosing privately"),
+        )
+        facts = {
+            "size": size,
+            "databases": number,
+            "alpha": best / total,
+            "charge": charges.rounds,
+            "unit": budget.unit,
+            "bound": bound,
+            "bound_parts": {"database": best, "choice": choice, "total": magnitude * noisy},
+            "failure": risk,
+        }
+        return Outline.of(needed, f"{number:,} databases of {kept} over {human(cells)} cells", text, facts)
+
+
+def choice_scale(workload: Workload, budget: Budget, charge: float) -> float:
+    """``2 Delta / epsilon`` of the choice, in counts.
+
+    Args:
+        workload: Queries that the release should answer well.
+        budget: Budget of the run.
+        charge: Charge of the choice, epsilon or rho.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> workload = Workload.marginals(Domain((IntegerRange("a", 0, 1),)), 1)
+        >>> round(choice_scale(workload, PureDP(1.0), 0.5), 9)
+        4.0
+    """
+    sensitivity = database_sensitivity(workload.by_query(), budget.neighbours)
+    return ExponentialMechanism.for_charge(budget.regime, charge, sensitivity).scale
+
+
+def error_bound(
+    workload: Workload, budget: Budget, charge: float, *, total: float, size: int, beta: float
+) -> tuple[float, float]:
+    """The two parts of the error bound, in counts: having a database of k records only, and choosing it privately.
+
+    ``n alpha_k`` with ``alpha_k = w sqrt(ln(2 |Q|) / (2 k))``, and ``2 Delta (k ln|X| + ln(1 / beta)) / epsilon``.
+
+    Args:
+        workload: Queries that the release should answer well.
+        budget: Budget of the run.
+        charge: Charge of the choice, epsilon or rho.
+        total: Number of records n.
+        size: Number of records k of a database.
+        beta: Probability that the second part may fail.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 1) for name in "ab"), 2)
+        >>> parts = error_bound(workload, PureDP(1.0), 0.5, total=1000.0, size=17, beta=0.05)
+        >>> [round(part, 1) for part in parts]
+        [247.3, 106.3]
+    """
+    choice = size * math.log(workload.domain.size) + math.log(1.0 / beta)
+    return total * error_of_size(workload, size), choice_scale(workload, budget, charge) * choice

@@ -49,8 +49,8 @@ class GameSolution:
     Attributes:
         row: Average distribution of the rows, shape ``(N,)``.
         column: Weights of the columns that were best responses; they sum to 1.
-        lower: ``min_u <u, avg v>``: what the column player gets at least.
-        upper: ``max_v <avg u, v>``: what the row player pays at most.
+        lower: ``min_u <u, avg v>``, the least that the column player gets.
+        upper: ``max_v <avg u, v>``, the most that the row player pays.
         rounds: T.
 
     Example:
@@ -72,7 +72,7 @@ class GameSolution:
 
     @property
     def bound(self) -> float:
-        """What the gap cannot pass: ``sqrt(2 ln N / T)``."""
+        """The bound on the gap: ``sqrt(2 ln N / T)``."""
         return gap_bound(len(self.row), self.rounds)
 
     def column_vector(self, size: int) -> Floats:
@@ -183,7 +183,7 @@ def rounds_for(rows: int, alpha: float) -> int:
 
 
 def gap_bound(rows: int, rounds: int) -> float:
-    """What the gap after T rounds cannot pass: ``sqrt(2 ln N / T)``; it is also the eta of Hedge.
+    """The bound on the gap after T rounds, ``sqrt(2 ln N / T)``; it is also the eta of Hedge.
 
     Raises:
         ConfigError: There is no round or no row.

@@ -31,6 +31,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
+from hedgerow.algorithms.shared import check_choice
 from hedgerow.algorithms.yardsticks.spectrum import nuclear_norm
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import ApproxDP, Budget, PureDP
@@ -47,7 +48,7 @@ class SvdBound:
     Attributes:
         total_squared: Sum over the queries of the expected squared error, in squared counts.
         n_queries: Number of queries of the workload.
-        variance: u, of the noise at sensitivity 1, in squared counts.
+        variance: u, the variance of the noise at sensitivity 1, in squared counts.
         neighbours: The relation that the bound speaks of.
 
     Example:
@@ -91,8 +92,8 @@ def svd_bound(
 
     Args:
         workload: The queries.
-        budget: What may be spent, and between which tables.
-        calibration: How an (epsilon, delta) budget is turned into Gaussian noise: ``"zcdp"``, as all algorithms here
+        budget: Budget of the run, with its neighbouring relation.
+        calibration: Conversion of an (epsilon, delta) budget into Gaussian noise: ``"zcdp"``, as all algorithms here
             do, or the ``"paper"``'s ``sigma^2 = 2 ln(2 / delta) / epsilon^2``.
         weighted: Whether the error of each query is multiplied by its weight before it is squared; else all weights
             are 1.
@@ -121,7 +122,7 @@ def svd_bound(
 
 
 def _sensitivity_factor(workload: Workload, neighbours: Neighbours) -> float:
-    """How Delta^2 compares with the mean square of a column of the strategy, at least.
+    """The least ratio of Delta^2 to the mean square of a column of the strategy.
 
     After a filter a record can also enter or leave, so that the bound for "add-remove" holds.
     """
@@ -133,10 +134,10 @@ def _sensitivity_factor(workload: Workload, neighbours: Neighbours) -> float:
 
 
 def noise_variance(budget: Budget, calibration: Calibration = "zcdp") -> float:
-    """u, the variance of noise at sensitivity 1; bounds of one workload are as these numbers.
+    """u, the variance of noise at sensitivity 1; the bounds of one workload are proportional to it.
 
     Args:
-        budget: What may be spent.
+        budget: Budget of the run.
         calibration: See `svd_bound`.
 
     Raises:
@@ -146,8 +147,7 @@ def noise_variance(budget: Budget, calibration: Calibration = "zcdp") -> float:
         >>> noise_variance(PureDP(0.1))
         199.99999999999997
     """
-    if calibration not in ("zcdp", "paper"):
-        raise ConfigError(f"calibration = {calibration!r} is unknown", remedy="give 'zcdp' or 'paper'")
+    check_choice("calibration", calibration, Calibration)
     if calibration == "paper":
         if not isinstance(budget, ApproxDP):
             raise ConfigError("the paper's constant is for (epsilon, delta)", remedy="give an ApproxDP budget")

@@ -15,7 +15,8 @@ from typing import final
 
 import numpy as np
 
-from hedgerow.algorithms.shared import Averager, Output, exponent_of, guaranteed_drop, potential_drop, take_step
+from hedgerow.algorithms.shared import Averager, Output, check_choice, exponent_of, take_step
+from hedgerow.algorithms.shared.learning import guaranteed_drop, potential_drop
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
 from hedgerow.models import Histogram, Hypothesis, Step, check_fits, hypothesis_for
@@ -32,7 +33,7 @@ class Round:
 
     Attributes:
         candidate: Number of the candidate with the largest error before the round.
-        error: That error (L1 over the cells of a marginal).
+        error: Largest error itself (L1 over the cells of a marginal).
         drop: Exact fall of the potential KL(b || p), in nats.
         guaranteed: Smallest fall that the theory allows.
         answers: Answers of the hypothesis before the round, shape ``(n_queries,)``.
@@ -48,7 +49,7 @@ class Round:
 @final
 @dataclass(frozen=True)
 class Run:
-    """What a run gives.
+    """Result of a run.
 
     Attributes:
         model: The hypothesis, in counts.
@@ -89,17 +90,17 @@ class MultiplicativeWeights:
         Raises:
             ConfigError: There is no round, or a name is unknown.
         """
-        if self.rounds < 1 or self.step not in ("source", "sharp") or self.output not in ("last", "average"):
-            raise ConfigError(
-                f"{self} cannot be run", remedy="rounds >= 1, step 'source' or 'sharp', output 'average' or 'last'"
-            )
+        if self.rounds < 1:
+            raise ConfigError(f"{self.rounds} rounds cannot be made", remedy="ask for at least one round")
+        check_choice("step", self.step, Step)
+        check_choice("output", self.output, Output)
 
     def run(self, target: Tables, workload: Workload) -> Run:
         """Learn the answers of a public table.
 
         Args:
             target: The table; its answers are used as they are.
-            workload: What to get right.
+            workload: Queries to learn the answers of.
 
         Returns:
             The hypothesis with the mass of the table, and the trace.
@@ -107,9 +108,8 @@ class MultiplicativeWeights:
         Raises:
             ModelTooLargeError: The hypothesis does not fit into memory; an average needs every cell.
         """
-        domain = workload.domain
+        domain, truth = workload.domain, workload.answers(target)
         total = float(target.marginals([domain.names[:1]])[0].sum())
-        truth = workload.answers(target)
         if self.output == "last":
             last = hypothesis_for(workload, total)
             return Run(last, tuple(self._round(last, target, workload, truth) for _ in range(self.rounds)))

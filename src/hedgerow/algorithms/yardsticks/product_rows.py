@@ -25,7 +25,7 @@ class ProductRows:
 
     Attributes:
         number: Number of rows.
-        scale: What all rows are multiplied by.
+        scale: Factor of all rows.
         factor: For an attribute the values f_i, shape ``(number, size)``, or None where they are all 1.
 
     Example:

@@ -37,7 +37,7 @@ from hedgerow.algorithms.yardsticks.product_rows import (
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries import Boxes, Cells, ExplicitMatrix, Family, LinearQuery, Marginals, Parities, Workload
+from hedgerow.queries import Boxes, ExplicitMatrix, Family, LinearQuery, Parities, Workload
 
 LARGEST_MATRIX = 4096
 """Cells or queries of the largest matrix whose eigenvalues are computed (a quarter of a minute on two cores)."""
@@ -84,7 +84,7 @@ def _outside(workload: Workload, core: Clique, *, weighted: bool) -> float:
     """Sum of the roots of the eigenvalues of all sets of attributes that do not lie in the core."""
     domain, inside = workload.domain, set(core)
     values: defaultdict[Clique, float] = defaultdict(float)
-    tables = sum(2 ** len(scope) for family in workload.families if _is_table(family) for scope in family.scopes)
+    tables = sum(2 ** len(scope) for family in workload.families if family.tabular for scope in family.scopes)
     if tables > LARGEST_SPECTRUM:
         raise QueryError(
             f"the marginals have {tables:,} sets of attributes below them",
@@ -94,7 +94,7 @@ def _outside(workload: Workload, core: Clique, *, weighted: bool) -> float:
         if isinstance(family, Parities):
             for scope in family.scopes:
                 values[scope] += square
-        elif _is_table(family):
+        elif family.tabular:
             for scope in family.scopes:
                 for part in _subsets(scope):
                     values[part] += square / _volume(domain, scope)
@@ -105,10 +105,6 @@ def _outside(workload: Workload, core: Clique, *, weighted: bool) -> float:
     )
 
 
-def _is_table(family: Family) -> bool:
-    return isinstance(family, Marginals | Cells)
-
-
 def _subsets(scope: Clique) -> Iterator[Clique]:
     return (part for size in range(len(scope) + 1) for part in combinations(scope, size))
 
@@ -116,11 +112,11 @@ def _subsets(scope: Clique) -> Iterator[Clique]:
 @final
 @dataclass(frozen=True, eq=False)
 class _Core:
-    """What a workload is on the attributes of its families that are neither marginals nor parities.
+    """A workload restricted to the attributes of its families that are neither marginals nor parities.
 
     Attributes:
-        domain: Of the workload.
-        scope: These attributes.
+        domain: Domain of the workload.
+        scope: The attributes themselves.
         tables: For each marginal of the core the sum of squared weights that marginals of the workload have on it.
         parities: Sets inside the core, each with its squared weight.
         others: The other families, with squared weights.
@@ -135,12 +131,12 @@ class _Core:
     @classmethod
     def of(cls, workload: Workload, *, weighted: bool) -> _Core:
         domain, families = workload.domain, list(_squares(workload, weighted=weighted))
-        others = [each for each in families if not (_is_table(each[0]) or isinstance(each[0], Parities))]
+        others = [each for each in families if not (each[0].tabular or isinstance(each[0], Parities))]
         scope = domain.clique(name for family, _ in others for part in family.scopes for name in part)
         tables: defaultdict[Clique, float] = defaultdict(float)
         parities: defaultdict[Clique, float] = defaultdict(float)
         for family, square in families:
-            for part in family.scopes if _is_table(family) else ():
+            for part in family.scopes if family.tabular else ():
                 outside = tuple(name for name in part if name not in scope)
                 tables[tuple(name for name in part if name in scope)] += square / _volume(domain, outside)
             for part in family.scopes if isinstance(family, Parities) else ():
@@ -224,11 +220,15 @@ class _Core:
             matrix += square * np.multiply.outer(values, values)
 
     def _add_products(self, matrix: Floats, blocks: Sequence[ProductRows]) -> None:
-        limit = max(1, _BLOCK // self.cells)
+        for rows in self._tables(blocks, self.scope):
+            matrix += rows.T @ rows
+
+    def _tables(self, blocks: Sequence[ProductRows], scope: Clique) -> Iterator[Floats]:
+        """The values of the rows on the cells of a scope, as many rows at once as memory allows."""
+        limit = max(1, _BLOCK // _volume(self.domain, scope))
         for block in blocks:
             for first in range(0, block.number, limit):
-                rows = tables_of([block.part(first, first + limit)], self.domain, self.scope)
-                matrix += rows.T @ rows
+                yield tables_of([block.part(first, first + limit)], self.domain, scope)
 
     # Over the queries
 
@@ -269,14 +269,9 @@ class _Core:
         for name in self.scope:
             if name not in scope:
                 rest = rest * stacked_factor(products, name, self.domain[name].size).mean(axis=1)
-        number, limit = len(rest), max(1, _BLOCK // matrix.shape[1])
         unscaled = [ProductRows(block.number, 1.0, block.factor) for block in products]
-        parts = [np.zeros((0, len(matrix)))]
-        for block in unscaled:
-            for first in range(0, block.number, limit):
-                rows = tables_of([block.part(first, first + limit)], self.domain, scope)
-                parts.append(rows @ matrix.T / matrix.shape[1])
-        return np.concatenate(parts).reshape(number, len(matrix)) * rest[:, None]
+        parts = [rows @ matrix.T / matrix.shape[1] for rows in self._tables(unscaled, scope)]
+        return np.concatenate([np.zeros((0, len(matrix))), *parts]) * rest[:, None]
 
     def _between(self, scope: Clique, matrix: Floats, other_scope: Clique, other: Floats) -> Floats:
         """Means of products of rows that are given by their values on two scopes."""

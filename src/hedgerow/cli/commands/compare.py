@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hedgerow.algorithms.registry import names
+from hedgerow.algorithms.registry import NAMES
 from hedgerow.cli import options
 from hedgerow.cli.console import Output, showing_runs
 from hedgerow.cli.outputs import check_ending, check_outputs, check_report
@@ -44,10 +44,10 @@ def compare(
         options.algorithm_option(
             "--mechanisms",
             metavar="A,B,...",
-            help=f"Which algorithms: {', '.join(names())}. Options follow a colon, as in mwem:rounds=30.",
+            help=f"Which algorithms: {', '.join(NAMES)}, or plug-ins. Options follow a colon, as in mwem:rounds=30.",
             show_default="all",
         ),
-    ] = ",".join(names()),
+    ] = ",".join(NAMES),
     epsilon: Annotated[
         str | None,
         options.budget_option(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.algorithms.registry import ENTRIES, Entry
+from hedgerow.algorithms.registry import Entry, entries
 from hedgerow.cli import options
 from hedgerow.cli.outputs import check_ending, check_outputs
 from hedgerow.cli.reading import Reading
@@ -139,9 +139,9 @@ def mechanisms(ctx: typer.Context, *, quiet: options.Quiet = False, as_json: opt
       hedgerow mechanisms --json
     """
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
-    rows = ((each.name, each.summary, _BUDGETS[each.regimes], ", ".join(each.options)) for each in ENTRIES)
+    rows = ((each.name, each.summary, _BUDGETS[each.regimes], ", ".join(each.options)) for each in entries())
     shown.table(("name", "what it does", "budgets", "options"), rows)
-    shown.result({"mechanisms": [_described(each) for each in ENTRIES]})
+    shown.result({"mechanisms": [_described(each) for each in entries()]})
 
 
 def _described(each: Entry) -> dict[str, object]:

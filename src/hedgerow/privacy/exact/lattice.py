@@ -65,15 +65,13 @@ def exact_units(target: Measurable, tables: Tables) -> Ints:
     Returns:
         Ints, shape ``(target.size,)``: counts divided by ``step_of(target)``.
     """
-    if isinstance(target, Conjunction):
-        return np.rint(tables.conjunctions([target])).astype(np.int64)
     if isinstance(target, Parity) and isinstance(tables, AnswersParities):
         return np.rint(tables.parities([target.scope])).astype(np.int64)
-    (table,) = tables.marginals([target.scope])
-    if isinstance(target, Marginal | Parity):
-        return np.rint(target.of_table(table)).astype(np.int64)
+    if isinstance(target, Marginal | Conjunction | Parity):
+        return np.rint(target.on(tables)).astype(np.int64)
     if not isinstance(target, LinearQuery):
         raise QueryError(f"{target.text!r} is neither a marginal nor a linear query")
+    (table,) = tables.marginals([target.scope])
     units = np.rint(target.values() / step_of(target)).astype(np.int64).reshape(-1)
     return np.array([_dot(units, np.rint(table).astype(np.int64).reshape(-1))], dtype=np.int64)
 

@@ -21,7 +21,7 @@ from hedgerow.queries.core import CodeSet
 from hedgerow.system import generator
 
 _COMPARED = 1 << 22
-"""Pairs of a run and a piece that are compared at once."""
+"""Largest number of pairs of a run and a piece that are compared at once."""
 
 
 @final
@@ -67,11 +67,11 @@ class Classes:
         return found
 
     def split(self, sets: Iterable[CodeSet] = (), labels: Sequence[NDArray[Any]] = ()) -> Classes:
-        """Classes of codes that lie in the same sets as well.
+        """The classes refined: codes of one class then lie in the same sets.
 
         Args:
-            sets: Of codes of the attribute.
-            labels: For each code a number, shape ``(size,)``; codes of different numbers are told apart.
+            sets: Sets of codes of the attribute.
+            labels: Arrays of one number per code, each of shape ``(size,)``; codes of different numbers are told apart.
 
         Example:
             >>> Classes.whole(6).split([CodeSet((0, 3))], [np.array([1, 2, 1, 1, 1, 2])]).label.tolist()
@@ -102,7 +102,7 @@ class Classes:
         return np.asarray(self.label[np.searchsorted(self.low, codes.astype(np.int64), side="right") - 1])
 
     def shares(self, sets: Sequence[CodeSet]) -> Floats:
-        """How much of each class lies in each set, exactly 0 or 1 where none or all of it does.
+        """Share of each class that lies in each set: exactly 0 or 1 where none or all of it does.
 
         Returns:
             Fractions, shape ``(len(sets), count)``.
@@ -153,10 +153,10 @@ class Classes:
         return (np.flatnonzero(np.diff(self.label) != 1) + 1).tolist()
 
     def corners(self, ends: Ints) -> list[tuple[Ints, Floats]]:
-        """Places among the sums over all pieces below each cut, and weights, whose sum is that over runs of codes.
+        """Places among the sums below each cut, with weights: their weighted sum is the sum over runs of codes.
 
         Args:
-            ends: First code of each run and the code behind it, shape ``(runs, 2)``.
+            ends: First code of each run and the code after it, shape ``(runs, 2)``.
         """
         found = []
         for sign, places in ((-1.0, ends[:, 0]), (1.0, ends[:, 1])):
@@ -207,8 +207,8 @@ def box_sums(table: Floats, classes: Sequence[Classes], sets: Sequence[Sequence[
 
     Args:
         table: One axis per attribute, with one cell per class.
-        classes: Of each attribute.
-        sets: For each attribute the run of codes of each box.
+        classes: The classes of each attribute.
+        sets: One run of codes per box, for each attribute.
 
     Returns:
         One sum per box.
@@ -233,7 +233,7 @@ def box_sums(table: Floats, classes: Sequence[Classes], sets: Sequence[Sequence[
 
 
 def _signatures(low: Ints, size: int, sets: Sequence[CodeSet]) -> Ints:
-    """For each piece two numbers that say in which sets it lies, shape ``(pieces, 2)``.
+    """Two numbers per piece that say in which sets it lies, shape ``(pieces, 2)``.
 
     Every set has a random key of 126 bits; a piece has the exclusive or of the keys of the sets that it lies in. This
     is one pass over the cuts where a list of sets for every piece would take their product. That two pieces of

@@ -18,13 +18,13 @@ from hedgerow.queries.core import CodeSet, Conjunction
 @final
 @dataclass(frozen=True, eq=False)
 class Coarsening:
-    """The domain of the classes of some attributes; the others are left out: no query says anything about them.
+    """The domain of the classes of some attributes; the others, which no query names, are left out.
 
     Attributes:
         fine: The domain.
-        classes: For each attribute that is told apart its classes, at least two.
+        classes: The classes, at least two, of each attribute that queries tell apart.
         coarse: The domain of these attributes, in the same order, with one code per class.
-        told: Whether a query tells codes apart. If none does, the first attribute is cut behind its first code: a
+        told: Whether a query tells codes apart. If none does, the first attribute is cut after its first code: a
             domain needs an attribute.
 
     Example:
@@ -54,7 +54,7 @@ class Coarsening:
     def split(
         self, queries: Iterable[Conjunction] = (), tables: Iterable[tuple[Clique, NDArray[Any]]] = ()
     ) -> Coarsening:
-        """The classes of more queries as well; itself where these are known already.
+        """Refine the classes by more queries; the same object where these are known already.
 
         Args:
             queries: Conjunctions over the fine domain.
@@ -75,7 +75,8 @@ class Coarsening:
         """The same conjunctions over classes.
 
         Args:
-            queries: None of them impossible; their sets are classes put together. Sets of all codes are left out.
+            queries: Conjunctions that some record can meet; their sets are unions of classes. Sets of all codes are
+                left out.
         """
         found = {name: self._over_classes(name, list(each)) for name, each in _sets(queries).items()}
         return [
@@ -121,7 +122,7 @@ class Coarsening:
 
 
 def _sets(queries: Iterable[Conjunction]) -> dict[str, dict[CodeSet, None]]:
-    """For each attribute the different sets of codes that queries name, in their order."""
+    """The distinct sets of codes that queries name, by attribute, in their order."""
     sets: dict[str, dict[CodeSet, None]] = {}
     for query in queries:
         for name, codes in zip(query.scope, query.codes, strict=True):

@@ -1,4 +1,4 @@
-"""One form for all ways to write the same query: what does not matter is left out."""
+"""The canonical form of a query, which is the same however the query was written."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def canonical(query: LinearQuery) -> LinearQuery:
 
 
 def query_key(query: LinearQuery) -> Hashable:
-    """What two queries in canonical form have in common if and only if they have the same values.
+    """A key that two queries in canonical form share if and only if they have the same values.
 
     Args:
-        query: What ``canonical`` returned.
+        query: A query that ``canonical`` returned.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange

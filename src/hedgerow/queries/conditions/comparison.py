@@ -25,7 +25,7 @@ from hedgerow.queries.core import CodeSet, did_you_mean, in_condition, shortened
 @final
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """Where a condition is true and where it is false; elsewhere it is unknown.
+    """The codes for which a condition is true and those for which it is false; for the rest it is unknown.
 
     Attributes:
         yes: The codes for which it is true.
@@ -54,7 +54,7 @@ class Truth:
 
 
 def is_missing(attribute: Attribute) -> Truth:
-    """Where ``is null`` is true.
+    """The truth of ``is null``.
 
     Raises:
         QueryError: The attribute declares no missing value.
@@ -65,7 +65,7 @@ def is_missing(attribute: Attribute) -> Truth:
     """
     if attribute.missing_code is None:
         raise QueryError(
-            f"attribute {attribute.name!r} declares no missing value, so 'is null' says nothing",
+            f"attribute {attribute.name!r} declares no missing value, so 'is null' has no meaning",
             remedy="leave the condition out, or declare 'missing' in the domain file",
         )
     yes = CodeSet.of([attribute.missing_code])
@@ -83,7 +83,7 @@ def every_code(attribute: Attribute) -> CodeSet:
 
 
 def equal(attribute: Attribute, value: str) -> Truth:
-    """Where ``= value`` is true; values compare by their text, on ordered attributes as numbers too.
+    """The truth of ``= value``; values compare by their text, on ordered attributes as numbers too.
 
     Args:
         attribute: The attribute.
@@ -106,7 +106,7 @@ def equal(attribute: Attribute, value: str) -> Truth:
 
 
 def compare(attribute: Attribute, symbol: str, value: str) -> Truth:
-    """Where a comparison of order is true: on whole numbers, bins, and listed values that are all numbers.
+    """The truth of a comparison of order: on whole numbers, bins, and listed values that are all numbers.
 
     Args:
         attribute: The attribute.
@@ -114,7 +114,7 @@ def compare(attribute: Attribute, symbol: str, value: str) -> Truth:
         value: Text of a number. It may lie outside the values of the attribute.
 
     Raises:
-        QueryError: The attribute is not ordered, the value is no number, or it cuts a bin.
+        QueryError: The attribute is not ordered, the value is not a number, or it cuts a bin.
 
     Example:
         >>> compare(Binned("hours", (0, 20, 40, 100)), "<", "40").yes
@@ -173,7 +173,7 @@ def _number(attribute: Attribute, value: str) -> int | float:
     number = _as_number(value)
     if not math.isfinite(number):
         raise QueryError(
-            f"attribute {attribute.name!r} holds numbers and {shown(value)} is none",
+            f"attribute {attribute.name!r} holds numbers, and {shown(value)} is not a number",
             remedy=f"compare it with a number, as in '{in_condition(attribute.name)} < 30'",
         )
     return number
@@ -191,7 +191,7 @@ def _values_below(attribute: Attribute, symbol: str, value: str) -> CodeSet:
     values = np.array(attribute.values if isinstance(attribute, Categorical) else ())
     if values.dtype.kind not in "iuf":
         raise QueryError(
-            f"the values of attribute {attribute.name!r} have no order, so <, <=, >, >= and between say nothing",
+            f"the values of attribute {attribute.name!r} have no order, so <, <=, >, >= and between have no meaning",
             remedy=f"list the values, as in \"{in_condition(attribute.name)} in ('{attribute.label(0)}', ...)\"",
         )
     number = _number(attribute, value)

@@ -8,13 +8,14 @@ from typing import NoReturn, final
 import numpy as np
 
 from hedgerow.domain import Domain
+from hedgerow.engines import quoted
 from hedgerow.errors import QueryError
 from hedgerow.queries.conditions.predicate import parse_predicate
 from hedgerow.queries.conditions.sql_tokens import Kind, tokens_of, unsupported
-from hedgerow.queries.core import Conjunction, LinearQuery, in_condition, quoted, shown
+from hedgerow.queries.core import Conjunction, LinearQuery, in_condition, shown
 
 MAX_LENGTH = 20_000
-"""Characters of a statement."""
+"""Largest number of characters of a statement."""
 
 _BARE_NAME = re.compile(r"[^\s;,()\"']+")
 
@@ -31,7 +32,7 @@ def parse_count(text: str, domain: Domain, table: str) -> LinearQuery:
         table: Its name, which may stand in double quotes; without them case does not matter.
 
     Returns:
-        What `parse_predicate` returns for the condition; the number of records if there is none.
+        The result of `parse_predicate` for the condition; the number of records if there is none.
 
     Raises:
         QueryError: It is another statement (the error names the first thing that is not supported), or the condition is
@@ -95,7 +96,7 @@ def _example(domain: Domain, table: str) -> str:
 
 @final
 class _Statement:
-    """Goes through the words of a statement up to its condition."""
+    """A reader of the words of a statement up to its condition."""
 
     def __init__(self, text: str, table: str, remedy: str) -> None:
         self._text = text
@@ -107,7 +108,7 @@ class _Statement:
         self._place = 0
 
     def condition(self) -> str:
-        """What follows "where"; empty if nothing does."""
+        """The text after "where"; empty if there is none."""
         self._take("SELECT", "it does not begin with SELECT")
         self._count()
         if self._kind() == "ALIAS":
@@ -141,7 +142,7 @@ class _Statement:
         self._place += 1
 
     def _skip_table(self) -> None:
-        """Names of tables may hold signs: they are read from the text."""
+        """Read the name of the table from the text, as it may hold signs."""
         if self._kind() in {"", "L_PAREN", "TEXT"}:
             self._refuse("a table does not follow FROM", L_PAREN="a subquery", TEXT="a file in place of the table")
         token = self._tokens[self._place]
@@ -164,11 +165,11 @@ class _Statement:
         self._place += 1
 
     def _refuse(self, otherwise: str, **names: str) -> NoReturn:
-        """Name what is not supported or, if it is nothing in particular, what is wrong.
+        """Raise an error that names the unsupported word or, if there is none, the problem.
 
         Args:
-            otherwise: What is wrong.
-            names: What a word of some kind would be here.
+            otherwise: The problem, where no unsupported word explains it.
+            names: For a kind of word, its meaning at this place.
         """
         word = (unsupported(self._tokens[self._place]) or names.get(self._kind())) if self._kind() else ""
         raise QueryError(

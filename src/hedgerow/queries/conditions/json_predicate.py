@@ -1,4 +1,4 @@
-"""Conditions as values that JSON can hold, for programs and forms; they mean what the same condition in SQL means."""
+"""Conditions as JSON values, for programs and forms, with the meaning of the same conditions in SQL."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from hedgerow.queries.conditions.tree import (
 from hedgerow.queries.core import LinearQuery, did_you_mean, shown
 
 MAX_PARTS = 5_000
-"""Conditions and values of a predicate."""
+"""Largest number of conditions and values of a predicate."""
 
 _LARGEST_BITS = 1024
-"""Of a whole number."""
+"""Bits of the largest whole number."""
 
 _FORMS: dict[str, frozenset[str]] = {
     "and": frozenset({"and"}),
@@ -49,7 +49,7 @@ _SUPPORTED = (
 
 
 def parse_json_predicate(value: object, domain: Domain) -> LinearQuery:
-    """Read a condition that came as JSON.
+    """Read a condition from JSON values.
 
     A condition is a mapping of one of these forms, and no other keys:
 
@@ -65,16 +65,16 @@ def parse_json_predicate(value: object, domain: Domain) -> LinearQuery:
     attributes, as numbers; three-valued where the missing value is declared.
 
     Args:
-        value: What ``json.loads`` returns; None for the number of records. At most ``MAX_PARTS`` conditions and values,
+        value: Result of ``json.loads``; None for the number of records. At most ``MAX_PARTS`` conditions and values,
             and ``MAX_DEPTH`` conditions inside each other.
         domain: The domain.
 
     Returns:
-        What `parse_predicate` returns for the same condition in SQL; the text of an explicit query is that SQL.
+        The result of `parse_predicate` for the same condition in SQL; the text of an explicit query is that SQL.
 
     Raises:
-        QueryError: The value is no such condition, names an unknown attribute or value, or cuts a bin. The error says
-            where, as in "predicate.and[2].op".
+        QueryError: The value is not such a condition, names an unknown attribute or value, or cuts a bin. The error
+            says where, as in "predicate.and[2].op".
 
     Example:
         >>> from hedgerow.domain.attribute import Categorical, IntegerRange
@@ -97,7 +97,7 @@ def parse_json_predicate(value: object, domain: Domain) -> LinearQuery:
 
 @final
 class _Reader:
-    """Reads conditions inside conditions, and counts them."""
+    """A reader of nested conditions, which counts them."""
 
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
@@ -160,7 +160,7 @@ class _Reader:
         if not isinstance(value, int | float):
             _refuse(place, f"a text, a number, true or false is expected, not {_kind(value)}")
         if isinstance(value, float) and not math.isfinite(value):
-            _refuse(place, f"{value} is no number to compare with")
+            _refuse(place, f"{value} is not a finite number")
         if isinstance(value, int) and value.bit_length() > _LARGEST_BITS:
             _refuse(place, "the number is too large")
         return Constant(value_text(value), quoted=False)
@@ -175,7 +175,7 @@ class _Reader:
 
 
 def _form(value: Mapping[object, object], place: str) -> str:
-    """Which of the forms; empty for a condition without keys."""
+    """The key of the form; empty for a condition without keys."""
     for key in value:
         if key not in _KEYS:
             _refuse(place, f"the key {shown(str(key))} is unknown")
@@ -206,7 +206,7 @@ def _list(value: object, place: str) -> list[object]:
 
 
 def _kind(value: object) -> str:
-    """What JSON calls it."""
+    """The name of its type in JSON."""
     names = {
         dict: "an object",
         list: "a list",

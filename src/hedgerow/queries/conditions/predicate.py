@@ -8,7 +8,8 @@ single quotes.
 
 from __future__ import annotations
 
-from typing import NoReturn, final
+from collections.abc import Callable
+from typing import Literal, NoReturn, final
 
 from hedgerow.domain import Attribute, Domain
 from hedgerow.errors import QueryError
@@ -61,9 +62,29 @@ def parse_predicate(text: str, domain: Domain) -> LinearQuery:
     return query_of(_Reader(text, domain).read(), domain)
 
 
+def parse_conjunction(text: str, domain: Domain) -> Conjunction:
+    """Read a condition that a workload can hold.
+
+    Raises:
+        QueryError: See `parse_predicate`; or the condition joins several attributes with "or" or "not".
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> parse_conjunction("age < 30", Domain((IntegerRange("age", 17, 90),))).scope
+        ('age',)
+    """
+    query = parse_predicate(text, domain)
+    if not isinstance(query, Conjunction):
+        raise QueryError(
+            f"{shown(text)} joins conditions on several attributes with 'or' or 'not', which a workload does not hold",
+            remedy="give the conditions one by one, joined by commas",
+        )
+    return query
+
+
 @final
 class _Reader:
-    """Goes through the words of a condition, from the left to the right.
+    """A recursive-descent reader of the tokens of a condition.
 
     The grammar::
 
@@ -81,7 +102,7 @@ class _Reader:
         self._place = 0
 
     def read(self) -> Condition:
-        """All of it."""
+        """Read the whole condition."""
         found = self._condition(0)
         if self._kind():
             self._refuse()
@@ -90,16 +111,13 @@ class _Reader:
     # Joins
 
     def _condition(self, depth: int) -> Condition:
-        parts = [self._both(depth)]
-        while self._take("OR"):
-            parts.append(self._both(depth))
-        return parts[0] if len(parts) == 1 else Join("or", tuple(parts))
+        return self._joined("or", lambda: self._joined("and", lambda: self._single(depth)))
 
-    def _both(self, depth: int) -> Condition:
-        parts = [self._single(depth)]
-        while self._take("AND"):
-            parts.append(self._single(depth))
-        return parts[0] if len(parts) == 1 else Join("and", tuple(parts))
+    def _joined(self, word: Literal["and", "or"], part: Callable[[], Condition]) -> Condition:
+        parts = [part()]
+        while self._take("AND" if word == "and" else "OR"):
+            parts.append(part())
+        return parts[0] if len(parts) == 1 else Join(word, tuple(parts))
 
     def _single(self, depth: int) -> Condition:
         negated = False
@@ -241,7 +259,7 @@ class _Reader:
         return shown(self._tokens[self._place].text)
 
     def _refuse(self) -> NoReturn:
-        """Say what is not understood."""
+        """Raise an error that says what is not understood."""
         whole = f"the condition {shown(self._text.strip())} is not understood"
         if not self._kind():
             raise QueryError(f"{whole}: it ends too early", remedy=SUPPORTED)

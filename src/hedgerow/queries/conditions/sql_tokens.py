@@ -1,4 +1,4 @@
-"""The words of a SQL text, as the conditions and the counts that are supported know them."""
+"""Tokens of a SQL text, of the kinds that conditions and counts need."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Token(NamedTuple):
     """One word, number, text or sign.
 
     Attributes:
-        kind: What it is.
-        text: Without quotes.
+        kind: Kind of the token.
+        text: The text, without quotes.
         start: Place of its first character.
         end: Place after its last character.
     """
@@ -60,11 +60,11 @@ class Token(NamedTuple):
 
 
 def tokens_of(text: str, names: Collection[str] = ()) -> list[Token]:
-    """Cut a text into words.
+    """Cut a text into tokens.
 
     Args:
-        text: In SQL.
-        names: Attributes; words and signs that spell one, such as ``marital-status`` or ``order``, become a name.
+        text: The text in SQL.
+        names: Names of attributes; words and signs that spell one, as in ``marital-status``, become a name.
 
     Raises:
         QueryError: A quote is not closed, or there is a comment.
@@ -89,7 +89,7 @@ def tokens_of(text: str, names: Collection[str] = ()) -> list[Token]:
 
 
 def unsupported(token: Token) -> str:
-    """The word of SQL that it is, if that is one which is not supported anywhere; a sign in quotes; else nothing.
+    """The unsupported word or sign of SQL that a token is, for an error; empty if it is none.
 
     Example:
         >>> [unsupported(token) for token in tokens_of("age Group  By 3 ;")]
@@ -120,7 +120,7 @@ def _kind(token: SqlToken) -> Kind:
 
 
 def _with_names(tokens: list[Token], text: str, names: frozenset[str]) -> Iterator[Token]:
-    """Make one name of tokens that spell an attribute."""
+    """Join the tokens that spell an attribute into one name."""
     longest = max(map(len, names), default=0)
     start = 0
     while start < len(tokens):

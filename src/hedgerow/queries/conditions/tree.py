@@ -23,7 +23,7 @@ from hedgerow.queries.core import CodeSet, Conjunction, Explicit, LinearQuery, i
 from hedgerow.queries.families import MAX_CELLS
 
 MAX_DEPTH = 50
-"""Conditions inside conditions."""
+"""Largest depth of nested conditions."""
 
 Sign = Literal["=", "!=", "<", "<=", ">", ">="]
 SIGNS: tuple[Sign, ...] = ("=", "!=", "<", "<=", ">", ">=")
@@ -37,10 +37,10 @@ _T = TypeVar("_T")
 @final
 @dataclass(frozen=True)
 class Constant:
-    """A value as it was asked for.
+    """A value to compare with, as it was written.
 
     Attributes:
-        text: What is compared with the values of an attribute.
+        text: Text that is compared with the values of an attribute.
         quoted: Whether it stands in quotes in SQL.
 
     Example:
@@ -53,7 +53,7 @@ class Constant:
 
     @property
     def sql(self) -> str:
-        """As SQL writes it."""
+        """The value in SQL."""
         return "'" + self.text.replace("'", "''") + "'" if self.quoted else self.text
 
 
@@ -63,9 +63,9 @@ class Leaf:
     """A condition on one attribute.
 
     Attributes:
-        name: Of the attribute.
-        truth: For which of its codes it is true, and for which false.
-        text: The condition in SQL, as it was asked.
+        name: Name of the attribute.
+        truth: The codes for which the condition is true, and those for which it is false.
+        text: The condition in SQL, as it was written.
     """
 
     name: str
@@ -76,10 +76,10 @@ class Leaf:
 @final
 @dataclass(frozen=True, eq=False)
 class Negation:
-    """That something is false.
+    """The negation of a condition.
 
     Attributes:
-        part: What.
+        part: The condition to negate.
     """
 
     part: Condition
@@ -88,7 +88,7 @@ class Negation:
 @final
 @dataclass(frozen=True, eq=False)
 class Join:
-    """Conditions joined by "and" or "or"; without parts true or false.
+    """Conditions joined by "and" (true without parts) or "or" (false without parts).
 
     Attributes:
         word: ``"and"`` or ``"or"``.
@@ -103,7 +103,7 @@ Condition = Leaf | Negation | Join
 
 
 def negation(part: Condition) -> Condition:
-    """That a condition is false; of a negation, its part.
+    """Negate a condition; the negation of a negation is its part.
 
     Example:
         >>> isinstance(negation(negation(Join("and", ()))), Join)
@@ -113,7 +113,7 @@ def negation(part: Condition) -> Condition:
 
 
 def comparison(attribute: Attribute, sign: Sign, value: Constant) -> Leaf:
-    """``age >= 30``.
+    """The comparison of an attribute with a value, such as ``age >= 30``.
 
     Raises:
         QueryError: The attribute has no such value or no order, or the value cuts a bin.
@@ -133,7 +133,7 @@ def comparison(attribute: Attribute, sign: Sign, value: Constant) -> Leaf:
 
 
 def between(attribute: Attribute, low: Constant, high: Constant) -> Leaf:
-    """``age between 30 and 40``, both ends included.
+    """The condition ``age between 30 and 40``, both ends included.
 
     Raises:
         QueryError: The attribute has no order, or a value cuts a bin.
@@ -149,7 +149,7 @@ def between(attribute: Attribute, low: Constant, high: Constant) -> Leaf:
 
 
 def among(attribute: Attribute, values: Sequence[Constant]) -> Leaf:
-    """``sex in ('Female', 'Male')``; of no values it is false.
+    """The condition ``sex in ('Female', 'Male')``; false without values.
 
     Raises:
         QueryError: The attribute has no such value.
@@ -166,7 +166,7 @@ def among(attribute: Attribute, values: Sequence[Constant]) -> Leaf:
 
 
 def missing(attribute: Attribute) -> Leaf:
-    """``age is null``.
+    """The condition ``age is null``.
 
     Raises:
         QueryError: The attribute declares no missing value.
@@ -184,11 +184,11 @@ def query_of(condition: Condition, domain: Domain) -> LinearQuery:
 
     Args:
         condition: The tree.
-        domain: What its attributes are from.
+        domain: The domain of its attributes.
 
     Returns:
         A ``Conjunction`` if the condition is an "and" of conditions on one attribute each; else an ``Explicit`` query
-        over the attributes that it names, whose text is the condition as it was asked.
+        over the attributes that it names, whose text is the condition as it was written.
 
     Raises:
         QueryError: It joins attributes of more than ``MAX_CELLS`` cells with "or" or "not".
@@ -244,7 +244,7 @@ def _joined(word: Literal["and", "or"], parts: Iterable[Leaf | _Flat]) -> Leaf |
 
 
 def _folded(operation: Callable[[_T, _T], _T], items: Sequence[_T]) -> _T:
-    """All in one, by halves: what is joined stays small for as long as it can."""
+    """Combine all items pair by pair, which keeps operands small."""
     found = list(items)
     while len(found) > 1:
         pairs = [operation(*found[i : i + 2]) for i in range(0, len(found) - 1, 2)]
@@ -269,7 +269,7 @@ def _names(condition: Leaf | _Flat) -> set[str]:
 
 
 def _true(condition: Leaf | _Flat, domain: Domain, scope: tuple[str, ...]) -> Bools:
-    """Where it is true, over the cells of the scope, as an array that broadcasts to its shape."""
+    """The cells of the scope where it is true, as an array that broadcasts to their shape."""
     if isinstance(condition, Leaf):
         mask = np.zeros(domain[condition.name].size, dtype=np.bool_)
         mask[np.asarray(condition.truth.yes)] = True
@@ -280,7 +280,7 @@ def _true(condition: Leaf | _Flat, domain: Domain, scope: tuple[str, ...]) -> Bo
 
 
 def _text(condition: Condition) -> str:
-    """The condition in SQL, as it was asked."""
+    """The condition in SQL, as it was written."""
     if isinstance(condition, Leaf):
         return condition.text
     if isinstance(condition, Negation):

@@ -1,4 +1,4 @@
-"""Sets of codes as runs: what they cost follows how often they are interrupted, not how many codes they hold."""
+"""Sets of codes, held as runs: their cost grows with the number of gaps, not with the number of codes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hedgerow.arrays import Bools
 
 
 @final
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@dataclass(frozen=True, slots=True, repr=False)
 class CodeSet(Sequence[int]):
     """A sorted set of codes; equal sets are equal, however they were made.
 
     Attributes:
-        cuts: Where it begins and ends: codes ``cuts[0] <= c < cuts[1]`` lie in it, ``cuts[2] <= c < cuts[3]`` too, and
-            so on. Strictly increasing.
+        cuts: Strictly increasing ends of the runs: codes ``cuts[0] <= c < cuts[1]`` lie in the set,
+            ``cuts[2] <= c < cuts[3]`` too, and so on.
 
     Example:
         >>> CodeSet.of([7, 3, 4]), CodeSet.of(range(2**31, 2**32)).cuts
@@ -35,14 +35,6 @@ class CodeSet(Sequence[int]):
         """Check the order."""
         if len(self.cuts) % 2 or not all(map(lt, self.cuts, self.cuts[1:])):
             raise ValueError(f"the cuts {self.cuts} of a set of codes are not pairs in increasing order")
-
-    def __eq__(self, other: object) -> bool:
-        """Whether the codes are the same."""
-        return isinstance(other, CodeSet) and self.cuts == other.cuts
-
-    def __hash__(self) -> int:
-        """Of the cuts."""
-        return hash(self.cuts)
 
     @classmethod
     def of(cls, codes: Iterable[int]) -> CodeSet:
@@ -130,7 +122,7 @@ class CodeSet(Sequence[int]):
         return _held([self], 1, besides=[other])
 
     def holds(self, codes: NDArray[np.integer[Any]]) -> Bools:
-        """Which of many codes lie in the set, of the shape of the codes.
+        """Whether each of many codes lies in the set, in the shape of the codes.
 
         Example:
             >>> CodeSet.of(range(2**31, 2**32)).holds(np.array([5, 2**31 + 5]))
@@ -163,10 +155,10 @@ class CodeSet(Sequence[int]):
 
     @classmethod
     def from_json(cls, value: Sequence[int] | Mapping[str, Sequence[int]]) -> CodeSet:
-        """What ``to_json`` gave.
+        """Read what ``to_json`` gave.
 
         Raises:
-            KeyError, TypeError, ValueError: It has another form, or is not in order.
+            KeyError, TypeError, ValueError: The value has another form, or is not in order.
 
         Example:
             >>> CodeSet.from_json({"cuts": [0, 100]})
@@ -182,7 +174,7 @@ class CodeSet(Sequence[int]):
 
 
 def _held(sets: Sequence[CodeSet], least: int, besides: Sequence[CodeSet] = ()) -> CodeSet:
-    """Codes that lie in at least so many of the sets; those of ``besides`` count against them."""
+    """Codes that lie in at least ``least`` of the sets, less the number of sets of ``besides`` that they lie in."""
     change: Counter[int] = Counter()
     for signs, group in (((1, -1), sets), ((-1, 1), besides)):
         for each in group:

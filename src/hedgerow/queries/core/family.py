@@ -1,4 +1,4 @@
-"""What the families of a workload share: many linear queries that are answered together.
+"""The base of families: many linear queries that are answered together.
 
 A family yields its answers from a few tables, asked for in one go, and turns single queries into objects only
 when one is asked for by its number.
@@ -7,15 +7,20 @@ when one is asked for by its number.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.core.query import Measurable, Tables, filled_axes
+from hedgerow.queries.core.query import Measurable, Tables
 from hedgerow.queries.core.sensitivity import Neighbours, of_query
+
+Arrays = Mapping[str, NDArray[Any]]
 
 
 class Family(ABC):
@@ -23,9 +28,50 @@ class Family(ABC):
 
     Attributes:
         domain: The domain of the queries.
+        kind: Name of the family in stored workloads.
+        forms: The words that its texts begin with, each with an example for error messages.
+        whole: Whether a candidate is a whole marginal.
+        tabular: Whether the answers are all cells of the marginals of `scopes`.
+        conjunctive: Whether every query is a conjunction, or a marginal, whose cells are.
     """
 
     domain: Domain
+    kind: ClassVar[str] = ""
+    forms: ClassVar[Mapping[str, str]] = {}
+    whole: ClassVar[bool] = False
+    tabular: ClassVar[bool] = False
+    conjunctive: ClassVar[bool] = False
+
+    @classmethod
+    def from_text(cls, text: str, domain: Domain) -> Family:
+        """Read the family from its text, as `spec` writes it; families from outside the package override it.
+
+        Args:
+            text: The whole text of the family, as in ``"prefixes:age"``, without its weight.
+            domain: The domain.
+
+        Raises:
+            QueryError: The text is not understood.
+        """
+        raise QueryError(f"families of the kind {cls.kind!r} have no text", remedy="build the family in Python")
+
+    def to_stored(self) -> tuple[dict[str, Any], Arrays]:
+        """The family as values that JSON holds, with its `kind`, and arrays; here as its text, which must parse."""
+        return {"kind": "text", "text": self.spec}, {}
+
+    @classmethod
+    def from_stored(cls, values: Mapping[str, Any], arrays: Arrays, domain: Domain) -> Family:
+        """Read what `to_stored` gave; families that override one override both.
+
+        Args:
+            values: The values, perhaps through JSON.
+            arrays: The arrays, under the same names.
+            domain: The domain.
+
+        Raises:
+            KeyError, TypeError, ValueError, QueryError: These are not the values of such a family.
+        """
+        raise QueryError(f"families of the kind {cls.kind!r} are stored as text")
 
     @property
     @abstractmethod
@@ -33,9 +79,9 @@ class Family(ABC):
         """Number of answers."""
 
     @property
-    @abstractmethod
     def n_candidates(self) -> int:
-        """Number of groups of answers that can be selected."""
+        """Number of groups of answers that can be selected; here each answer is one."""
+        return self.n_queries
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -50,7 +96,7 @@ class Family(ABC):
 
     @property
     def step(self) -> float:
-        """Counts of which every answer about whole records is a whole multiple: 1, or a power of two from 2^-20.
+        """Counts per lattice unit: every exact answer is a whole multiple of it; 1, or a power of two from 2^-20.
 
         A family that does not say so is refused wherever exact answers meet noise: a sum of fractions that rounds can
         differ between neighbouring tables by more than the sensitivity. Say 1 if every query takes whole values; for
@@ -65,11 +111,11 @@ class Family(ABC):
         )
 
     def exact(self, answers: Floats, tables: Sequence[Floats]) -> Floats:
-        """The answers without any rounding, from exact whole counts; here of queries that take whole values.
+        """The answers without any rounding, from exact whole counts; here for queries with whole values.
 
         Args:
-            answers: What `evaluate` or `answers` gave, in counts, shape ``(n_queries,)``.
-            tables: The marginal tables that `evaluate` was given, whole numbers; none if it was `answers`.
+            answers: Result of `evaluate` or `answers`, in counts, shape ``(n_queries,)``.
+            tables: The marginal tables that `evaluate` was given, whole numbers; none after `answers`.
 
         Returns:
             Whole multiples of `step`, shape ``(n_queries,)``.
@@ -77,9 +123,28 @@ class Family(ABC):
         return np.rint(answers)
 
     @property
-    def whole(self) -> bool:
-        """Whether a candidate is a whole marginal."""
-        return False
+    def signed(self) -> bool:
+        """Whether queries of this family may take negative values."""
+        return self.bounds[0] < 0.0
+
+    @property
+    def spread(self) -> float | Floats:
+        """Total variation distance of a marginal per L1 noise of measuring it, or a query of its scope.
+
+        One number, or one for each candidate. Only the automatic number of rounds of MWEM looks at it. Queries that
+        overlap, as ranges, conditions and parities do, have 4: selection follows their noise sooner, as was measured.
+
+        Raises:
+            QueryError: The family does not say.
+        """
+        raise QueryError(
+            f"{self.spec!r} does not say how far noise in its answers moves marginals",
+            remedy="give the family a spread (4.0 where queries overlap), or give MWEM a number of rounds",
+        )
+
+    def by_query(self) -> Family:
+        """The same queries, each of them a candidate of its own."""
+        return self
 
     @property
     def lengths(self) -> Ints:
@@ -93,7 +158,7 @@ class Family(ABC):
 
     @property
     def scope_of(self) -> Ints:
-        """For each candidate the position of its set of attributes in ``scopes``, shape ``(n_candidates,)``.
+        """Position in ``scopes`` of the attributes of each candidate, shape ``(n_candidates,)``.
 
         Here: all have the same, or each has its own.
         """
@@ -112,13 +177,13 @@ class Family(ABC):
 
     @abstractmethod
     def candidate(self, index: int) -> Measurable:
-        """The candidate of a number.
+        """The candidate at a position.
 
         Args:
             index: ``0 <= index < n_candidates``.
 
         Raises:
-            QueryError: There is no candidate of that number.
+            QueryError: There is no such candidate.
         """
 
     def sensitivities(self, neighbours: Neighbours) -> Floats:
@@ -127,10 +192,10 @@ class Family(ABC):
 
     @abstractmethod
     def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
-        """The tables that ``evaluate`` wants to see.
+        """The tables that ``evaluate`` needs.
 
         Args:
-            cheap_cells: Largest table, in cells, that is to be had at little cost.
+            cheap_cells: Largest table, in cells, that costs little to get.
         """
 
     @abstractmethod
@@ -138,7 +203,7 @@ class Family(ABC):
         """The answers from tables.
 
         Args:
-            cliques: What ``cliques`` asked for.
+            cliques: Result of ``cliques``.
             tables: Their marginal tables in counts.
 
         Returns:
@@ -146,14 +211,14 @@ class Family(ABC):
         """
 
     def wanted(self, tables: Tables) -> tuple[Clique, ...]:
-        """The marginal tables to ask for; none where ``answers`` asks for something else."""
+        """The marginal tables to ask for; none where ``answers`` does without."""
         return self.cliques(tables.cheap_cells)
 
     def answers(self, tables: Tables) -> Floats:
         """All answers, in the order of the family.
 
         Args:
-            tables: Where marginal tables come from.
+            tables: Source of the marginal tables.
 
         Returns:
             Counts, shape ``(n_queries,)``.
@@ -191,3 +256,21 @@ def distinct_cliques(domain: Domain, cliques: Iterable[Iterable[str]]) -> tuple[
     if not found:
         raise QueryError("a family needs at least one clique", remedy="name some, as in 'marginals:sex*age'")
     return tuple(found)
+
+
+def filled_axes(sets: Iterable[Sequence[int]]) -> Ints:
+    """Sets of attributes as one array, filled up with -1.
+
+    Args:
+        sets: Positions in a domain.
+
+    Example:
+        >>> filled_axes([(0,), (0, 2)])
+        array([[ 0, -1],
+               [ 0,  2]])
+    """
+    listed = list(sets)
+    lengths = np.fromiter(map(len, listed), dtype=np.int64, count=len(listed))
+    axes = np.full((len(listed), lengths.max(initial=0)), -1, dtype=np.int64)
+    axes[np.arange(axes.shape[1]) < lengths[:, None]] = list(chain.from_iterable(listed))
+    return axes

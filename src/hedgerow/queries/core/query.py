@@ -1,4 +1,4 @@
-"""What can be measured in one go: a linear query, or all cells of one marginal.
+"""Queries that can be measured in one go, a linear query or all cells of one marginal, and noisy measurements of them.
 
 A linear query assigns a public value q(x) to every cell x of the domain and asks for the sum of q over the
 records. Its values depend on the attributes of its *scope* only and lie in ``[low, high]``. Values are whole
@@ -11,8 +11,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import Protocol, final, runtime_checkable
+from enum import StrEnum
+from typing import ClassVar, Protocol, final, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,8 +21,8 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
 from hedgerow.queries.core.code_set import CodeSet
-from hedgerow.queries.core.condition_text import condition
 from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity, of_marginal, of_query
+from hedgerow.queries.core.text import condition
 
 LATTICE_BITS = 20
 """Values of explicit queries are rounded to multiples of ``2**-LATTICE_BITS``."""
@@ -68,26 +68,8 @@ class AnswersParities(Protocol):
         ...
 
 
-def filled_axes(sets: Iterable[Sequence[int]]) -> Ints:
-    """Sets of attributes as one array, filled up with -1.
-
-    Args:
-        sets: Positions in a domain.
-
-    Example:
-        >>> filled_axes([(0,), (0, 2)])
-        array([[ 0, -1],
-               [ 0,  2]])
-    """
-    listed = list(sets)
-    lengths = np.fromiter(map(len, listed), dtype=np.int64, count=len(listed))
-    axes = np.full((len(listed), lengths.max(initial=0)), -1, dtype=np.int64)
-    axes[np.arange(axes.shape[1]) < lengths[:, None]] = list(chain.from_iterable(listed))
-    return axes
-
-
 class Measurable(ABC):
-    """What one noisy measurement answers.
+    """A query or group of queries that one noisy measurement answers.
 
     Attributes:
         domain: The domain that the scope refers to.
@@ -127,6 +109,10 @@ class Measurable(ABC):
             Counts, shape ``(size,)``.
         """
 
+    def on(self, tables: Tables) -> Floats:
+        """The answer of a source of tables, in counts, shape ``(size,)``."""
+        return self.of_table(tables.marginals([self.scope])[0])
+
 
 @final
 @dataclass(frozen=True)
@@ -140,6 +126,8 @@ class Marginal(Measurable):
         >>> Marginal(domain, ("b", "a")).scope
         ('a', 'b')
     """
+
+    bounds: ClassVar = (0.0, 1.0)
 
     domain: Domain = field(repr=False)
     scope: Clique
@@ -156,17 +144,12 @@ class Marginal(Measurable):
         return self.domain.project(self.scope).size
 
     @property
-    def bounds(self) -> tuple[float, float]:
-        """A record adds 0 or 1 to a cell."""
-        return 0.0, 1.0
-
-    @property
     def text(self) -> str:
         """Attribute names joined by ``*``."""
         return " * ".join(self.scope)
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """Of all cells together (theory.md section 0)."""
+        """Sensitivity of all cells together (theory.md section 0)."""
         return of_marginal(neighbours)
 
     def of_table(self, table: Floats) -> Floats:
@@ -177,17 +160,14 @@ class Marginal(Measurable):
 class LinearQuery(Measurable):
     """One linear query: a sum of public values over the records."""
 
-    @property
-    def size(self) -> int:
-        """One value."""
-        return 1
+    size: ClassVar = 1
 
     @abstractmethod
     def values(self) -> Floats:
         """The query over the cells of the scope, shape ``domain.shape_of(scope)``."""
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """Of one value in ``bounds`` (theory.md section 0)."""
+        """Sensitivity of one value in ``bounds`` (theory.md section 0)."""
         return of_query(*self.bounds, neighbours)
 
     def of_table(self, table: Floats) -> Floats:
@@ -201,7 +181,7 @@ class Conjunction(LinearQuery):
     """Number of records whose attributes all lie in given sets of codes: a cell, a box, or a SQL condition.
 
     Attributes:
-        codes: For each attribute of the scope the codes that count; sorted lists of codes become sets of codes.
+        codes: The codes that count, one set per attribute of the scope; sorted lists of codes become sets.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
@@ -211,6 +191,8 @@ class Conjunction(LinearQuery):
         array([[0., 1., 1.],
                [0., 0., 0.]])
     """
+
+    bounds: ClassVar = (0.0, 1.0)
 
     domain: Domain = field(repr=False)
     scope: Clique
@@ -246,11 +228,6 @@ class Conjunction(LinearQuery):
         return cls(domain, scope, tuple(CodeSet.of(codes[name]) for name in scope))
 
     @property
-    def bounds(self) -> tuple[float, float]:
-        """A record counts or does not."""
-        return 0.0, 1.0
-
-    @property
     def text(self) -> str:
         """The condition in SQL; ``true`` for the number of records."""
         parts = zip(self.scope, self.codes, strict=True)
@@ -268,6 +245,10 @@ class Conjunction(LinearQuery):
         for axis, codes in enumerate(self.codes):
             part = part.sum(axis=axis, keepdims=True) if len(codes) == part.shape[axis] else _take(part, codes, axis)
         return np.array([float(part.sum())])
+
+    def on(self, tables: Tables) -> Floats:
+        """The answer without a table of the scope, which may be large."""
+        return tables.conjunctions([self])
 
 
 def _take(table: Floats, codes: CodeSet, axis: int) -> Floats:
@@ -289,6 +270,8 @@ class Parity(LinearQuery):
         array([2.])
     """
 
+    bounds: ClassVar = (-1.0, 1.0)
+
     domain: Domain = field(repr=False)
     scope: Clique
 
@@ -301,11 +284,6 @@ class Parity(LinearQuery):
                     f"a parity needs attributes with 2 codes; {name!r} has {self.domain[name].size}",
                     remedy="use marginals or cells for this attribute",
                 )
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """A record adds -1 or 1."""
-        return -1.0, 1.0
 
     @property
     def text(self) -> str:
@@ -326,7 +304,7 @@ class Explicit(LinearQuery):
     """A query given by its values on the cells of a small scope.
 
     Attributes:
-        name: What to call it in tables.
+        name: Name of the query in tables and reports.
         vector: Values, rounded to multiples of ``2**-LATTICE_BITS``, shape ``domain.shape_of(scope)``.
         limits: Public bounds; those of the rounded values unless wider ones are given.
 
@@ -351,8 +329,8 @@ class Explicit(LinearQuery):
         Args:
             domain: The domain.
             scope: Attributes, any order; the values are in domain order.
-            vector: Values, of ``shape_of(scope)`` or flat.
-            name: What to call the query.
+            vector: Values, shape ``shape_of(scope)`` or flat.
+            name: Name of the query in tables and reports.
 
         Raises:
             QueryError: The number of values is wrong, or one is not finite or beyond a million.
@@ -382,3 +360,40 @@ class Explicit(LinearQuery):
     def values(self) -> Floats:
         """The rounded values."""
         return self.vector
+
+
+class NoiseKind(StrEnum):
+    """Shape of the noise of a measurement."""
+
+    LAPLACE = "laplace"
+    GAUSSIAN = "gaussian"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """Noisy values of a query or of a marginal, with the public scale of their noise.
+
+    Attributes:
+        target: The query or marginal that was measured.
+        values: Noisy answers in counts, shape ``(target.size,)``; not clipped, may be negative.
+        noise: Shape of the noise.
+        scale: Scale in counts: b of Laplace noise, sigma of Gaussian noise.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> target = Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",))
+        >>> Measurement(target, np.array([51.0, -2.0]), NoiseKind.GAUSSIAN, scale=3.0).std
+        3.0
+    """
+
+    target: Measurable
+    values: Floats = field(repr=False)
+    noise: NoiseKind
+    scale: float
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the noise of one value, in counts."""
+        return self.scale * 2.0**0.5 if self.noise is NoiseKind.LAPLACE else self.scale

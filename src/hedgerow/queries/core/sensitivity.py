@@ -12,7 +12,7 @@ from typing import final
 
 
 class Neighbours(StrEnum):
-    """Which pairs of tables the guarantee makes indistinguishable.
+    """Neighbouring relation: the pairs of tables that the guarantee makes indistinguishable.
 
     ``ADD_REMOVE``: one has one record more (the number of records is private). ``REPLACE``: they differ in one
     record (the number of records is public). ``REPLACE_FILTERED``: the rows that pass a filter, of two whole tables
@@ -35,7 +35,7 @@ class Neighbours(StrEnum):
 
     @property
     def filtered(self) -> Neighbours:
-        """The relation between what is left of neighbours after each row was kept or left out by itself.
+        """The relation between the filtered tables of neighbours, where each row is kept or left out by itself.
 
         Example:
             >>> Neighbours.REPLACE.filtered.value, Neighbours.ADD_REMOVE.filtered.value
@@ -57,7 +57,7 @@ class Neighbours(StrEnum):
 @final
 @dataclass(frozen=True)
 class Sensitivity:
-    """How far one record moves an answer or a vector of answers, in counts.
+    """Largest change of an answer or a vector of answers between neighbouring tables, in counts.
 
     Attributes:
         l1: Largest L1 distance between the answers on neighbouring tables.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.core import LATTICE_BITS, Explicit, Family, Measurable, Neighbours, of_query
+from hedgerow.queries.core import LATTICE_BITS, Arrays, Explicit, Family, Measurable, Neighbours, of_query
 
 MAX_CELLS = 2**20
 """Largest scope, in cells, of a query that is given value by value."""
@@ -28,7 +28,7 @@ class ExplicitMatrix(Family):
     Attributes:
         scope: The attributes, in domain order.
         matrix: Values, rounded to multiples of ``2**-LATTICE_BITS``, shape ``(n_queries, cells of the scope)``.
-        names: What to call the queries in tables.
+        names: Names of the queries in tables and reports.
 
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
@@ -36,6 +36,10 @@ class ExplicitMatrix(Family):
         >>> family.bounds, family.candidate(1).text
         ((-1.0, 1.0), 'explicit 1')
     """
+
+    kind = "explicit"
+    signed: ClassVar = True
+    spread: ClassVar = 4.0
 
     domain: Domain = field(repr=False)
     scope: Clique
@@ -51,7 +55,7 @@ class ExplicitMatrix(Family):
             domain: The domain.
             scope: Attributes, any order; the values are in domain order.
             matrix: One row per query, one value per cell of the scope in row-major order.
-            names: What to call the queries; ``explicit 0`` and so on by default.
+            names: Names of the queries; ``explicit 0`` and so on by default.
 
         Raises:
             QueryError: The scope is too large, the shape does not fit, or a value is not finite or beyond a million.
@@ -89,16 +93,11 @@ class ExplicitMatrix(Family):
         return same and np.array_equal(self.matrix, other.matrix)
 
     def __hash__(self) -> int:
-        """Of the scope and the names."""
+        """A hash of the scope and the names."""
         return hash((self.scope, self.names))
 
     @property
     def n_queries(self) -> int:
-        """Number of rows."""
-        return len(self.matrix)
-
-    @property
-    def n_candidates(self) -> int:
         """Number of rows."""
         return len(self.matrix)
 
@@ -122,13 +121,22 @@ class ExplicitMatrix(Family):
         """A description; values have no short text, so it does not parse."""
         return f"explicit values over {'*'.join(self.scope)}"
 
+    def to_stored(self) -> tuple[dict[str, Any], Arrays]:
+        """The scope, the names and the matrix."""
+        return {"kind": self.kind, "scope": list(self.scope), "names": list(self.names)}, {"matrix": self.matrix}
+
+    @classmethod
+    def from_stored(cls, values: Mapping[str, Any], arrays: Arrays, domain: Domain) -> ExplicitMatrix:
+        """Read them back."""
+        return cls(domain, values["scope"], arrays["matrix"], values["names"])
+
     def candidate(self, index: int) -> Measurable:
         """One row."""
         self._check_index(index)
         return Explicit.of(self.domain, self.scope, self.matrix[index], self.names[index])
 
     def sensitivities(self, neighbours: Neighbours) -> Floats:
-        """Of each row, from its own bounds."""
+        """Sensitivity of each row, from its own bounds."""
         lows, highs = self.limits
         pairs = zip(lows.tolist(), highs.tolist(), strict=True)
         return np.array([of_query(low, high, neighbours).l1 for low, high in pairs])
@@ -139,7 +147,7 @@ class ExplicitMatrix(Family):
         return 1.0 if bool((self.matrix == np.rint(self.matrix)).all()) else 2.0**-LATTICE_BITS
 
     def exact(self, answers: Floats, tables: Sequence[Floats]) -> Floats:
-        """Summed in two parts, whole numbers up to a million and fractions on the lattice.
+        """Exact answers, summed in two parts: whole numbers up to a million, and fractions on the lattice.
 
         Both are exact in floating point for up to 2^31 records; adding the parts rounds beyond 2^32 only.
         """

@@ -8,18 +8,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.core.code_set import CodeSet
-from hedgerow.queries.core.family import Family, distinct_cliques
-from hedgerow.queries.core.names import clique_list
-from hedgerow.queries.core.query import Conjunction, Marginal, Measurable
-from hedgerow.queries.core.sensitivity import Neighbours, of_marginal
+from hedgerow.queries.core import (
+    CodeSet,
+    Conjunction,
+    Family,
+    Marginal,
+    Measurable,
+    Neighbours,
+    clique_list,
+    of_marginal,
+)
+from hedgerow.queries.core.family import distinct_cliques
 
 MAX_QUERIES = 2**28
 """A family with more answers than this is refused: the answers alone would need 2 GiB."""
@@ -71,15 +77,15 @@ def _next_size(domain: Domain, order: int, largest: int) -> int:
 
 
 def _roundest(low: int, high: int) -> int:
-    """The number from ``low`` on and below ``high`` that ends in the most zeros; the smallest of these."""
+    """The number in ``[low, high)`` that ends in the most zeros; the smallest of these."""
     units: list[int] = [10**zeros for zeros in range(len(str(high)))]
     return next(bound for unit in reversed(units) if (bound := -(-low // unit) * unit) < high)
 
 
 _RECOGNISED = 100_000
-"""Sets of attributes that are gone through, at most, to write many marginals as all small ones of an order."""
+"""Largest number of sets of attributes that are searched to write marginals as all small ones of an order."""
 _LISTED = 8
-"""So many marginals are written by name."""
+"""Largest number of marginals that are written by name."""
 _FEWER = "ask for marginals of fewer attributes, or name the ones that matter, as in 'marginals:sex*age'"
 
 
@@ -90,6 +96,9 @@ class _CliqueFamily(Family):
     Attributes:
         cells_of: The cliques, in domain order, each once.
     """
+
+    tabular = conjunctive = True
+    step: ClassVar = 1.0
 
     domain: Domain = field(repr=False)
     cells_of: tuple[Clique, ...]
@@ -119,11 +128,6 @@ class _CliqueFamily(Family):
     def n_queries(self) -> int:
         """Number of cells of all marginals together."""
         return sum(math.prod(self.domain.shape_of(clique)) for clique in self.cells_of)
-
-    @property
-    def step(self) -> float:
-        """1: cells hold whole numbers of records."""
-        return 1.0
 
     @property
     def scopes(self) -> tuple[Clique, ...]:
@@ -163,15 +167,17 @@ class Marginals(_CliqueFamily):
         (2, 8, 'a * b')
     """
 
+    kind = "marginals"
+    whole = True
+    spread: ClassVar = 0.5
+    forms: ClassVar = {
+        "marginals": "'marginals:2', 'marginals:3<=10000' (of at most 10,000 cells) or 'marginals:sex*age,race'"
+    }
+
     @property
     def n_candidates(self) -> int:
         """Number of marginals."""
         return len(self.cells_of)
-
-    @property
-    def whole(self) -> bool:
-        """A candidate is a whole marginal."""
-        return True
 
     @cached_property
     def lengths(self) -> Ints:
@@ -187,6 +193,10 @@ class Marginals(_CliqueFamily):
         """One marginal."""
         self._check_index(index)
         return Marginal(self.domain, self.cells_of[index])
+
+    def by_query(self) -> Cells:
+        """The cells of the same marginals."""
+        return Cells(self.domain, self.cells_of)
 
     def sensitivities(self, neighbours: Neighbours) -> Floats:
         """L1 sensitivity of all cells of a marginal together, and of its score (theory.md section 0)."""
@@ -205,20 +215,24 @@ class Cells(_CliqueFamily):
         (6, 'a = 1 and b = 1')
     """
 
-    @property
-    def n_candidates(self) -> int:
-        """Number of cells of all marginals together."""
-        return self.n_queries
+    kind = "cells"
+    forms: ClassVar = {"cells": "'cells:2', 'cells:3<=10000' or 'cells:sex*age,race'"}
 
     @property
     def spec(self) -> str:
-        """As of marginals: ``cells:2``, ``cells:3<=10000``, or the cliques by name."""
+        """``cells:2``, ``cells:3<=10000`` (of marginals of at most so many cells), or the cliques by name."""
         return f"cells:{self._arguments}"
 
     @cached_property
     def scope_of(self) -> Ints:
         """The clique of each cell."""
         return np.repeat(np.arange(len(self.cells_of)), np.diff(self._starts))
+
+    @property
+    def spread(self) -> Floats:
+        """Half the number of cells of the marginal that a cell is in."""
+        sizes = np.diff(self._starts)
+        return np.repeat(0.5 * sizes, sizes)
 
     @cached_property
     def _starts(self) -> list[int]:

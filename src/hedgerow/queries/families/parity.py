@@ -1,4 +1,4 @@
-"""A family of parities: sets of attributes as one array of positions, so that millions of them are no burden.
+"""Parities: a family of sets of attributes, held as one array so that it may have millions, and their fast transform.
 
 Whatever answers parities in one go (`AnswersParities`) is handed the array. Of anything else tables are asked for, and
 transformed by fast Walsh-Hadamard transforms.
@@ -9,28 +9,33 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, combinations
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.core.family import Family, distinct_cliques
-from hedgerow.queries.core.names import clique_list
-from hedgerow.queries.core.query import AnswersParities, Measurable, Parity, Tables, filled_axes
-from hedgerow.queries.families.walsh import hadamard, walsh_hadamard
+from hedgerow.queries.core import AnswersParities, Family, Measurable, Parity, Tables, clique_list
+from hedgerow.queries.core.family import distinct_cliques, filled_axes
 
 MAX_PARITIES = 1 << 25
-"""A family of more parities is refused: a selection among them would need gigabytes, and seconds."""
+"""Largest number of parities of a family: a selection among more would need gigabytes."""
 
 _MATRIX_BITS = 6
-"""Tables of at most so many attributes are transformed by one call for all tables of the size."""
+"""Tables of at most this many attributes are transformed by one call for all tables of the size."""
 
 _SUBSET_BITS = 10
-"""A set of at most so many attributes also answers the parities of its subsets."""
+"""A set of at most this many attributes also answers the parities of its subsets."""
+
+
+_RADIX = 4
+"""Bits that one matrix product transforms: more additions than butterflies, but far fewer passes over memory."""
+
+_ROWS = 256
+"""Rows of one such product: small ones stay in the cache and never wait for a second thread."""
 
 
 def parity_scopes(domain: Domain, order: int) -> Ints:
@@ -83,6 +88,12 @@ class Parities(Family):
         (2, (-1.0, 1.0), 'parity(a, c)')
     """
 
+    kind = "parities"
+    bounds: ClassVar = (-1.0, 1.0)
+    step: ClassVar = 1.0
+    spread: ClassVar = 4.0
+    forms: ClassVar = {"parities": "'parities:3' or 'parities:a*b,c'"}
+
     domain: Domain = field(repr=False)
     axes: Ints
 
@@ -91,7 +102,7 @@ class Parities(Family):
 
         Args:
             domain: The domain.
-            cliques: Sets of attributes with two codes, each set once: by name, or an array as ``axes``.
+            cliques: Sets of attributes with two codes, each set once: by name, or an array like ``axes``.
 
         Raises:
             QueryError: An attribute is not binary, a set is empty or there twice, there is none, or there are too many.
@@ -111,7 +122,7 @@ class Parities(Family):
         return self.domain == other.domain and np.array_equal(self.axes, other.axes)
 
     def __hash__(self) -> int:
-        """By the domain and the number of sets."""
+        """A hash of the domain and the number of sets."""
         return hash((self.domain, self.axes.shape))
 
     def __repr__(self) -> str:
@@ -122,16 +133,6 @@ class Parities(Family):
     def n_queries(self) -> int:
         """Number of parities."""
         return len(self.axes)
-
-    @property
-    def n_candidates(self) -> int:
-        """Number of parities."""
-        return len(self.axes)
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """A record adds -1 or 1."""
-        return -1.0, 1.0
 
     @cached_property
     def scopes(self) -> tuple[Clique, ...]:
@@ -147,18 +148,13 @@ class Parities(Family):
 
     @property
     def scope_of(self) -> Ints:
-        """Each has its own."""
+        """Each parity has its own set."""
         return np.arange(len(self.axes))
 
     @property
     def scope_axes(self) -> Ints:
         """The sets of attributes."""
         return self.axes
-
-    @property
-    def step(self) -> float:
-        """1: a record counts as 1 or -1."""
-        return 1.0
 
     @cached_property
     def spec(self) -> str:
@@ -196,11 +192,11 @@ class Parities(Family):
         return (self._union,) if wide else self._largest
 
     def wanted(self, tables: Tables) -> tuple[Clique, ...]:
-        """None where parities are answered in one go."""
+        """No tables where parities are answered in one go."""
         return () if isinstance(tables, AnswersParities) else self.cliques(tables.cheap_cells)
 
     def answers(self, tables: Tables) -> Floats:
-        """All answers, in one go where that can be had."""
+        """All answers, in one go where that is possible."""
         return tables.parities(self.axes) if isinstance(tables, AnswersParities) else super().answers(tables)
 
     def evaluate(self, cliques: Sequence[Clique], tables: Sequence[Floats]) -> Floats:
@@ -243,7 +239,7 @@ def _checked(domain: Domain, axes: Ints) -> Ints:
     ordered = ((after > before) & (before >= 0) | (after == -1)).all()
     if not (ordered and (sets[:, 0] >= 0).all() and sets.max() < len(domain)):
         remedy = f"give increasing positions from 0 to {len(domain) - 1} in each row, then -1 to fill up"
-        raise QueryError("a row is no set of attributes", remedy=remedy)
+        raise QueryError("a row is not a set of attributes", remedy=remedy)
     if len(sets) > MAX_PARITIES or len(np.unique(_ranks(sets, len(domain)), axis=0)) < len(sets):
         raise QueryError(f"there are more than {MAX_PARITIES:,} sets of attributes, or one is there twice")
     sets = sets[:, : int(np.count_nonzero(sets >= 0, axis=1).max())]
@@ -275,3 +271,45 @@ def _transforms(cliques: Sequence[Clique], tables: Sequence[Floats]) -> list[Flo
         done.append(np.matmul(stacked[:, None, :], hadamard(bits)).reshape(-1))
         position = end
     return done
+
+
+@lru_cache(maxsize=16)
+def hadamard(order: int) -> Floats:
+    """The matrix ``(-1) ** popcount(row & column)``, shape ``(2**order, 2**order)``.
+
+    Example:
+        >>> hadamard(1)
+        array([[ 1.,  1.],
+               [ 1., -1.]])
+    """
+    matrix = np.ones((1, 1))
+    for _ in range(order):
+        matrix = np.kron(np.array([[1.0, 1.0], [1.0, -1.0]]), matrix)
+    matrix.flags.writeable = False
+    return matrix
+
+
+def walsh_hadamard(table: Floats) -> Floats:
+    """The transform of a table of binary attributes.
+
+    Args:
+        table: Any shape with ``2**k`` cells; its row-major cells are the codes of k binary attributes.
+
+    Returns:
+        A new array of shape ``(2**k,)``. Entry s is the sum over cells x of ``(-1) ** popcount(s & x) * table[x]``:
+        the parity of the attributes whose bits are set in s, the first attribute being the highest bit.
+
+    Example:
+        >>> walsh_hadamard(np.array([[5.0, 1.0], [2.0, 0.0]]))
+        array([8., 6., 4., 2.])
+    """
+    values = np.array(table, dtype=np.float64).reshape(-1)
+    left = values.size.bit_length() - 1
+    while left:
+        bits = min(_RADIX, left)
+        rows = min(_ROWS, values.size >> bits)
+        # Transforms the highest bits and makes them the lowest: once all are done each is back in its place.
+        blocks = values.reshape(2**bits, -1, rows).transpose(1, 2, 0)
+        values = np.matmul(blocks, hadamard(bits)).reshape(-1)
+        left -= bits
+    return values

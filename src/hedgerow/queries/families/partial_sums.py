@@ -64,9 +64,9 @@ class _Sum:
 
     Attributes:
         axes: The axes that it keeps.
-        cuts: How to make it from its parent: shapes ``(left, summed, right)``, one after the other.
+        cuts: Steps that make it from its parent: shapes ``(left, summed, right)``, one after the other.
         wanted: Whether it is a marginal that was asked for.
-        parts: What is summed from it.
+        parts: The partial sums that are made from it.
     """
 
     axes: int
@@ -77,7 +77,7 @@ class _Sum:
 
 @lru_cache(maxsize=64)
 def _plan(shape: tuple[int, ...], have: int, wanted: frozenset[int]) -> tuple[_Sum, ...]:
-    """Greedy: sum out the largest axis that some marginals do without, for all of them; then see to the others."""
+    """Plan greedily: sum out the largest axis that some marginals lack, for all of these; then plan the others."""
     return tuple(_parts(shape, have, sorted(wanted)))
 
 

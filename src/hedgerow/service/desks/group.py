@@ -17,7 +17,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import final
 
-from hedgerow.algorithms.online_pmw import OnlineAnswer, OnlineSession
+from hedgerow.algorithms.online_pmw import OnlineAnswer, OnlineSession, step_since
 from hedgerow.errors import HedgerowError, MarginalTooLargeError, NotAllowedError, QuestionTooLargeError, QuotaError
 from hedgerow.queries import Explicit, LinearQuery
 from hedgerow.service.desks.keeper import Keeper
@@ -176,7 +176,7 @@ class _Group:
         session, marked = self._session, self._keeper.mark
         opens = session.epoch_charge > 0.0
         if session.prepare():  # if not, nothing is left for a look, for good, and the group commits that
-            step = session.step_since(marked) if opens else None
+            step = step_since(session, marked) if opens else None
             self._keeper.hold(session.rules.answer_charge, person, step)
             self._held = True
 

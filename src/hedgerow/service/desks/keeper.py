@@ -1,6 +1,6 @@
 """A session that lives in the store: in memory it is a copy, which is thrown away whenever the two could differ.
 
-The order of commits is what the guarantee rests on when processes die (``algorithms/online_hold.py``): the most that a
+The order of commits is what the guarantee rests on when processes die (``online_pmw/hold.py``): the most that a
 look at the data can cost is committed as a *hold* before it, and its outcome after it.
 """
 
@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, final
 
 from hedgerow.algorithms.online_pmw import hold as online_hold
-from hedgerow.algorithms.online_pmw.journal import Mark, Step, Transcript
+from hedgerow.algorithms.online_pmw.journal import Mark, Step, Transcript, step_since
+from hedgerow.algorithms.online_pmw.online_pmw import config_from_dict
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.algorithms.online_pmw.start import earlier_events
-from hedgerow.algorithms.online_pmw.state import config_from_dict
 from hedgerow.errors import ConflictError, OutdatedError, StoreError, TableError
 from hedgerow.privacy import Curator, budget_from_dict
 from hedgerow.service.desks.tables import PrivateTable, no_records
@@ -174,7 +174,7 @@ class Keeper:
             OutdatedError: Somebody else went on; the session in memory is to be forgotten.
             StoreError: It cannot be known whether it was committed; the session in memory is to be forgotten.
         """
-        step = session.step_since(self._transcript.mark)
+        step = step_since(session, self._transcript.mark)
         kept = self._settle(step, session, answers)
         self._transcript.follow(step)
         return kept
@@ -229,7 +229,7 @@ class Keeper:
         curator = Curator(self._table(), self._budget, noise=self._noise, events=events)
         session = self._config.start_with(curator, warm=warm, hold=self._hold_opening)
         self.reached("looked")
-        step = session.step_since(self._transcript.mark, first=True)
+        step = step_since(session, self._transcript.mark, first=True)
         self._settle(step, session, [])
         self._transcript.follow(step)
         self._status = "open"

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from hedgerow.algorithms.dual_query.oracles import BruteForce, MaxSat, MixedInteger, TabuSearch
+from hedgerow.algorithms.dual_query.oracles import BruteForce, MixedInteger, TabuSearch
 from tests.algorithms.dual_query.oracles.contract import OracleContract
 
 WEAK = TabuSearch(restarts=1, patience=1, tenure=1)
-"""So that the solvers have something to do."""
+"""So that the solver has something to do."""
 
 
 class TestBruteForce(OracleContract):
@@ -17,11 +17,6 @@ class TestTabuSearch(OracleContract):
 
     def make(self) -> TabuSearch:
         return TabuSearch()
-
-
-class TestMaxSat(OracleContract):
-    def make(self) -> MaxSat:
-        return MaxSat(seconds=60.0, start=WEAK)
 
 
 class TestMixedInteger(OracleContract):

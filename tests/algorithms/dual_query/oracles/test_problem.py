@@ -147,7 +147,7 @@ def test_weights_are_finite(weights: list[float], constant: float) -> None:
 
 @pytest.mark.parametrize("record", [[0], [0, 3], [-1, 0], [0.0, 1.0], [[0, 1]], [True, False]])
 def test_what_is_no_record_is_refused(record: object) -> None:
-    with pytest.raises(ConfigError, match="no record"):
+    with pytest.raises(ConfigError, match="not a record"):
         BestResponseProblem(DOMAIN, [CELL], [1.0]).value(record)  # type: ignore[arg-type]
 
 

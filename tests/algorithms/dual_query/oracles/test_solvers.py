@@ -1,21 +1,12 @@
 from __future__ import annotations
 
-import sys
 import threading
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.dual_query.oracles import (
-    BestResponseProblem,
-    BruteForce,
-    MaxSat,
-    MixedInteger,
-    TabuSearch,
-    max_sat,
-)
-from hedgerow.errors import ConfigError, MissingExtraError
+from hedgerow.algorithms.dual_query.oracles import BestResponseProblem, BruteForce, MixedInteger, TabuSearch
+from hedgerow.errors import ConfigError
 from hedgerow.queries.core.query import Conjunction
 from tests.algorithms.dual_query.oracles.instances import cells, domain_of
 
@@ -26,10 +17,9 @@ def problem_of(n: int, size: int = 10, d: int = 14, seed: int = 0) -> BestRespon
     return BestResponseProblem(domain, cells(rng, domain, n), rng.choice([-1, 1], n))
 
 
-@pytest.mark.parametrize("make", [MaxSat, MixedInteger])
-def test_no_time_leaves_the_start_and_a_valid_bound(make: type[MaxSat] | type[MixedInteger]) -> None:
+def test_no_time_leaves_the_start_and_a_valid_bound() -> None:
     problem, threads = problem_of(400), threading.active_count()
-    response = make(seconds=0.0).best(problem, 3)
+    response = MixedInteger(seconds=0.0).best(problem, 3)
     assert response.codes.tolist() == TabuSearch().best(problem, 3).codes.tolist()
     assert not response.proved
     assert response.bound is not None
@@ -37,69 +27,29 @@ def test_no_time_leaves_the_start_and_a_valid_bound(make: type[MaxSat] | type[Mi
     assert threading.active_count() == threads
 
 
-def test_the_solver_stops_at_the_first_look_after_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = 0
-
-    def clock() -> float:
-        nonlocal looks
-        looks += 1
-        return float(looks)
-
-    monkeypatch.setattr(max_sat, "time", SimpleNamespace(monotonic=clock))
-    problem = problem_of(400)
-    response = MaxSat(seconds=5.0).best(problem, 3)
-    assert looks == 7  # the start, five looks in time, one too late
-    assert not response.proved
-
-
-def test_more_time_gives_a_better_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    bounds = []
-    for seconds in (0.0, 10.0, 40.0):
-        ticks = iter(range(10**6))
-        monkeypatch.setattr(max_sat, "time", SimpleNamespace(monotonic=lambda ticks=ticks: float(next(ticks))))
-        bounds.append(MaxSat(seconds=seconds).best(problem_of(400), 3).bound)
-    assert bounds[0] > bounds[1] > bounds[2]
-
-
-def test_many_conjunctions_are_not_searched_for_exclusions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(max_sat, "MOST_PAIRS", 20)
-    problem = problem_of(60, size=3, d=6)
-    response = MaxSat(seconds=60.0).best(problem, 1)
-    assert response.proved
-    assert response.value == BruteForce().best(problem).value
-
-
 def test_a_start_that_is_best_is_kept() -> None:
     problem = problem_of(80)
     start = TabuSearch().best(problem, 2)
-    for solver in (MaxSat(seconds=60.0), MixedInteger(seconds=60.0)):
-        response = solver.best(problem, 2)
-        assert response.proved
-        assert response.codes.tolist() == start.codes.tolist()
-        assert response.bound == response.value == start.value
+    response = MixedInteger(seconds=60.0).best(problem, 2)
+    assert response.proved
+    assert response.codes.tolist() == start.codes.tolist()
+    assert response.bound == response.value == start.value
 
 
-def test_solvers_agree_where_brute_force_cannot_go() -> None:
+def test_a_better_record_is_proved_where_brute_force_cannot_go() -> None:
     problem = problem_of(100, size=2, d=100, seed=5)
     weak = TabuSearch(restarts=1, patience=1, tenure=1)
     with pytest.raises(ConfigError):
         BruteForce().best(problem)
-    answers = [solver.best(problem, 0) for solver in (MaxSat(60.0, weak), MixedInteger(60.0, weak))]
-    assert all(answer.proved for answer in answers)
-    assert answers[0].value == answers[1].value > weak.best(problem, 0).value
-
-
-def test_python_sat_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pysat.examples.rc2", None)
-    with pytest.raises(MissingExtraError, match=r"hedgerow\[solvers\]"):
-        MaxSat().best(problem_of(10))
+    answer = MixedInteger(60.0, weak).best(problem, 0)
+    assert answer.proved
+    assert answer.bound == answer.value > weak.best(problem, 0).value
 
 
 @pytest.mark.parametrize("seconds", [-1.0, float("nan")])
-@pytest.mark.parametrize("make", [MaxSat, MixedInteger])
-def test_time_is_no_negative_number(make: type[MaxSat] | type[MixedInteger], seconds: float) -> None:
+def test_time_is_no_negative_number(seconds: float) -> None:
     with pytest.raises(ConfigError, match="seconds"):
-        make(seconds=seconds)
+        MixedInteger(seconds=seconds)
 
 
 def test_brute_force_says_how_many_records_there_are() -> None:

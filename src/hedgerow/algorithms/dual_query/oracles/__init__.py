@@ -1,19 +1,10 @@
-"""Who answers DualQuery's question, "which record satisfies the most of these conjunctions?": public optimisation."""
+"""Oracles: who answers DualQuery's question, "which record satisfies the most of these conjunctions?".
 
-from hedgerow.algorithms.dual_query.oracles.brute_force import BruteForce
-from hedgerow.algorithms.dual_query.oracles.conjunctions import ConjunctionTable
-from hedgerow.algorithms.dual_query.oracles.max_sat import MaxSat
-from hedgerow.algorithms.dual_query.oracles.mixed_integer import MixedInteger
-from hedgerow.algorithms.dual_query.oracles.problem import BestResponseProblem, Oracle, Response
-from hedgerow.algorithms.dual_query.oracles.tabu import TabuSearch
+`problem` states the question and reduces it to whole weights over classes of codes, `conjunctions` keeps many
+conditions as arrays, `searches` holds the three oracles, and `kernels` the compiled tabu search. All of it is public
+optimisation: nothing here may import `privacy` or `data`.
+"""
 
-__all__ = [
-    "BestResponseProblem",
-    "BruteForce",
-    "ConjunctionTable",
-    "MaxSat",
-    "MixedInteger",
-    "Oracle",
-    "Response",
-    "TabuSearch",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,4 +1,4 @@
-"""Many conjunctions as a few arrays: which literals exist, and which of them each conjunction asks for."""
+"""Many conjunctions as a few arrays: the literals that exist, and those that each conjunction asks for."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hedgerow.arrays import Bools, Ints
 from hedgerow.domain import Domain
@@ -25,7 +26,7 @@ class Literals:
 
     Attributes:
         attribute: Position of the attribute in the domain, shape ``(L,)``.
-        start: Where the places of each literal begin, shape ``(L + 1,)``.
+        start: First position of the places of each literal, shape ``(L + 1,)``.
         places: The places of all literals, sorted within each: pieces of codes, or classes of these.
     """
 
@@ -34,16 +35,22 @@ class Literals:
     places: Ints
 
     def met(self, record: Ints) -> Bools:
-        """Which literals a record satisfies, shape ``(L,)``."""
+        """Mark the literals that a record satisfies, shape ``(L,)``."""
         owner = np.repeat(np.arange(self.attribute.size), np.diff(self.start))
         hits = self.places == record[self.attribute[owner]]
         return np.bincount(owner[hits], minlength=self.attribute.size) > 0
+
+    def rows_met(self, start: Ints, members: Ints, record: Ints) -> Bools:
+        """Mark the rows of literals that a record satisfies, given the place of each attribute; shape ``(rows,)``."""
+        broken = ~self.met(record)[members]
+        misses = np.concatenate([[0], np.cumsum(broken)])
+        return np.asarray(misses[start[1:]] == misses[start[:-1]], dtype=np.bool_)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """The codes of each attribute, cut wherever a literal begins or ends; so codes of any number are a few pieces.
+    """The codes of each attribute, cut wherever a literal begins or ends: a few pieces, however many codes there are.
 
     Attributes:
         first: First piece of each attribute when all are numbered through, shape ``(d + 1,)``.
@@ -68,16 +75,12 @@ class Pieces:
         ends = [sorted({0, size} | places) for size, places in zip(shape, cuts, strict=True)]
         low = np.array([place for each in ends for place in each[:-1]], dtype=np.int64)
         sizes = np.array([b - a for each in ends for a, b in pairwise(each)], dtype=np.int64)
-        return cls(np.cumsum([0] + [len(each) - 1 for each in ends]), low, sizes)
+        return cls(starts_of([len(each) - 1 for each in ends]), low, sizes)
 
     def holding(self, record: Ints) -> Ints:
         """The piece of each code of a record, numbered within its attribute."""
-        starts = self.first[:-1].tolist()
-        ends = self.first[1:].tolist()
-        found = [
-            self.low[start:end].searchsorted(code, side="right") - 1
-            for start, end, code in zip(starts, ends, record, strict=True)
-        ]
+        parts = zip(pairwise(self.first.tolist()), record, strict=True)
+        found = [self.low[start:end].searchsorted(code, side="right") - 1 for (start, end), code in parts]
         return np.array(found, dtype=np.int64)
 
 
@@ -88,10 +91,10 @@ class ConjunctionTable:
 
     Attributes:
         domain: The domain.
-        position: For each conjunction that was given, its row among the different ones, or ``NEVER``.
-        pieces: Codes that no literal tells apart.
+        position: Row of each given conjunction among the different ones, or ``NEVER``.
+        pieces: Runs of codes that no literal tells apart.
         literals: The literals of all rows, over pieces.
-        start: Where the literals of each row begin, shape ``(rows + 1,)``.
+        start: First position of the literals of each row, shape ``(rows + 1,)``.
         members: The literals of all rows; their attributes increase within a row.
 
     Example:
@@ -139,15 +142,8 @@ class ConjunctionTable:
         return self.position.size
 
     def holds(self, record: Ints) -> Bools:
-        """Which rows a record satisfies, shape ``(rows,)``."""
-        return holding(self.literals, self.start, self.members, self.pieces.holding(record))
-
-
-def holding(literals: Literals, start: Ints, members: Ints, record: Ints) -> Bools:
-    """Which rows of literals a record satisfies, given the place of each attribute; shape ``(rows,)``."""
-    broken = ~literals.met(record)[members]
-    misses = np.concatenate([[0], np.cumsum(broken)])
-    return np.asarray(misses[start[1:]] == misses[start[:-1]], dtype=np.bool_)
+        """Mark the rows that a record satisfies, shape ``(rows,)``."""
+        return self.literals.rows_met(self.start, self.members, self.pieces.holding(record))
 
 
 def _check(domain: Domain, conjunction: object) -> None:
@@ -181,7 +177,12 @@ def _says(part: tuple[str, CodeSet], sizes: dict[str, int]) -> bool:
     return len(codes) < sizes[name]
 
 
+def starts_of(lengths: ArrayLike) -> Ints:
+    """Positions where parts of given lengths begin when they are put end to end, and the end of the last."""
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
 def _flat(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
     """Starts and values of lists put end to end."""
-    start = np.concatenate([[0], np.cumsum([len(each) for each in lists], dtype=np.int64)]).astype(np.int64)
+    start = starts_of([len(each) for each in lists])
     return start, np.fromiter((value for each in lists for value in each), dtype=np.int64, count=int(start[-1]))

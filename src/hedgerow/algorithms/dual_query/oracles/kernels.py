@@ -31,9 +31,9 @@ class Clauses(NamedTuple):
         clause: The clause of each entry.
         literal: The literal of each entry.
         literal_attribute: The attribute of each literal, shape ``(L,)``.
-        literal_start: Where each literal's spots begin, shape ``(L + 1,)``.
+        literal_start: First position of each literal's spots, shape ``(L + 1,)``.
         literal_spots: Spots that satisfy each literal, sorted.
-        spot_start: Where the entries that each spot satisfies begin.
+        spot_start: First position of the entries that each spot satisfies.
         spot_entries: These entries.
     """
 
@@ -57,7 +57,7 @@ def split_classes(offset: Ints, literal_attribute: Ints, literal_start: Ints, pl
     Args:
         offset: First place of each attribute when all places are numbered through.
         literal_attribute: The attribute of each literal.
-        literal_start: Where each literal's places begin.
+        literal_start: First position of each literal's places.
         places: Places of each literal.
 
     Returns:

@@ -1,0 +1,77 @@
+"""Hooks of the documentation's site: a build fails on a public name without a docstring, or without a place in it.
+
+`mkdocs.yml` names this file; tests/test_docs.py runs the same check without mkdocs.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+DOCS = Path(__file__).resolve().parent
+DRAWINGS = "experiments/"
+"""Folder of the experiments' drawings, which stand outside of docs/."""
+PLAIN = {"__version__", "errors"}
+"""Public names that are no object with a docstring of its own on a page."""
+
+
+def undocumented(module: ModuleType) -> Iterator[str]:
+    """Public names of a module, and public members of its own classes, that have no docstring."""
+    for name in sorted(set(module.__all__) - PLAIN):
+        value = getattr(module, name)
+        if not (inspect.isclass(value) or inspect.isfunction(value)):
+            continue
+        if not (value.__doc__ or "").strip():
+            yield f"{module.__name__}.{name}"
+        if inspect.isclass(value) and value.__module__.startswith("hedgerow"):
+            yield from (f"{module.__name__}.{name}.{each}" for each in _bare_members(value))
+
+
+def _bare_members(kind: type) -> Iterator[str]:
+    for name, member in vars(kind).items():
+        described: Any = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+        if not name.startswith("_") and (inspect.isfunction(described) or isinstance(described, property)):
+            inherited = inspect.getdoc(getattr(kind, name))  # an override says what it overrides
+            if not (inherited or "").strip():
+                yield name
+
+
+def not_shown(module: ModuleType) -> list[str]:
+    """Public names of a module that no page of the reference shows."""
+    text = "".join(page.read_text(encoding="utf-8") for page in sorted((DOCS / "reference").glob("*.md")))
+    shown = set(re.findall(rf"^::: {re.escape(module.__name__)}\.(\w+)", text, flags=re.MULTILINE))
+    return sorted(set(module.__all__) - PLAIN - shown)
+
+
+def on_pre_build(config: Any) -> None:
+    """Fail on a public name that is undocumented or not shown."""
+    from mkdocs.exceptions import PluginError
+
+    import hedgerow
+    import hedgerow.extending
+
+    for module in (hedgerow, hedgerow.extending):
+        bare, missing = list(undocumented(module)), not_shown(module)
+        if bare:
+            raise PluginError(f"without a docstring: {', '.join(bare)}")
+        if missing:
+            raise PluginError(f"on no page of docs/reference: {module.__name__}: {', '.join(missing)}")
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Take the drawings of the experiments into the site."""
+    from mkdocs.structure.files import File
+
+    for drawing in sorted((DOCS.parent / "experiments").rglob("*.svg")):
+        place = DRAWINGS + drawing.relative_to(DOCS.parent / "experiments").as_posix()
+        files.append(File.generated(config, place, abs_src_path=str(drawing)))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Lead links to drawings to their place in the site; ``a[1:][0]`` in code is no link."""
+    return markdown.replace("](../experiments/", f"]({DRAWINGS}").replace("][", "]\\[")

@@ -1,0 +1,249 @@
+"""One run of MWEM: the state between rounds.
+
+Everything here is a function of public parameters and of what the curator returned; the privacy proof is
+"post-processing of the ledger" (theory.md section 2).
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from hedgerow.algorithms.mwem.candidates import Limit, attributes_of, closure
+from hedgerow.algorithms.mwem.settings import MWEMSettings, first_rounds, planned_rounds, round_charge
+from hedgerow.algorithms.shared import Averager, Learner, ProgressCallback, RoundCharge, expected_noise, make_release
+from hedgerow.algorithms.shared.algorithm import number_of_records, plain_parameters, tell
+from hedgerow.algorithms.shared.learning import clipped, take_step
+from hedgerow.arrays import Bools, Floats
+from hedgerow.domain import Clique
+from hedgerow.models import Histogram, Hypothesis, Markov, Proximal, ValueClasses, hypothesis
+from hedgerow.privacy import LARGEST_MASS, Curator
+from hedgerow.queries import Marginal, Measurable, Measurement, Workload
+from hedgerow.release import Release
+
+_SHARED_NOISE = 0.25
+"""Part of the noise of a measurement that is left in a fit to many others, in annealed rounds."""
+_GROWTH = 2.0
+"""Factor by which the charge of a round grows once a measurement taught nothing."""
+
+
+@final
+class MWEMRun:
+    """A run in progress."""
+
+    def __init__(
+        self, config: MWEMSettings, curator: Curator, workload: Workload, progress: ProgressCallback | None
+    ) -> None:
+        """Divide the budget; nothing is spent yet."""
+        self.config = config
+        self.curator = curator
+        self.workload = workload
+        self.progress = progress
+        self.charges = config.charges(curator.ledger.remaining, curator.neighbours)
+        self.bought_first: list[Measurement] = []
+        self._choose_from(workload)
+        self.noise_counted = 1.0
+        self.told = 0
+        self.rounds: int | None = None
+
+    def _choose_from(self, candidates: Workload) -> None:
+        self.candidates = candidates
+        self.limit = Limit(candidates, self.config.largest_tree)
+        self.finest = np.zeros(candidates.n_candidates)
+        self.expected: tuple[float, Floats] | None = None
+
+    def run(self) -> Release:
+        """Run to the end and make the release.
+
+        Raises:
+            ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
+        """
+        self.start()
+        self.run_rounds()
+        return self.finish()
+
+    def start(self) -> None:
+        """Learn the number of records and make A_0."""
+        self.total = number_of_records(self.curator, self.charges.total)
+        domain = self.workload.domain
+        self.averager = None
+        if self.config.needs_histogram:
+            model = Histogram(domain, self.total, base=self._histogram())
+            self.averager = Averager(model) if self.config.output == "average" else None
+            self.learner = Learner(model, keeps_form=True)
+        else:
+            self.learner = Learner(hypothesis(domain, self.total, classes=self.limit.in_classes))
+        if self.config.initial == "one-way":
+            self._measure_one_way(self._names, self.charges.initial / len(self._names))
+
+    @property
+    def model(self) -> Hypothesis:
+        """The hypothesis as it is now."""
+        return self.learner.model
+
+    @property
+    def _names(self) -> Clique:
+        """The attributes that the workload asks about."""
+        return attributes_of(self.workload)
+
+    @property
+    def _narrow(self) -> Clique:
+        """Those attributes whose marginals cannot turn out too large."""
+        most = self.config.largest_tree // max(1, len(self._names)) if self.limit.binds else self.workload.domain.size
+        return tuple(name for name in self._names if self.workload.domain[name].size <= most)
+
+    def _histogram(self) -> Floats | None:
+        """The noisy histogram, clipped at 0 and mixed with the uniform one: MW can never revive a zero."""
+        if self.config.initial != "histogram":
+            return None
+        everything = Marginal(self.workload.domain, self.workload.domain.names)
+        measured = self.curator.measure(everything, self.charges.initial, kind=self.config.noise, label="histogram")
+        self.bought_first.append(measured)
+        cells = np.maximum(measured.values, 0.0).reshape(self.workload.domain.shape)
+        gamma = self.config.uniform_share if cells.sum() > 0 else 1.0
+        shares = cells / max(cells.sum(), 1.0)
+        return np.asarray(self.total * ((1.0 - gamma) * shares + gamma / cells.size))
+
+    def _measure_one_way(self, names: Clique, charge: float) -> None:
+        """Measure attributes one by one, each with the given charge."""
+        for name in names:
+            self._learn(Marginal(self.workload.domain, (name,)), charge, lazy=name != names[-1])
+
+    def run_rounds(self) -> None:
+        """All rounds: a planned number, or as many as the noisy answers ask for."""
+        self.rounds = planned_rounds(self.config, self.workload, self.curator.budget, self.charges.rounds, self.total)
+        if self.rounds is not None:
+            self._run_equal(self.rounds, round_charge(self.config, self.workload, self.charges.rounds, self.rounds))
+        elif self.config.rounds == "adaptive":
+            amount = self.charges.rounds / first_rounds(self.workload, annealed=False)
+            self._run_doubling(self.charges.rounds, amount, self.config.selecting())
+        else:
+            self._run_annealed(self.charges.rounds)
+
+    def _run_equal(self, rounds: int, charge: RoundCharge) -> None:
+        for index in range(rounds):
+            if charge.selection > 0.0:
+                self._round(charge, self._eligible(charge))
+            else:  # every candidate is measured, in the order of the workload
+                self._look(index, charge)
+
+    def _run_annealed(self, left: float) -> None:
+        """Measure single attributes first, then marginals of the workload and marginals below these (`closure`).
+
+        The charge of a round is small at first, and grows once a measurement teaches nothing at its noise. Single
+        attributes may be selected and measured once more with the same charge: everything rests on them.
+        """
+        below, share = closure(self.workload), self.config.selecting(annealed=True)
+        amount = left / first_rounds(self.workload, annealed=True)
+        self.noise_counted = _SHARED_NOISE
+        if below is not None:
+            self._choose_from(below)
+            charge, names = RoundCharge.split(amount, share).measurement, self._narrow
+            self._measure_one_way(names, charge)
+            left -= charge * len(names)
+        self._run_doubling(left, amount, share)
+
+    def _run_doubling(self, left: float, amount: float, share: float) -> None:
+        """Run rounds whose charge doubles as soon as a noisy answer shows no more than noise.
+
+        The last round takes what is left, so that the budget is spent exactly. All decisions are functions of noisy
+        values; the ledger refuses whatever would pass the limit (theory.md section 2, variation 4).
+        """
+        while left > 0.0:
+            spend = left if left < 2.0 * amount else amount
+            charge = RoundCharge.split(spend, share)
+            eligible = self._eligible(charge)
+            if spend < left and not (self.config.repeats or (eligible & self._fresh(charge)).any()):
+                amount *= _GROWTH
+                continue
+            progressed = self._round(charge, eligible)
+            left = 0.0 if spend == left else left - spend
+            amount = amount if progressed else _GROWTH * amount
+
+    def _fresh(self, charge: RoundCharge) -> Bools:
+        """Candidates that were not yet measured with a charge as large; public."""
+        return np.asarray(self.finest < charge.measurement * (1.0 - 1e-9))
+
+    def _eligible(self, charge: RoundCharge) -> Bools:
+        """Candidates that do not make the hypothesis too large; all such where repeats are allowed or none is fresh.
+
+        A candidate can be measured again: that leaves the hypothesis as large as it is.
+        """
+        ledger = self.curator.ledger
+        scopes = [measured.target.scope for measured in self.learner.measurements]
+        trees = self.model.trees if isinstance(self.model, Markov) else None
+        held = self.model.classes.items() if isinstance(self.model, ValueClasses) else ()
+        classes = {name: each.count for name, each in held}
+        spent = (ledger.spent + charge.selection + charge.measurement) / ledger.limit
+        allowed = self.limit.allows(scopes, spent, trees, classes)
+        if not allowed.any():
+            allowed = self.limit.allows(scopes, 1.0, trees, classes)
+        if not allowed.any():  # classes are counted as if any measurement told more of them apart
+            allowed = self.finest > 0.0 if self.finest.any() else self.limit.allows([], 1.0)
+        fresh = self._fresh(charge) & allowed
+        return allowed if self.config.repeats or not fresh.any() else fresh
+
+    def _round(self, charge: RoundCharge, eligible: Bools) -> bool:
+        """Select, measure, update. Returns whether the noisy answer was off by more than its noise."""
+        config = self.config
+        chosen = self.curator.select(
+            self.candidates,
+            self.candidates.answers(self.model),
+            charge.selection,
+            eligible=eligible,
+            offsets=self._offsets(charge.measurement),
+            law=config.law,
+        )
+        return self._look(chosen, charge)
+
+    def _offsets(self, charge: float) -> Floats | None:
+        if not self.config.offsets:
+            return None
+        if self.expected is None or self.expected[0] != charge:  # mostly all rounds have the same
+            noise = expected_noise(self.candidates, self.curator.budget, charge, self.config.noise)
+            self.expected = charge, np.minimum(self.noise_counted * noise, LARGEST_MASS)
+        return self.expected[1]
+
+    def _look(self, chosen: int, charge: RoundCharge) -> bool:
+        """Measure a candidate and update."""
+        target = self.candidates.candidate(chosen)
+        if self.averager is not None and isinstance(self.model, Histogram):
+            self.averager.add(self.model)
+        residual = float(np.abs(self._learn(target, charge.measurement, lazy=charge.selection == 0.0)).sum())
+        self.finest[chosen] = max(self.finest[chosen], charge.measurement)
+        self.told += 1
+        tell(self.progress, self.curator, target.text, residual, number=self.told, of=self.rounds, model=self.model)
+        expected = self.curator.noise_for(target, charge.measurement, self.config.noise).expected_abs
+        return residual > target.size * expected
+
+    def _learn(self, target: Measurable, charge: float, *, lazy: bool) -> Floats:
+        """Measure and move the hypothesis. Returns noisy answer minus its answer before, in counts.
+
+        Where no later choice looks at the hypothesis (``lazy``), fits that start afresh are left to the end.
+        """
+        config, learner, before = self.config, self.learner, target.on(self.model)
+        measured = self.curator.measure(target, charge, kind=config.noise)
+        learner.measurements.append(measured)
+        rule = config.refit_between
+        if rule is None:
+            learner.suit()
+            answers = clipped(measured.values, target, self.total) if config.clip else measured.values
+            take_step(learner.model, target, answers - before, config.step)
+        elif not (lazy and isinstance(rule, Proximal) and config.output == "last"):
+            learner.fit(rule)
+        return measured.values - before
+
+    def finish(self) -> Release:
+        """Fit once more, estimate the error, and put the release together."""
+        if self.averager is None and isinstance(self.config.refit, Proximal):
+            self.learner.fit(self.config.refit)
+        return make_release(
+            self.curator,
+            self.workload,
+            self.model if self.averager is None else self.averager.result(),
+            name="MWEM",
+            parameters=plain_parameters(self.config),
+            measurements=[*self.bought_first, *self.learner.measurements],
+            error_charge=self.charges.error,
+        )

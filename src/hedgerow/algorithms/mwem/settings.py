@@ -1,0 +1,278 @@
+"""The settings of MWEM, and the number of rounds that follows from them.
+
+Both are public: the number of rounds is a function of public quantities and, under "add-remove", of the noisy number of
+records.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from hedgerow.algorithms.mwem.candidates import Limit, attributes_of, closure
+from hedgerow.algorithms.shared import Charges, Output, RoundCharge, Task, bound_of, expected_noise, task_of
+from hedgerow.algorithms.shared.checks import check_choice, check_count, check_fraction, check_shares, is_count
+from hedgerow.arrays import Floats
+from hedgerow.domain import Clique
+from hedgerow.errors import ConfigError
+from hedgerow.models import LARGEST_TREE, Proximal, Refit, Step, wants_classes
+from hedgerow.privacy import Budget, Law, Regime
+from hedgerow.queries import Neighbours, NoiseKind, Workload
+
+NamedRounds = Literal["auto", "bound", "adaptive", "annealed"]
+Rounds = int | NamedRounds
+Initial = Literal["uniform", "histogram", "one-way"]
+
+_REFIT = Proximal()
+
+SCAN = 1 << 16
+"""Largest number of rounds that is looked at when a bound is minimised."""
+
+_MOST = 1 << 10
+"""Largest number of rounds that ``"auto"`` chooses, unless it measures every candidate."""
+
+_NOISE = 0.44
+"""Error per noise of one measurement: fits share noise between overlapping measurements."""
+
+_UNSEEN = 0.0145
+"""Error left after as many whole marginals as attributes were measured without noise."""
+
+
+@dataclass(frozen=True)
+class MWEMSettings:
+    """Fields and checks of `MWEM`, which explains them."""
+
+    rounds: Rounds = "auto"
+    selection_share: float | None = None
+    step: Step = "source"
+    output: Output = "last"
+    refit: Refit | None = _REFIT
+    quick_fits: bool = True
+    initial: Initial = "uniform"
+    initial_share: float = 0.1
+    uniform_share: float = 0.05
+    clip: bool = True
+    repeats: bool = False
+    law: Law = "exponential"
+    noise: NoiseKind | None = None
+    offsets: bool = True
+    total_share: float = 0.02
+    error_share: float = 0.03
+    largest_tree: int = LARGEST_TREE
+
+    def __post_init__(self) -> None:
+        """Check every number.
+
+        Raises:
+            ConfigError: A number is out of its range, or a name is unknown.
+        """
+        if self.rounds not in get_args(NamedRounds) and not is_count(self.rounds):
+            raise ConfigError(
+                f"MWEM needs at least one round, not {self.rounds!r}",
+                remedy="give a number from 1, 'auto', 'annealed', 'bound' or 'adaptive'",
+            )
+        check_count("largest_tree", self.largest_tree, "give a number of cells, as 4,000,000")
+        for name, kind in (("step", Step), ("output", Output), ("initial", Initial), ("law", Law)):
+            check_choice(name, getattr(self, name), kind)
+        for name in ("selection_share", "initial_share", "uniform_share"):
+            if getattr(self, name) is not None:
+                check_fraction(name, getattr(self, name))
+        check_shares(self.total_share, self.error_share, self.spent_initially)
+
+    @property
+    def refit_between(self) -> Refit | None:
+        """The fit between rounds."""
+        return self.refit.quick() if isinstance(self.refit, Proximal) and self.quick_fits else self.refit
+
+    @property
+    def spent_initially(self) -> float:
+        """``initial_share`` where something is measured before the first round, else 0."""
+        return 0.0 if self.initial == "uniform" else self.initial_share
+
+    def measured_alone(self, workload: Workload) -> Clique:
+        """The attributes of which noisy marginals are the start.
+
+        Args:
+            workload: Queries that the release should answer well.
+        """
+        return attributes_of(workload) if self.initial == "one-way" else ()
+
+    def selecting(self, *, annealed: bool = False) -> float:
+        """``selection_share``, or its default.
+
+        Args:
+            annealed: Whether rounds are annealed: they are many, and most find something worth measuring.
+        """
+        return (0.1 if annealed else 0.5) if self.selection_share is None else self.selection_share
+
+    def charges(self, amount: float, neighbours: Neighbours) -> Charges:
+        """Divide an amount of the budget.
+
+        Args:
+            amount: epsilon or rho.
+            neighbours: Relation of the budget.
+        """
+        return Charges.split(
+            amount, neighbours, total=self.total_share, initial=self.spent_initially, error=self.error_share
+        )
+
+    @property
+    def needs_histogram(self) -> bool:
+        """Whether every cell is held, however large the domain: averages of hypotheses are no products."""
+        return self.output == "average" or self.initial == "histogram"
+
+    @property
+    def copies(self) -> int:
+        """Arrays over all cells that a run with a histogram holds at once: that, and its base, an average or tables."""
+        return 2 + (self.output == "average") + 2 * (self.initial == "histogram")
+
+
+def rounds_by_bound(
+    task: Task, regime: Regime, neighbours: Neighbours, amount: float, *, share: float, step: Step, most: int = SCAN
+) -> int:
+    """The number of rounds with the smallest bound, found by scanning.
+
+    The scan is over all whole numbers up to 64 and then in steps of 2%, which loses less than 0.01% of the bound.
+
+    Example:
+        >>> task = Task(total=1e6, cells=2**16, candidates=560)
+        >>> rounds_by_bound(task, Regime.PURE, Neighbours.REPLACE, 1.0, share=0.5, step="source")
+        1061
+    """
+    rounds = list(range(1, min(64, most) + 1))
+    if most > 64:
+        rounds += np.unique(np.geomspace(64, most, 2 + math.ceil(50 * math.log(most / 64))).astype(int)).tolist()
+
+    def error(count: int) -> float:
+        return bound_of(task, regime, neighbours, amount, count, share=share, step=step).error
+
+    return min(rounds, key=error)
+
+
+def first_rounds(workload: Workload, *, annealed: bool) -> int:
+    """Number of rounds that an adaptive or annealed run would make if the charge of a round never grew.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange
+        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)
+        >>> first_rounds(workload, annealed=False), first_rounds(workload, annealed=True)
+        (6, 12)
+    """
+    if annealed:
+        return 4 * len(workload.domain)
+    return max(2, min(2 * workload.n_candidates, 16 * len(workload.domain)))
+
+
+def is_annealed(config: MWEMSettings, workload: Workload) -> bool:
+    """Whether a run anneals the charge of its rounds: asked for, or automatic over a domain too large for a histogram.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange
+        >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
+        >>> workload = Workload.marginals(domain, 2)
+        >>> is_annealed(MWEM(), workload), is_annealed(MWEM(rounds=5), workload)
+        (True, False)
+    """
+    if config.rounds != "auto" or config.needs_histogram:
+        return config.rounds == "annealed"
+    return Limit(workload, config.largest_tree).binds and closure(workload) is not None
+
+
+def planned_rounds(config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float) -> int | None:
+    """The number of rounds of a configuration, or None where noisy values decide.
+
+    Args:
+        config: The configuration.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run; its regime and neighbours matter.
+        amount: Charge of all rounds together, epsilon or rho.
+        total: Number of records (noisy), in counts.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange, PureDP
+        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)
+        >>> planned_rounds(MWEM(rounds=2), workload, PureDP(1.0), 0.95, 100.0)
+        2
+    """
+    if isinstance(config.rounds, int):
+        return config.rounds
+    if config.rounds in ("adaptive", "annealed") or is_annealed(config, workload):
+        return None
+    most = SCAN if config.repeats else min(SCAN, workload.n_candidates)
+    if config.rounds == "auto":
+        return automatic_rounds(config, workload, budget, amount, total)
+    task, regime = task_of(workload, total, budget.neighbours), budget.regime
+    share, step = config.selecting(), config.step
+    return rounds_by_bound(task, regime, budget.neighbours, amount, share=share, step=step, most=most)
+
+
+def automatic_rounds(config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float) -> int:
+    """The number of rounds with the smallest predicted error; a heuristic with public constants.
+
+    Measured on public tables (docs/design.md), the mean total variation distance after T rounds is about
+    ``0.44 noise(T) x**-0.15 + 0.0145 x**-1.75`` (``x**-2.75`` below 1), with x = T / (number of attributes) for whole
+    marginals, x = T / (3 bits of a record) for single queries (half the bits where most values are never told apart),
+    and noise(T) the expected noise of one measurement as total variation distance. The first summand grows with T; the
+    second falls, and is 0 once every whole marginal is measured (which also saves the selection).
+
+    Args:
+        config: The configuration.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run; its regime and neighbours matter.
+        amount: Charge of all rounds together, epsilon or rho.
+        total: Number of records (noisy), in counts.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange, ZCDP
+        >>> workload = Workload.marginals(Domain(IntegerRange(f"a{i}", 0, 1) for i in range(10)), 3)
+        >>> [automatic_rounds(MWEM(), workload, ZCDP(rho), rho, 10_000.0) for rho in (1e-4, 1e-2, 1.0)]
+        [13, 120, 120]
+    """
+    spread = _spread(workload) / total
+    whole = any(family.whole for family in workload.families)
+    per_bit = 0.5 if wants_classes(workload) else 3.0  # rounds after which single queries have said most
+    unit = float(len(workload.domain)) if whole else per_bit * math.log2(workload.domain.size)
+
+    def predicted(rounds: int) -> float:
+        charge = round_charge(config, workload, amount, rounds)
+        noise = float(np.mean(spread * expected_noise(workload, budget, charge.measurement, config.noise)))
+        x = rounds / unit
+        unseen = 0.0 if whole and charge.selection == 0.0 else _UNSEEN * x ** (-1.75 if x > 1.0 else -2.75)
+        return float(_NOISE * noise * max(1.0, x) ** -0.15 + unseen)
+
+    most = min(_MOST, workload.n_candidates)
+    if any(family.signed for family in workload.families):
+        most = min(most, math.ceil(3 * unit))  # fits to many signed queries converge slowly
+    limit = Limit(workload, config.largest_tree)
+    if limit.binds:
+        most = min(most, len(workload.domain))  # beyond that noise connects what has nothing in common: trees get wide
+    few: list[int] = np.unique(np.geomspace(1, most, 64).astype(int)).tolist()
+    few_enough = whole and workload.n_candidates <= SCAN and limit.allows_all()
+    everything = [workload.n_candidates] if few_enough else []
+    return min([*few, *everything], key=predicted)
+
+
+def _spread(workload: Workload) -> Floats:
+    """Total variation distance of a marginal per L1 noise of measuring it (or a query of its scope), per candidate."""
+    return np.concatenate([np.broadcast_to(family.spread, family.n_candidates) for family in workload.families])
+
+
+def round_charge(config: MWEMSettings, workload: Workload, amount: float, rounds: int) -> RoundCharge:
+    """The charge of each of ``rounds`` equal rounds.
+
+    Where every candidate is measured once there is nothing to select, and selection costs nothing.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange
+        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)
+        >>> round_charge(MWEM(), workload, 0.75, 3)
+        RoundCharge(selection=0.0, measurement=0.25)
+    """
+    everything = (
+        rounds == workload.n_candidates and not config.repeats and config.rounds not in ("adaptive", "annealed")
+    )
+    everything = everything and Limit(workload, config.largest_tree).allows_all()
+    return RoundCharge.split(amount / rounds, 0.0 if everything else config.selecting())

@@ -1,0 +1,218 @@
+"""The settings of online private multiplicative weights: fields, their checks, and the rules that they fix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self, get_args
+
+from hedgerow.algorithms.online_pmw.parameters import best_rules, cheapest_rules
+from hedgerow.algorithms.online_pmw.rules import ANSWER_SHARE, Rules, Stream, Variant, check_variant, practical_rules
+from hedgerow.algorithms.shared import is_count
+from hedgerow.algorithms.shared.algorithm import plain_parameters
+from hedgerow.domain import Domain
+from hedgerow.errors import ConfigError
+from hedgerow.models import LARGEST_TREE, Footprint, may_be_dense
+from hedgerow.privacy import AdditiveNoise, Budget, Regime, grid_sensitivity
+from hedgerow.queries import of_query
+
+StepRule = Literal["theorem", "residual", "refit"]
+
+_COPIES, _WARM_COPIES = 3, 5
+"""Arrays over all cells that a session with a histogram holds at once."""
+
+_TOTAL_RISK = 0.1
+"""Share of beta for the noisy number of records."""
+
+
+@dataclass(frozen=True)
+class OnlineSettings:
+    """Fields and checks of `OnlinePMW`, which explains them."""
+
+    variant: Variant | None = None
+    queries: int = 10_000
+    alpha: float | None = None
+    beta: float = 0.05
+    updates: int | None = None
+    threshold: float | None = None
+    step: StepRule | None = None
+    bounds: tuple[float, float] = (0.0, 1.0)
+    total_share: float = 0.02
+    answer_share: float = ANSWER_SHARE
+    uniform_share: float = 0.001
+    largest_tree: int = LARGEST_TREE
+
+    def __post_init__(self) -> None:
+        """Check every number.
+
+        Raises:
+            ConfigError: One is out of its range, a name is unknown, or two options contradict each other.
+        """
+        if self.variant not in (None, *get_args(Variant)):
+            raise ConfigError(
+                f"there is no variant {self.variant!r}", remedy=f"give one of {', '.join(get_args(Variant))}"
+            )
+        if self.step not in (None, "theorem", "residual", "refit"):
+            raise ConfigError(f"step = {self.step!r} is unknown", remedy="give 'theorem', 'residual' or 'refit'")
+        _check_count("queries", self.queries, "give a generous number of queries; it costs no budget")
+        if self.updates is not None:
+            _check_count("updates", self.updates, "give the number of corrections that the budget is divided over")
+        _check_count("largest_tree", self.largest_tree, "give a number of cells, as 4,000,000")
+        for name in ("beta", "total_share", "answer_share", "uniform_share"):
+            if not 0.0 < getattr(self, name) < 1.0:
+                raise ConfigError(f"{name} must lie between 0 and 1, not {getattr(self, name)!r}")
+        for name in ("alpha", "threshold"):
+            if getattr(self, name) is not None and not 0.0 < getattr(self, name) <= 1.0:
+                raise ConfigError(
+                    f"{name} is a share of the records, not {getattr(self, name)!r}",
+                    remedy="give a number above 0 and up to 1, as 0.05",
+                )
+        object.__setattr__(self, "bounds", tuple(float(bound) for bound in self.bounds))
+        low, high = self.bounds
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise ConfigError(f"bounds {self.bounds} leave no room for a query", remedy="give (0, 1), or (-1, 1)")
+        self._check_choice()
+
+    def _check_choice(self) -> None:
+        if not self.is_practical:
+            return
+        if self.alpha is not None:
+            raise ConfigError(
+                "alpha asks for a theorem, but no theorem covers chosen updates or a chosen threshold",
+                remedy="leave one out",
+            )
+        if self.variant == "4a":
+            raise ConfigError(
+                "variant 4a takes its numbers from its theorem",
+                remedy="leave updates and threshold out, or use 4b or 4c",
+            )
+        if self.step == "theorem":
+            raise ConfigError("no theorem covers chosen updates or a chosen threshold", remedy="leave step out")
+
+    @property
+    def is_practical(self) -> bool:
+        """Whether numbers are given that no theorem supports."""
+        return self.updates is not None or self.threshold is not None
+
+    def parameters(self) -> dict[str, Any]:
+        """The configuration as plain values, for the release and for saved sessions.
+
+        Example:
+            >>> OnlineSettings(updates=12).parameters()["updates"]
+            12
+        """
+        return plain_parameters(self)
+
+    @classmethod
+    def from_dict(cls, parameters: Mapping[str, Any]) -> Self:
+        """Read what `parameters` gave.
+
+        Raises:
+            ConfigError: A number is out of its range.
+            KeyError, TypeError: It was something else.
+
+        Example:
+            >>> OnlineSettings.from_dict(OnlineSettings(updates=12).parameters()).updates
+            12
+        """
+        return cls(**{**parameters, "bounds": tuple(parameters["bounds"])})
+
+    def variant_for(self, budget: Budget) -> Variant:
+        """Name the variant: the given one, or one that suits the budget.
+
+        Raises:
+            ConfigError: The budget cannot pay for it.
+
+        Example:
+            >>> from hedgerow.privacy.budgets.budget import PureDP
+            >>> OnlineSettings().variant_for(PureDP(1.0))
+            '4c'
+        """
+        variant = self.variant or ("4c" if budget.regime is Regime.PURE else "4b")
+        check_variant(variant, budget)
+        return variant
+
+    def rules(self, stream: Stream, budget: Budget, amount: float) -> Rules:
+        """Fix all numbers of a session.
+
+        Args:
+            stream: Sizes of the table and of the domain.
+            budget: Budget of the session; its regime counts.
+            amount: Amount for epochs and answers.
+
+        Raises:
+            ConfigError: The target cannot be reached, or the variant does not fit the budget.
+
+        Example:
+            >>> from hedgerow.privacy.budgets.budget import PureDP
+            >>> stream = Stream(records=48_842.0, log_cells=15.0, queries=1000)
+            >>> OnlineSettings().rules(stream, PureDP(1.0), 1.0).error is None
+            True
+        """
+        variant = self.variant_for(budget)
+        if self.alpha is not None:
+            found = cheapest_rules(stream, budget, amount, variant, self.alpha)
+        elif variant == "4a" or self.step == "theorem":
+            found = best_rules(stream, budget, amount, variant)
+        else:
+            found = practical_rules(
+                stream,
+                budget,
+                amount,
+                variant,
+                updates=self.updates,
+                threshold=self.threshold,
+                answer_share=self.answer_share,
+            )
+        if self.step is None or self.step == "theorem":
+            return found
+        return replace(found, step=self.step, error=None)
+
+    def footprint(self, domain: Domain, *, warm: bool) -> Footprint:
+        """Memory that the hypothesis of a session takes, whatever is asked.
+
+        Args:
+            domain: Domain of the records.
+            warm: Whether the session starts from a release.
+
+        Example:
+            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
+            >>> OnlineSettings().footprint(domain, warm=False).tree_cells
+            4194304
+        """
+        largest = None if may_be_dense(domain) else self.largest_tree
+        return Footprint.up_to(domain, largest, _WARM_COPIES if warm else _COPIES)
+
+    def stream(
+        self, budget: Budget, domain: Domain, total: float, noise: AdditiveNoise | None, *, warm: bool
+    ) -> Stream:
+        """The public quantities that fix the rules of a session.
+
+        Args:
+            budget: Budget of the session, and with it the relation between neighbouring tables.
+            domain: Domain of the records.
+            total: Number of records, noisy or public.
+            noise: Noise of that number; None where it is public.
+            warm: Whether the session starts from a release.
+        """
+        low, high = self.bounds
+        slack = 0.0 if noise is None else max(abs(low), abs(high)) * noise.quantile(1.0 - _TOTAL_RISK * self.beta)
+        # Into so many factors of a warm start the uniform distribution is mixed, at most (see `start.warm_factors`).
+        mixed = 0 if not warm else 1 if may_be_dense(domain) else len(domain)
+        return Stream(
+            records=total,
+            log_cells=math.log(domain.size) - mixed * math.log(self.uniform_share),
+            queries=self.queries,
+            beta=self.beta * (1.0 if noise is None else 1.0 - _TOTAL_RISK),
+            sensitivity=float(grid_sensitivity(of_query(low, high, budget.neighbours).l1)),
+            width=high - low,
+            slack=slack,
+            warm=warm,
+        )
+
+
+def _check_count(name: str, value: Any, remedy: str) -> None:
+    if not is_count(value):
+        raise ConfigError(f"{name} must be a whole number from 1, not {value!r}", remedy=remedy)

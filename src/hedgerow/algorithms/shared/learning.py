@@ -1,0 +1,219 @@
+"""How a hypothesis learns: a model that is fitted to noisy answers, or moved towards them (theory.md section 1).
+
+The *hypothesis* is the model of the data that an algorithm keeps and improves; everything it learns is already noisy.
+
+The papers work with fractions: a distribution p, a query q with values in [lo, hi], a residual r = m - q(p) and the
+update p(x) <- p(x) exp(eta q(x)) / Z. Answers come here in counts and are divided by the mass of the model at the door.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal, final
+
+import numpy as np
+
+from hedgerow.arrays import Floats
+from hedgerow.models import CELL_RATES, Histogram, Hypothesis, Model, Refit, Step, query_rate, refit, suited
+from hedgerow.queries import LinearQuery, Measurable, Measurement
+
+Output = Literal["last", "average"]
+"""Which hypothesis to return: A_T, or the average of A_0 ... A_(T-1)."""
+
+
+@final
+class Learner:
+    """A model and all the measurements that it learns from.
+
+    Attributes:
+        model: The hypothesis as it is now.
+        measurements: Noisy answers, in the order in which they were bought.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.models import Proximal
+        >>> from hedgerow.queries import Marginal, NoiseKind
+        >>> domain = Domain((IntegerRange("a", 0, 1),))
+        >>> learner = Learner(Histogram(domain, 8.0))
+        >>> noisy = Measurement(Marginal(domain, ("a",)), np.array([6.0, 2.0]), NoiseKind.LAPLACE, 0.1)
+        >>> learner.measurements.append(noisy)
+        >>> learner.fit(Proximal())
+        >>> learner.model.marginals([("a",)])[0].round(1)
+        array([6., 2.])
+    """
+
+    def __init__(self, model: Hypothesis, *, keeps_form: bool = False) -> None:
+        """Start with a model that has learnt nothing.
+
+        Args:
+            model: The hypothesis.
+            keeps_form: Whether it stays a histogram however large, or trees however small: else it takes the form that
+                costs less for what was measured.
+        """
+        self.model = model
+        self.measurements: list[Measurement] = []
+        self._keeps_form = keeps_form
+
+    def suit(self, told: Sequence[Measurement] | None = None) -> None:
+        """Take the form that costs less for some measurements; for all of them unless they are given."""
+        if not self._keeps_form:
+            told = self.measurements if told is None else told
+            self.model = suited(self.model, [measured.target for measured in told])
+
+    def fit(self, rule: Refit, told: Sequence[Measurement] | None = None) -> None:
+        """Fit the hypothesis to some measurements; to all of them unless they are given."""
+        self.suit(told)
+        refit(self.model, self.measurements if told is None else told, rule)
+
+
+def step_size(residual: float, bounds: tuple[float, float], rule: Step) -> float:
+    """Signed eta for one query, ``r`` times its rate.
+
+    Args:
+        residual: r, a fraction.
+        bounds: Smallest and largest value of the query.
+        rule: Name of the step, ``"source"`` or ``"sharp"``.
+
+    Example:
+        >>> step_size(0.25, (0.0, 1.0), "source"), step_size(0.25, (-1.0, 1.0), "sharp")
+        (0.125, 0.25)
+    """
+    return residual * query_rate(bounds, rule)
+
+
+def cell_steps(residuals: Floats, rule: Step) -> Floats:
+    """Signed eta for every cell of a marginal: ``r / 2``, or ``2 r`` where "sharp".
+
+    The exponent of a sharp step ``s r`` ranges over at most ``s (max r - min r)``, whose square is at most
+    ``2 s**2 sum(r**2)``; Hoeffding's lemma then gives the largest drop, ``sum(e**2) - sum(nu**2)``, at s = 2.
+
+    Example:
+        >>> cell_steps(np.array([0.5, -0.5]), "sharp")
+        array([ 1., -1.])
+    """
+    return residuals * CELL_RATES[rule]
+
+
+def guaranteed_drop(errors: Floats, noise: Floats, target: Measurable, rule: Step) -> float:
+    """Smallest fall of the potential KL(b || p) that a step must bring (theory.md section 1), in nats.
+
+    Args:
+        errors: e = q(b) - q(p), fractions, one per value of the target.
+        noise: nu = m - q(b), fractions.
+        target: Query or marginal that was measured.
+        rule: Name of the step, ``"source"`` or ``"sharp"``.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.queries.core.query import Parity
+        >>> parity = Parity(Domain((IntegerRange("a", 0, 1),)), ("a",))
+        >>> guaranteed_drop(np.array([0.5]), np.array([0.25]), parity, "sharp")
+        0.09375
+    """
+    gain = float(errors @ errors - noise @ noise)
+    low, high = target.bounds
+    if rule == "source":
+        return gain / (4.0 * max(1.0, abs(low), abs(high)) ** 2)
+    if not isinstance(target, LinearQuery):
+        return gain
+    return 2.0 * gain / (high - low) ** 2 if high > low else 0.0
+
+
+def potential_drop(hypothesis: Floats, truth: Floats, exponent: Floats) -> float:
+    """Exact fall of KL(b || p) when p becomes ``p exp(exponent) / Z``: ``<b, exponent> - ln Z``, in nats.
+
+    Args:
+        hypothesis: Marginal of p over the scope that the exponent depends on, fractions.
+        truth: Marginal of b over that scope, fractions.
+        exponent: eta q, over that scope.
+
+    Example:
+        >>> round(potential_drop(np.array([0.5, 0.5]), np.array([1.0, 0.0]), np.array([1.0, 0.0])), 4)
+        0.3799
+    """
+    top = float(exponent.max())
+    return float(np.vdot(truth, exponent)) - top - math.log(float(np.vdot(hypothesis, np.exp(exponent - top))))
+
+
+def exponent_of(target: Measurable, residuals: Floats, rule: Step) -> Floats:
+    """The exponent of a step as a table over the scope of the target.
+
+    Args:
+        target: Query or marginal that was measured.
+        residuals: Fractions, shape ``(target.size,)``.
+        rule: Name of the step, ``"source"`` or ``"sharp"``.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.queries.core.query import Parity
+        >>> exponent_of(Parity(Domain((IntegerRange("a", 0, 1),)), ("a",)), np.array([0.4]), "source")
+        array([ 0.2, -0.2])
+    """
+    if isinstance(target, LinearQuery):
+        return step_size(float(residuals[0]), target.bounds, rule) * target.values()
+    return cell_steps(residuals, rule).reshape(target.domain.shape_of(target.scope))
+
+
+def take_step(model: Model, target: Measurable, residuals: Floats, rule: Step) -> None:
+    """Bring a model towards an answer, in place.
+
+    Args:
+        model: The hypothesis.
+        target: Query or marginal that was measured.
+        residuals: Noisy answer minus the model's, in counts, shape ``(target.size,)``.
+        rule: Name of the step, ``"source"`` or ``"sharp"``.
+    """
+    fractions = residuals / model.total
+    if isinstance(target, LinearQuery):
+        model.update(target, step_size(float(fractions[0]), target.bounds, rule))
+    else:
+        model.reweigh(target.scope, exponent_of(target, fractions, rule))
+
+
+def clipped(values: Floats, target: Measurable, total: float) -> Floats:
+    """Noisy answers moved into the range that is possible for ``total`` records.
+
+    It never moves an answer away from the truth, and keeps the step within what the proof needs
+    (theory.md section 1).
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.queries.core.query import Marginal
+        >>> clipped(np.array([-3.0, 120.0]), Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",)), 100.0)
+        array([  0., 100.])
+    """
+    low, high = target.bounds
+    return np.clip(values, low * total, high * total)
+
+
+@final
+class Averager:
+    """Adds hypotheses up, cell by cell; holds one table of the size of the domain.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> model = Histogram(Domain((IntegerRange("a", 0, 1),)), 6.0)
+        >>> averager = Averager(model)
+        >>> averager.add(model)
+        >>> averager.result().marginals([("a",)])[0]
+        array([3., 3.])
+    """
+
+    def __init__(self, model: Histogram) -> None:
+        """Start with nothing, for hypotheses over the domain and of the mass of the one given."""
+        self._domain = model.domain
+        self._total = model.total
+        self._sum = np.zeros(model.domain.shape)
+
+    def add(self, model: Histogram) -> None:
+        """Add a hypothesis as it is now."""
+        model.add_to(self._sum)
+
+    def result(self) -> Histogram:
+        """The average of what was added, in counts."""
+        return Histogram(self._domain, self._total, base=self._sum)

@@ -1,0 +1,259 @@
+"""Plans: how a budget is divided, what noise follows from that, and how a plan tells it.
+
+All of it is a function of public quantities alone. Charges are amounts of the ledger's unit (epsilon or rho). A round
+that may spend c selects with ``f c`` and measures with ``(1 - f) c``; theory.md's parameters follow in both regimes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, final
+
+import numpy as np
+
+from hedgerow.arrays import Floats
+from hedgerow.models import usable_bytes
+from hedgerow.privacy import AdditiveNoise, Budget, additive_noise, step_of
+from hedgerow.quantities import human_bytes
+from hedgerow.queries import Family, Measurable, Neighbours, NoiseKind, Workload
+
+Line = tuple[str, str]
+"""A word ("rounds", "noise", "bound", ...) and a sentence; the word is empty where a sentence goes on."""
+
+MEMORY = "memory"
+"""The word of the line that says how much there is; no other line depends on the machine."""
+
+
+@final
+@dataclass(frozen=True)
+class Charges:
+    """The charges of a run, in the ledger's unit.
+
+    Attributes:
+        total: Charge of the noisy number of records; 0 where it is public.
+        initial: Charge of the measurements before the first round; 0 where the run starts uniform.
+        rounds: Charge of all rounds together.
+        error: Charge of the noisy error of the workload at the end; 0 where none is asked for.
+
+    Example:
+        >>> charges = Charges.split(1.0, Neighbours.ADD_REMOVE, total=0.02, error=0.03)
+        >>> round(charges.rounds, 6), charges.total
+        (0.95, 0.02)
+    """
+
+    total: float
+    initial: float
+    rounds: float
+    error: float
+
+    @classmethod
+    def split(
+        cls, limit: float, neighbours: Neighbours, *, total: float, error: float, initial: float = 0.0
+    ) -> Charges:
+        """Shares of the limit; the number of records is free where it is public."""
+        share = 0.0 if neighbours.public_total else total
+        return cls(share * limit, initial * limit, (1.0 - share - initial - error) * limit, error * limit)
+
+
+@final
+@dataclass(frozen=True)
+class RoundCharge:
+    """The charges of one round.
+
+    Attributes:
+        selection: Charge of the selection; 0 where every candidate is measured, so that there is nothing to select.
+        measurement: Charge of the measurement; always positive.
+
+    Example:
+        >>> RoundCharge.split(0.2, share=0.25)
+        RoundCharge(selection=0.05, measurement=0.15000000000000002)
+    """
+
+    selection: float
+    measurement: float
+
+    @classmethod
+    def split(cls, amount: float, share: float) -> RoundCharge:
+        """Give ``share`` of the amount to the selection."""
+        return cls(share * amount, (1.0 - share) * amount)
+
+
+def noise_of(target: Measurable, budget: Budget, charge: float, kind: NoiseKind | None) -> AdditiveNoise:
+    """The noise that a curator with this budget adds when it measures; public.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow.queries.core.query import Marginal
+        >>> target = Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",))
+        >>> round(noise_of(target, PureDP(1.0), 0.5, None).scale, 6)
+        2.0
+    """
+    found = target.sensitivity(budget.neighbours)
+    return additive_noise(budget.regime, charge, l1=found.l1, l2=found.l2, step=step_of(target), kind=kind)
+
+
+def noise_of_total(budget: Budget, charge: float) -> AdditiveNoise | None:
+    """The noise of the number of records that a curator with this budget gives; None where that number is public.
+
+    Example:
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> noise_of_total(PureDP(1.0, "replace"), 0.02) is None, round(noise_of_total(PureDP(1.0), 0.02).scale, 6)
+        (True, 50.0)
+    """
+    if budget.neighbours.public_total:
+        return None
+    return additive_noise(budget.regime, charge, l1=1.0, l2=1.0, step=1.0, kind=None)
+
+
+def total_error(budget: Budget, charge: float, beta: float) -> float:
+    """The error of n-hat that is passed with probability ``beta`` at most, in counts; 0 where n is public.
+
+    Example:
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> total_error(PureDP(1.0), 0.02, 0.005), total_error(PureDP(1.0, "replace"), 0.02, 0.005)
+        (265.0, 0.0)
+    """
+    noise = noise_of_total(budget, charge)
+    return 0.0 if noise is None else noise.quantile(1.0 - beta)
+
+
+def expected_noise(workload: Workload, budget: Budget, charge: float, kind: NoiseKind | None) -> Floats:
+    """Expected L1 noise of measuring each candidate, in counts, shape ``(n_candidates,)``; public.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> workload = Workload.marginals(Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2))), 1)
+        >>> expected_noise(workload, PureDP(1.0), 0.1, None).round(3)
+        array([19.967, 29.95 ])
+    """
+    return np.concatenate([_family_noise(family, budget, charge, kind) for family in workload.families])
+
+
+def _family_noise(family: Family, budget: Budget, charge: float, kind: NoiseKind | None) -> Floats:
+    """Candidates of a family with equal sensitivities get equal noise; mostly all of them have the same."""
+    sensitivities = family.sensitivities(budget.neighbours)
+    same = bool((sensitivities == sensitivities[0]).all())
+    distinct, first = (sensitivities[:1], [0]) if same else np.unique(sensitivities, return_index=True)
+    each = np.array([noise_of(family.candidate(int(index)), budget, charge, kind).expected_abs for index in first])
+    return np.asarray(family.lengths * (each if same else each[np.searchsorted(distinct, sensitivities)]))
+
+
+class Outlined(Protocol):
+    """A plan: what a run would need, spend and promise, from public quantities alone."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the run fits into memory."""
+        ...
+
+    def lines(self, total: float) -> list[Line]:
+        """The plan as people read it.
+
+        Args:
+            total: The public guess of the number of records that the plan was made for.
+        """
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        ...
+
+
+@final
+@dataclass(frozen=True)
+class Outline:
+    """A plan as text and figures.
+
+    Attributes:
+        text: Lines for people.
+        facts: The same as plain values, for programs.
+        required_bytes: Memory that the run would need.
+        available_bytes: Memory that may be used.
+
+    Example:
+        >>> plan = Outline((("rounds", "12, each 0.1 epsilon"),), {"rounds": 12}, 1_000, 2_000)
+        >>> plan.fits, plan.lines(total=500.0)
+        (True, [('rounds', '12, each 0.1 epsilon')])
+    """
+
+    text: tuple[Line, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    required_bytes: int = 0
+    available_bytes: int = 0
+
+    @classmethod
+    def of(cls, required_bytes: int, what: str, text: Sequence[Line], facts: Mapping[str, Any]) -> Outline:
+        """Put a line about the memory of this machine before the others.
+
+        Args:
+            required_bytes: Memory that the run would need.
+            what: Words for the part that needs it.
+            text: All other lines.
+            facts: The same as plain values.
+        """
+        available = usable_bytes()
+        return cls((memory_line(required_bytes, available, what), *text), facts, required_bytes, available)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the run fits into memory."""
+        return self.required_bytes <= self.available_bytes
+
+    def lines(self, total: float) -> list[Line]:
+        """The text; it was written for the total of the plan."""
+        return list(self.text)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The facts, and what memory is needed."""
+        needs = {"required_bytes": self.required_bytes, "available_bytes": self.available_bytes, "fits": self.fits}
+        return {**self.facts, **needs}
+
+
+def memory_line(required_bytes: int, available_bytes: int, what: str) -> Line:
+    """The line of a plan about memory.
+
+    Args:
+        required_bytes: Memory that the run would need.
+        available_bytes: Memory that may be used.
+        what: Words for the part that needs it.
+
+    Example:
+        >>> memory_line(2**21, 2**30, "131,072 cells")
+        ('memory', '2.0 MiB for 131,072 cells; fits into 1,024 MiB')
+    """
+    fits = "fits" if required_bytes <= available_bytes else "DOES NOT FIT"
+    return MEMORY, f"{human_bytes(required_bytes)} for {what}; {fits} into {available_bytes / 2**20:,.0f} MiB"
+
+
+def charges_line(limit: float, unit: str, shares: Mapping[str, float]) -> Line:
+    """The line of a plan about the parts of the budget.
+
+    Args:
+        limit: The budget.
+        unit: ``"epsilon"`` or ``"rho"``.
+        shares: Amounts by the words for their use.
+
+    Example:
+        >>> charges_line(1.0, "epsilon", {"number of records": 0.02, "rounds": 0.98})
+        ('charges', '1 epsilon: number of records 0.02, rounds 0.98')
+    """
+    return "charges", f"{limit:.6g} {unit}: " + ", ".join(f"{what} {amount:.4g}" for what, amount in shares.items())
+
+
+def says_nothing(bound: float, largest: float) -> str:
+    """The remark of a plan on a bound that no error can pass in any case.
+
+    Args:
+        bound: Bound on an error.
+        largest: Largest error that is possible.
+
+    Example:
+        >>> says_nothing(1200.0, 1000.0), says_nothing(12.0, 1000.0)
+        ('; that says nothing', '')
+    """
+    return "; that says nothing" if bound >= largest else ""

@@ -1,0 +1,181 @@
+"""Answers with intervals, and the derivation of the intervals.
+
+**What an interval covers.** The true answer on the private table, with at least the stated confidence over the
+noise of the run. It says nothing about the population that the table was drawn from.
+
+**From a measurement.** Let a measured marginal hold all attributes of the query. The query is then a known weighted
+sum of the marginal's cells, and the same sum of the noisy cells misses the truth by the same sum of independent
+noises, whose law is public. The model plays no part.
+
+**From the error of the workload.** The run may have paid for a noisy maximum of the workload's error. Take away the
+noise at a chosen risk: no candidate's error is larger than what is left, U. If a candidate is a marginal that holds
+all attributes of the query, let d_c be its cells' differences between model and truth, with ``sum |d_c| <= U`` and
+``sum d_c = n-hat - n``. For a query with values v_c in [low, high], with middle m,
+
+    |q(A) - q(B)| = |sum (v_c - m) d_c + m (n-hat - n)| <= (high - low)/2 U + |m| |n-hat - n|,
+
+which is ``(U + |n-hat - n|)/2`` for a count; the last term vanishes where the number of records is public. If the
+candidates are the cells of such a marginal, each ``|d_c| <= U`` and the query is off by at most U times the number
+of cells in it. If the query is itself a candidate, it is off by at most U.
+
+**Several pieces of evidence.** Which marginals were measured depends on earlier noise, so picking the narrowest
+interval afterwards would not be covered at its nominal confidence. Instead the risk is dealt out in the order in
+which the evidence was obtained: 1/20 to the noisy number of records (where it is private), of the rest 9/10 to the
+first piece that bears on the query, and the remainder halved from each piece to the next. When the k-th such piece
+is obtained, its noise is drawn afresh, independently of all that made it the k-th, so each misses with at most its
+share, and all hold together with the confidence: their intersection is the interval. It is cut to what the number
+of records allows and, for counts, to whole numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from hedgerow.errors import ConfigError
+from hedgerow.queries import Conjunction, Explicit, LinearQuery, Parity
+from hedgerow.release.evidence import Evidence
+
+TOTAL_SHARE = 0.05
+FIRST_SHARE = 0.9
+
+
+@final
+@dataclass(frozen=True)
+class Answer:
+    """An answer from a release.
+
+    Attributes:
+        value: The model's answer in counts, moved to the nearer end of the interval if it lies outside: whenever the
+            interval holds the truth, that is a step towards it.
+        low: Lower end of the interval for the true answer, or None where nothing was measured that gives one.
+        high: Upper end, likewise.
+        covers: Coverage and source of the interval, in words.
+
+    Example:
+        >>> Answer(12.0, 8.0, 15.0, "the true count, with 95% confidence").low
+        8.0
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    covers: str
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether there is an interval."""
+        return self.low is not None
+
+
+@final
+@dataclass(frozen=True)
+class Total:
+    """Knowledge about the number of records.
+
+    Attributes:
+        value: The mass of the model, in counts.
+        public: Whether the number of records is public, and is ``value``.
+        evidence: Where it is private, the noisy number and its noise; None if it was never measured.
+
+    Example:
+        >>> Total(100.0, public=True).slack(0.05), Total(100.0, public=False).slack(0.05)
+        (0.0, inf)
+    """
+
+    value: float
+    public: bool
+    evidence: Evidence | None = None
+
+    def slack(self, risk: float) -> float:
+        """A bound on how far ``value`` is from the truth; infinite where nothing is known."""
+        if self.public:
+            return 0.0
+        return math.inf if self.evidence is None else max(1.0, self.evidence.radius(risk))
+
+
+def check_confidence(confidence: float) -> float:
+    """The probability that an interval may miss.
+
+    Raises:
+        ConfigError: The confidence is not between 0 and 1.
+
+    Example:
+        >>> round(check_confidence(0.95), 6)
+        0.05
+    """
+    if not 0.0 < confidence < 1.0:
+        raise ConfigError(f"a confidence lies between 0 and 1, not {confidence!r}", remedy="for example 0.95")
+    return 1.0 - confidence
+
+
+def shares(risk: float) -> Iterator[float]:
+    """The risk of the first piece of evidence, of the second, and so on; they add up to at most ``risk``.
+
+    Example:
+        >>> [round(share, 6) for share, _ in zip(shares(0.1), range(3))]
+        [0.09, 0.005, 0.0025]
+    """
+    yield FIRST_SHARE * risk
+    rest = (1.0 - FIRST_SHARE) * risk
+    while True:
+        rest *= 0.5
+        yield rest
+
+
+def intersect(query: LinearQuery, value: float, pieces: Sequence[Evidence], total: Total, confidence: float) -> Answer:
+    """The interval that all pieces of evidence agree on.
+
+    Args:
+        query: The query.
+        value: The model's answer.
+        pieces: Evidence in the order in which it was obtained; not empty.
+        total: Knowledge about the number of records.
+        confidence: Probability that the interval covers the true answer.
+
+    Returns:
+        The answer; its ``covers`` names the piece that is narrowest.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> query = Conjunction.where(Domain((IntegerRange("a", 0, 1),)), {"a": [1]})
+        >>> piece = Evidence(40.0, lambda risk: 5.4, "a measurement")
+        >>> found = intersect(query, 50.0, [piece], Total(100.0, public=True), 0.95)
+        >>> found.value, found.low, found.high
+        (45.0, 35.0, 45.0)
+    """
+    risk = check_confidence(confidence)
+    kept = risk if total.public else (1.0 - TOTAL_SHARE) * risk
+    radii = [piece.radius(share) for piece, share in zip(pieces, shares(kept), strict=False)]
+    lows = [piece.centre - radius for piece, radius in zip(pieces, radii, strict=True)]
+    highs = [piece.centre + radius for piece, radius in zip(pieces, radii, strict=True)]
+    most = total.value + total.slack(TOTAL_SHARE * risk)
+    least = query.bounds[0] * most if query.bounds[0] < 0.0 else 0.0
+    largest = query.bounds[1] * most if query.bounds[1] > 0.0 else 0.0
+    low, high = _within(max(lows), min(highs), least, largest)
+    if _is_whole(query):
+        low, high = _to_whole_numbers(low, high)
+    best = pieces[radii.index(min(radii))].source
+    count = f", and {len(pieces) - 1} more" if len(pieces) > 1 else ""
+    covers = f"the true answer on the private table, with {100 * confidence:.6g}% confidence, from {best}{count}"
+    return Answer(min(max(value, low), high), low, high, covers)
+
+
+def _within(low: float, high: float, least: float, largest: float) -> tuple[float, float]:
+    """Cut to what is possible. If nothing is left the evidence missed; the nearest possible point is kept."""
+    if low > high:
+        low, high = high, low
+    return min(max(low, least), largest), max(min(high, largest), least)
+
+
+def _is_whole(query: LinearQuery) -> bool:
+    if isinstance(query, Explicit):
+        return bool((query.vector == query.vector.round()).all())
+    return isinstance(query, Conjunction | Parity)
+
+
+def _to_whole_numbers(low: float, high: float) -> tuple[float, float]:
+    inner = float(math.ceil(low - 1e-9)), float(math.floor(high + 1e-9))
+    return inner if inner[0] <= inner[1] else (low, high)
