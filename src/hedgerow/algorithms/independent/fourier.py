@@ -24,13 +24,9 @@ from typing import final
 
 import numpy as np
 
-from hedgerow.algorithms.independent.independent_noise import (
-    IndependentNoise,
-    check_made_by,
-    plan_equal_shares,
-    run_equal_shares,
-)
+from hedgerow.algorithms.independent.independent_noise import IndependentNoise, plan_equal_shares, run_equal_shares
 from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, check_domain, check_noise
+from hedgerow.algorithms.shared.algorithm import check_made_by
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError

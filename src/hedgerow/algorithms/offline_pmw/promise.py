@@ -162,11 +162,7 @@ class Chooser:
 
     @property
     def _beta(self) -> float:
-        return self.config.beta * (1.0 - _BETA_TOTAL if self._noisy_total else 1.0)
-
-    @property
-    def _noisy_total(self) -> bool:
-        return not self.budget.neighbours.public_total
+        return self.config.beta * (1.0 if self.budget.neighbours.public_total else 1.0 - _BETA_TOTAL)
 
     def _log_odds(self, rounds: int) -> float:
         return math.log(2.0 * rounds * self.scale.queries / self._beta)

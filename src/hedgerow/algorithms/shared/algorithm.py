@@ -302,3 +302,20 @@ def make_release(
         total=model.total,
         provenance=Provenance.record(name, parameters, noise=curator.noise_source),
     )
+
+
+def check_made_by(release: Release, algorithm: str) -> None:
+    """Refuse a release that another algorithm made.
+
+    Args:
+        release: The release.
+        algorithm: Name of the algorithm, all of whose answers follow from what it measured.
+
+    Raises:
+        ConfigError: Another algorithm made it.
+    """
+    if release.provenance.algorithm != algorithm:
+        raise ConfigError(
+            f"a release of {release.provenance.algorithm} does not hold a noisy answer of every query",
+            remedy=f"ask a release that {algorithm} made, or take workload.answers(release.model)",
+        )

@@ -139,6 +139,21 @@ def tables_of(blocks: Sequence[ProductRows], domain: Domain, scope: Clique) -> F
     return found
 
 
+def means_of(blocks: Sequence[ProductRows], domain: Domain, names: Iterable[str]) -> Floats:
+    """The mean of every row over some attributes, as if there were no others, shape ``(rows,)``.
+
+    Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> domain = Domain((IntegerRange("a", 0, 3),))
+        >>> means_of([ProductRows.of_cells(domain, ("a",), 2.0)], domain, ["a"])
+        array([0.5, 0.5, 0.5, 0.5])
+    """
+    found = scales_of(blocks)
+    for name in names:
+        found = found * stacked_factor(blocks, name, domain[name].size).mean(axis=1)
+    return found
+
+
 def gram_of(blocks: Sequence[ProductRows], domain: Domain, scope: Clique) -> tuple[Floats, Floats]:
     """Means over the cells of a scope of all products of two rows, and of all rows.
 
@@ -158,12 +173,11 @@ def gram_of(blocks: Sequence[ProductRows], domain: Domain, scope: Clique) -> tup
                [0. , 0.5]]), array([0.5, 0.5]))
     """
     scales = scales_of(blocks)
-    products, means = np.outer(scales, scales), scales.copy()
+    products = np.outer(scales, scales)
     for name in scope:
         factor = stacked_factor(blocks, name, domain[name].size)
         products *= factor @ factor.T / domain[name].size
-        means *= factor.mean(axis=1)
-    return products, means
+    return products, means_of(blocks, domain, scope)
 
 
 def pairs_in_boxes(family: Boxes) -> Floats:
