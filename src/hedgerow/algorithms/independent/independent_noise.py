@@ -117,9 +117,7 @@ class IndependentNoise(Algorithm):
             total: A public guess of the number of records, which no bound should pass.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
-            >>> from hedgerow.domain.domain import Domain
-            >>> from hedgerow.privacy.budgets.budget import PureDP
+            >>> from hedgerow import Domain, IntegerRange, PureDP
             >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)
             >>> facts = IndependentNoise(by="query", error_share=0.0).plan(workload, PureDP(1.0, "replace"), 1).facts
             >>> facts["measured"], round(facts["scale"], 6), facts["bound"]

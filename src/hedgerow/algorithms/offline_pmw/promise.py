@@ -56,8 +56,7 @@ class Scale:
         magnitude: M / w, largest over the queries: the change of an answer if the number of records is off by one.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> parities = Workload.parities(Domain(IntegerRange(name, 0, 1) for name in "ab"), 2)
         >>> Scale.of(parities, Neighbours.ADD_REMOVE)
         Scale(cells=4, queries=3, sensitivity=0.5, magnitude=0.5)

@@ -88,7 +88,7 @@ class Algorithm(Protocol):
     What all of them do in the same way is inherited from this class.
 
     Example:
-        >>> from hedgerow.algorithms.mwem.mwem import MWEM
+        >>> from hedgerow import MWEM
         >>> algorithm: Algorithm = MWEM(rounds=3)
         >>> algorithm.parameters()["rounds"]
         3
@@ -225,8 +225,8 @@ def plain_parameters(config: Any) -> dict[str, Any]:
         config: A frozen dataclass; fields that are dataclasses become mappings that name their kind.
 
     Example:
-        >>> from hedgerow.models.fit.refit import Sweeps
-        >>> from hedgerow.algorithms.mwem.mwem import MWEM
+        >>> from hedgerow import Sweeps
+        >>> from hedgerow import MWEM
         >>> plain_parameters(MWEM(refit=Sweeps(4)))["refit"]["kind"]
         'Sweeps'
     """

@@ -138,7 +138,7 @@ def task_of(workload: Workload, total: float, neighbours: Neighbours) -> Task:
     """The sizes of a workload that the error bounds depend on.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow import Domain, IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 2) for name in "ab")
         >>> task_of(Workload.marginals(domain, 2), 100.0, Neighbours.REPLACE)
         Task(total=100.0, cells=9, candidates=1, sensitivity=2.0, width=1.0, size=9)
@@ -157,7 +157,7 @@ def largest_width(workload: Workload) -> float:
     """The largest ``high - low`` of a query.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow import Domain, IntegerRange
         >>> largest_width(Workload.parities(Domain((IntegerRange("a", 0, 1),)), 1))
         2.0
     """

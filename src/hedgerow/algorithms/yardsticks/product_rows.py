@@ -29,7 +29,7 @@ class ProductRows:
         factor: For an attribute the values f_i, shape ``(number, size)``, or None where they are all 1.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> rows = ProductRows.of_cells(domain, ("a",), scale=1.0)
         >>> rows.factor("a"), rows.factor("b")
@@ -127,7 +127,7 @@ def tables_of(blocks: Sequence[ProductRows], domain: Domain, scope: Clique) -> F
     """The values of all rows on the cells of a scope, with their scales, shape ``(rows, cells)``.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
         >>> tables_of([ProductRows.of_parities([("a", "b")], 1.0)], domain, ("a", "b"))
         array([[ 1., -1., -1.,  1.]])
@@ -143,7 +143,7 @@ def means_of(blocks: Sequence[ProductRows], domain: Domain, names: Iterable[str]
     """The mean of every row over some attributes, as if there were no others, shape ``(rows,)``.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 3),))
         >>> means_of([ProductRows.of_cells(domain, ("a",), 2.0)], domain, ["a"])
         array([0.5, 0.5, 0.5, 0.5])
@@ -166,7 +166,7 @@ def gram_of(blocks: Sequence[ProductRows], domain: Domain, scope: Clique) -> tup
         Shapes ``(rows, rows)`` and ``(rows,)``.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> gram_of([ProductRows.of_cells(domain, ("a",), 1.0)], domain, ("a",))
         (array([[0.5, 0. ],
@@ -190,7 +190,7 @@ def pairs_in_boxes(family: Boxes) -> Floats:
         Shape ``(cells, cells)``.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> pairs_in_boxes(Boxes.prefixes(Domain((IntegerRange("a", 0, 2),)), "a"))
         array([[3., 2., 1.],
                [2., 2., 1.],

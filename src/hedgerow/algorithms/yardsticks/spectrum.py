@@ -55,7 +55,7 @@ def nuclear_norm(workload: Workload, *, centred: bool = False, weighted: bool = 
             few enough.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 1) for name in "abc"), 3)
         >>> round(nuclear_norm(workload) ** 2, 6)
         8.0
