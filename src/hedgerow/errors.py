@@ -41,6 +41,10 @@ class ConfigError(HedgerowError, ValueError):
     """A parameter of an algorithm, a budget or a command is out of its range."""
 
 
+class PlugInError(ConfigError):
+    """An installed plug-in cannot be loaded, or has a name that is taken."""
+
+
 class DataError(HedgerowError, ValueError):
     """The private table cannot be read or does not fit its domain.
 

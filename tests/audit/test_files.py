@@ -20,7 +20,7 @@ from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
-from hedgerow.release.format.container import write_container
+from hedgerow.release.container import write_container
 from hedgerow.system.signing import SigningKey
 from tests.audit.changed import as_old, chained, rewritten
 from tests.audit.made import ALGORITHMS, BINARY, BUDGETS, MIXED, WORKLOADS, run, sampled, saved, table_of

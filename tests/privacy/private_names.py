@@ -27,9 +27,11 @@ from collections.abc import Iterator
 
 ALLOWED = {
     ("hedgerow.algorithms.registry", "imports importlib.import_module"): "algorithms are imported when they are named",
+    ("hedgerow.system.plug_ins", "imports importlib.metadata.EntryPoint"): "plug-ins are named by their packages",
+    ("hedgerow.system.plug_ins", "imports importlib.metadata.entry_points"): "the same",
     (
         "hedgerow.algorithms.registry",
-        "asks getattr(import_module(f'hedgerow.algorithms.{self.module}'), self.configuration)",
+        "asks getattr(import_module(f'hedgerow.algorithms.{self.module}'), configuration)",
     ): "the same; modules and classes are a fixed table",
     (
         "hedgerow.algorithms.shared.algorithm",

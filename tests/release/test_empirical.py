@@ -12,7 +12,7 @@ from hedgerow.errors import DamagedReleaseError, ReleaseError
 from hedgerow.models.records.empirical import Empirical
 from hedgerow.privacy.budgets.budget import ApproxDP
 from hedgerow.release import Release
-from hedgerow.release.format.model_format import StoredModel
+from hedgerow.release.content import StoredModel
 from hedgerow.report import render_report, write_report
 from tests.release.made import DOMAIN, make_release, model_of
 
@@ -33,8 +33,7 @@ def test_round_trip(release: Release, tmp_path: Path, weighted: bool) -> None:
         path = tmp_path / f"{name}.release"
         release.save(path)
         loaded = Release.load(path)
-        assert isinstance(loaded.model, StoredModel)
-        assert not loaded.model.is_built
+        assert isinstance(loaded.held, StoredModel)
         np.testing.assert_array_equal(
             loaded.model.marginals([DOMAIN.names])[0], release.model.marginals([DOMAIN.names])[0]
         )
@@ -46,7 +45,7 @@ def test_round_trip(release: Release, tmp_path: Path, weighted: bool) -> None:
 
 
 def test_records_that_are_missing_in_the_file_are_named(release: Release, tmp_path: Path) -> None:
-    from hedgerow.release.format.container import Container, write_container
+    from hedgerow.release.container import Container, write_container
 
     release.save(tmp_path / "r.release")
     whole = Container.open(tmp_path / "r.release")

@@ -22,7 +22,7 @@ from hedgerow.queries.core.query import Conjunction, Explicit, Measurement, Nois
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Provenance, Release
-from hedgerow.release.format.model_format import StoredModel
+from hedgerow.release.content import StoredModel
 from tests.release.made import BUDGETS, DOMAIN, TABLE, make_release
 
 
@@ -110,18 +110,15 @@ def test_every_kind_of_measurement_comes_back(tmp_path: Path) -> None:
 def test_loading_builds_no_model(release: Release, tmp_path: Path) -> None:
     release.save(tmp_path / "r.release")
     loaded = Release.load(tmp_path / "r.release")
-    assert isinstance(loaded.model, StoredModel)
     assert loaded.guarantee()
     assert loaded.answer("").high
-    assert not loaded.model.is_built
-    assert loaded.model.total == release.total
-    assert not loaded.model.copy().is_built
+    assert loaded.total == release.total
     loaded.save(tmp_path / "again.release")
-    assert not loaded.model.is_built
+    assert isinstance(loaded.held, StoredModel)
     assert (tmp_path / "again.release").read_bytes() == (tmp_path / "r.release").read_bytes()
     loaded.answer("sex = 'Male'")
-    assert loaded.model.is_built
-    assert loaded.model.copy().is_built
+    assert isinstance(loaded.held, Histogram)
+    assert loaded.model is loaded.model
 
 
 def test_a_model_that_does_not_fit_can_still_be_shown(tmp_path: Path) -> None:
@@ -130,7 +127,7 @@ def test_a_model_that_does_not_fit_can_still_be_shown(tmp_path: Path) -> None:
     entry = {"tables": [], "steps": everywhere, "base": False}
     model = StoredModel(wide, 10.0, entry, {"model_steps": np.array([1.0])})
     with pytest.raises(ModelTooLargeError):
-        model.marginals([("a0",)])
+        model.build()
 
 
 def test_every_changed_byte_is_named_or_harmless(release: Release, tmp_path: Path) -> None:
@@ -167,7 +164,7 @@ CHANGES = [
 @pytest.mark.parametrize(("part", "value"), CHANGES)
 def test_contents_that_do_not_fit_together_are_named(tmp_path: Path, part: str, value: object) -> None:
     """Even where the checksums were made anew."""
-    from hedgerow.release.format.container import Container, write_container
+    from hedgerow.release.container import Container, write_container
 
     path = tmp_path / "r.release"
     with_histogram(make_release(PureDP(1.0), 0, [("sex", "age")])).save(path)
@@ -190,7 +187,7 @@ MODELS = [
 def test_a_model_that_does_not_fit_the_domain_is_named(entry: dict[str, object]) -> None:
     arrays = {"model_tables": np.zeros(3), "model_steps": np.zeros(1), "model_base": np.full(DOMAIN.size, -1.0)}
     with pytest.raises(DamagedReleaseError):
-        StoredModel(DOMAIN, 5.0, entry, arrays).marginals([("sex",)])
+        StoredModel(DOMAIN, 5.0, entry, arrays).build()
 
 
 def test_potentials_with_infinite_values_are_refused() -> None:

@@ -18,7 +18,7 @@ from hedgerow.privacy.ledger.ledger import Event
 from hedgerow.queries.core.query import Conjunction, Measurement, NoiseKind
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
-from hedgerow.release.format.model_format import StoredModel, model_to_dict
+from hedgerow.release.content import model_to_dict
 from hedgerow.report.page import render_report
 from tests.release.made import make_release
 
@@ -41,8 +41,7 @@ def release() -> Release:
 def test_it_comes_back(release: Release, tmp_path: Path) -> None:
     release.save(tmp_path / "huge.release")
     loaded = Release.load(tmp_path / "huge.release")
-    assert isinstance(loaded.model, StoredModel)
-    assert isinstance(loaded.model.model, ValueClasses)
+    assert isinstance(loaded.model, ValueClasses)
     for asked in ("ip < 1000 and hour = 3", "ip is null", "not ip between -7 and 2000000000"):
         assert loaded.answer(asked).value == pytest.approx(release.answer(asked).value, rel=1e-12)
     assert loaded.measurements[0].target == LOW

@@ -1,24 +1,28 @@
 """The algorithms that make releases, by the names that people give them.
 
-The one home of these names: ``--mechanism``, ``hedgerow compare`` and the documentation take them from here.
+The one home of these names: ``--mechanism``, ``hedgerow compare`` and the documentation take them from here. Other
+packages add mechanisms through entry points of the group ``hedgerow.mechanisms`` (docs/extending.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast, final
 
-from hedgerow.errors import ConfigError
+from hedgerow.errors import ConfigError, PlugInError
 from hedgerow.privacy import Regime
 from hedgerow.queries import NoiseKind
+from hedgerow.system import load_plug_in, plug_in_names
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm
 
 _BOTH = (Regime.PURE, Regime.ZCDP)
+_GROUP = "hedgerow.mechanisms"
 
 
 @final
@@ -30,7 +34,7 @@ class Entry:
         name: Name in lower case, words joined by hyphens.
         summary: One sentence on what it does and when to take it.
         module: Module of its configuration, below ``hedgerow.algorithms``.
-        configuration: Name of the class there.
+        configuration: Name of the class there; the class itself if it is a plug-in.
         options: Fields of the configuration that may be given by name, such as on the command line.
         fixed: Values of fields that this name stands for.
         regimes: Regimes of the budgets that it can be run under.
@@ -43,7 +47,7 @@ class Entry:
     name: str
     summary: str
     module: str
-    configuration: str
+    configuration: str | type[Algorithm]
     options: tuple[str, ...] = ()
     fixed: tuple[tuple[str, Any], ...] = ()
     regimes: tuple[Regime, ...] = _BOTH
@@ -71,7 +75,9 @@ class Entry:
         for option in given:
             if option not in self.options:
                 raise ConfigError(f"{self.name} takes no option {option!r}{_hint(option, self.options)}", remedy=takes)
-        configuration = getattr(import_module(f"hedgerow.algorithms.{self.module}"), self.configuration)
+        configuration = self.configuration
+        if isinstance(configuration, str):
+            configuration = getattr(import_module(f"hedgerow.algorithms.{self.module}"), configuration)
         return cast("Algorithm", configuration(**{**dict(self.fixed), **given}))
 
 
@@ -129,17 +135,34 @@ ENTRIES = (
         options=("error_share",),
     ),
 )
-"""All algorithms, in the order in which they are listed."""
+"""The algorithms of this package, in the order in which they are listed."""
 
 
 def names() -> list[str]:
-    """The names, in the order in which they are listed.
+    """Names of the algorithms of this package, then those of plug-ins, which are not imported.
+
+    Raises:
+        PlugInError: A plug-in has a name that is taken.
 
     Example:
         >>> names()[0]
         'mwem'
     """
-    return [each.name for each in ENTRIES]
+    own = [each.name for each in ENTRIES]
+    return [*own, *plug_in_names(_GROUP, own)]
+
+
+def entries() -> tuple[Entry, ...]:
+    """All algorithms, in the order of `names`.
+
+    Raises:
+        PlugInError: A plug-in cannot be loaded, or has a name that is taken.
+
+    Example:
+        >>> entries()[0].name
+        'mwem'
+    """
+    return tuple(map(entry, names()))
 
 
 def entry(name: str) -> Entry:
@@ -147,6 +170,7 @@ def entry(name: str) -> Entry:
 
     Raises:
         ConfigError: There is no such algorithm.
+        PlugInError: It is a plug-in that cannot be loaded, or a plug-in has a name that is taken.
 
     Example:
         >>> entry("mwme")
@@ -155,11 +179,25 @@ def entry(name: str) -> Entry:
         hedgerow.errors.ConfigError: there is no mechanism 'mwme'; did you mean 'mwem'?
           Remedy: the mechanisms are: mwem...
     """
-    for each in ENTRIES:
-        if each.name == name:
-            return each
-    remedy = f"the mechanisms are: {', '.join(names())}"
-    raise ConfigError(f"there is no mechanism {name!r}{_hint(name, names())}", remedy=remedy)
+    known = names()
+    if name not in known:
+        remedy = f"the mechanisms are: {', '.join(known)}"
+        raise ConfigError(f"there is no mechanism {name!r}{_hint(name, known)}", remedy=remedy)
+    return next((each for each in ENTRIES if each.name == name), None) or _plugged(name)
+
+
+@cache
+def _plugged(name: str) -> Entry:
+    from hedgerow.algorithms.shared import Algorithm
+
+    loaded = load_plug_in(_GROUP, name, Algorithm)
+    described: bool = is_dataclass(loaded)
+    if not described:
+        message = f"the plug-in {name!r} of {loaded.__module__!r} is not a dataclass"
+        raise PlugInError(message, remedy="make it a frozen dataclass whose docstring begins with what it does")
+    summary = loaded.__doc__.strip().splitlines()[0].rstrip(".")
+    options = tuple(field.name for field in fields(loaded) if field.init)
+    return Entry(name, summary, loaded.__module__, loaded, options, regimes=loaded.regimes)
 
 
 def _hint(name: str, known: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hedgerow.algorithms.registry import entry, names
+from hedgerow.algorithms.registry import ENTRIES, entry, names
 from hedgerow.cli.console import Output
 from hedgerow.errors import ConfigError, UndeclaredColumnError
 from hedgerow.queries import Neighbours
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hedgerow.queries import Workload
 
 
+_NAMES = ", ".join(each.name for each in ENTRIES)
 BUDGET = "Budget"
 OUTPUT = "Output"
 TABLE = "Table"
@@ -105,7 +106,7 @@ MechanismOption = Annotated[
         metavar="NAME",
         callback=_known,
         autocompletion=names,
-        help=f"Which algorithm: {', '.join(names())}. 'hedgerow mechanisms' tells what each does.",
+        help=f"Which algorithm: {_NAMES}, or a plug-in. 'hedgerow mechanisms' tells what each does.",
         rich_help_panel=ALGORITHM,
     ),
 ]

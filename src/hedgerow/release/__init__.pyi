@@ -1,4 +1,4 @@
-from .evidence.answer import (
+from .answer import (
     FIRST_SHARE as FIRST_SHARE,
     TOTAL_SHARE as TOTAL_SHARE,
     Answer as Answer,
@@ -6,16 +6,17 @@ from .evidence.answer import (
     check_confidence as check_confidence,
     intersect as intersect,
 )
-from .evidence.measured import Evidence as Evidence
-from .format.container import Container as Container
-from .format.measurement_format import (
+from .container import Container as Container
+from .content import (
     BITS as BITS,
     VALUES as VALUES,
     VECTORS as VECTORS,
+    StoredModel as StoredModel,
     measurements_from_list as measurements_from_list,
     measurements_to_list as measurements_to_list,
+    model_to_dict as model_to_dict,
 )
-from .format.model_format import StoredModel as StoredModel
+from .evidence import Evidence as Evidence
 from .provenance import Provenance as Provenance
 from .records import Records as Records, write_batches as write_batches
 from .release import Release as Release

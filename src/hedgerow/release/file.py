@@ -1,4 +1,4 @@
-"""Releases as files: what stands where in the container, and reading it back with every error named."""
+"""Releases as files."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from hedgerow.domain import domain_from_mapping, domain_to_mapping
 from hedgerow.errors import HedgerowError, ReleaseError
 from hedgerow.privacy import Ledger, WorkloadError, budget_from_dict, check_answers_paid, check_limit
 from hedgerow.queries import workload_from_dict, workload_to_dict
-from hedgerow.release.format.container import Container, damaged, write_container
-from hedgerow.release.format.measurement_format import measurements_from_list, measurements_to_list
-from hedgerow.release.format.model_format import StoredModel, model_to_dict
+from hedgerow.release.container import Container, damaged, write_container
+from hedgerow.release.content import StoredModel, measurements_from_list, measurements_to_list, model_to_dict
 from hedgerow.release.provenance import Provenance
 from hedgerow.release.release import Release
 
 if TYPE_CHECKING:
-    from hedgerow.domain import Domain
     from hedgerow.system import SigningKey
 
 _FAULTS = (AttributeError, KeyError, IndexError, OverflowError, TypeError, ValueError)
@@ -32,14 +30,14 @@ def save_release(release: Release, path: str | os.PathLike[str], sign: SigningKe
     Args:
         release: The release.
         path: Target; its folder must exist.
-        sign: The private key that it is signed with; None for no signature.
+        sign: Private key for a signature; None for no signature.
 
     Raises:
         ReleaseError: The file cannot be written.
     """
     workload, workload_arrays = workload_to_dict(release.workload)
     measurements, measurement_arrays = measurements_to_list(release.measurements)
-    model, model_arrays = model_to_dict(release.model)
+    model, model_arrays = model_to_dict(release.held)
     ledger = Ledger(release.budget.limit, release.budget.unit, release.events)
     content = {
         "guarantee": release.guarantee(),
@@ -76,7 +74,7 @@ def load_release(path: str | os.PathLike[str]) -> Release:
 
 def _release_of(container: Container) -> Release:
     content, arrays = container.content, StoredArrays(container)
-    domain: Domain = domain_from_mapping(content["domain"])
+    domain = domain_from_mapping(content["domain"])
     ledger = Ledger.from_dict(content["ledger"], version=container.version)
     total = float(content["total"])
     budget = budget_from_dict(content["budget"])
@@ -100,7 +98,7 @@ class StoredArrays(Mapping[str, NDArray[Any]]):
     """The arrays of a container, each read and checked when it is asked for."""
 
     def __init__(self, container: Container) -> None:
-        """Read nothing yet."""
+        """Keep the container; nothing is read yet."""
         self._container = container
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -108,11 +106,11 @@ class StoredArrays(Mapping[str, NDArray[Any]]):
         return self._container.array(name)
 
     def __iter__(self) -> Iterator[str]:
-        """Their names."""
+        """Iterate over the names."""
         return iter(self._container.table)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Number of arrays."""
         return len(self._container.table)
 
 

@@ -1,4 +1,4 @@
-"""How a release came about: algorithm, parameters, versions, and whether its noise was secure."""
+"""Provenance of a release: algorithm, parameters, versions, and whether its noise was secure."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any, Self, final
 from hedgerow.privacy import SECURE_SOURCE, SeededNoise, name_of_source
 
 NOT_PRIVATE = "NOT PRIVATE: seeded"
-"""The stamp of a release whose noise anybody who knows the seed can draw again."""
+"""The stamp of a release whose noise can be reproduced by anybody who knows the seed."""
 NOT_KNOWN = "NOT PRIVATE: noise from a source of its own"
-"""The stamp of a release whose noise came from neither of the sources here."""
+"""The stamp of a release whose noise came from a source outside of this package."""
 
 
 @final
 @dataclass(frozen=True)
 class Provenance:
-    """How a release came about; public, and free of anything read off the data.
+    """Origin of a release; public, and free of anything computed from the data.
 
     Attributes:
         algorithm: Name of the algorithm.
         parameters: Its configuration, as plain values that JSON can hold.
         secure: Whether all noise came from the secure source. Any other source makes the release not private.
-        versions: Versions of Hedgerow, Python and numpy that made it.
-        noise: Full name of the class that drew the noise last; empty where the first format did not tell.
+        versions: Versions of Hedgerow, Python, numpy and OpenDP.
+        noise: Full name of the class that drew the noise last; empty for files of the first format, which lacks it.
 
     Example:
         >>> Provenance.record("MWEM", {"rounds": 10}, noise="my.Noise").stamp
@@ -39,10 +39,10 @@ class Provenance:
     noise: str
 
     def __post_init__(self) -> None:
-        """Check that only the secure source makes a release private.
+        """Check that only noise of the secure source is called secure.
 
         Raises:
-            ValueError: Another one is said to have.
+            ValueError: Noise of another source is called secure.
         """
         if self.secure and self.noise not in ("", SECURE_SOURCE):
             message = f"noise of {self.noise} is not secure"
@@ -50,17 +50,17 @@ class Provenance:
 
     @classmethod
     def record(cls, algorithm: str, parameters: Mapping[str, Any], *, noise: str) -> Self:
-        """Provenance of a run in this process, with the versions that are installed.
+        """Record the provenance of a run in this process, with the installed versions.
 
         Args:
             algorithm: Name of the algorithm.
             parameters: Its configuration: texts, numbers, booleans, None, and lists and mappings of these.
-            noise: Full name of the class that drew all noise, as the curator gives it.
+            noise: Full name of the class that drew all noise (``Curator.noise_source``).
         """
         return cls(algorithm, dict(parameters), noise == SECURE_SOURCE, installed_versions(), noise)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; ``from_dict`` reads it."""
+        """Values for JSON; ``from_dict`` reads them."""
         return {
             "stamp": self.stamp,
             "algorithm": self.algorithm,
@@ -75,14 +75,14 @@ class Provenance:
         """Read what ``to_dict`` wrote.
 
         Args:
-            mapping: What it wrote.
-            version: Format version; files of the first do not name the source of noise.
+            mapping: The values.
+            version: Version of the file format; the first one does not name the source of noise.
 
         Raises:
-            KeyError, TypeError, ValueError: It was something else.
+            KeyError, TypeError, ValueError: The values have another shape.
         """
         if not isinstance(mapping["secure"], bool):
-            raise TypeError("whether the noise was secure is not said")
+            raise TypeError("'secure' must be true or false")
         return cls(
             str(mapping["algorithm"]),
             dict(mapping["parameters"]),
@@ -93,7 +93,7 @@ class Provenance:
 
     @property
     def stamp(self) -> str:
-        """``"NOT PRIVATE: ..."`` with the reason, or nothing."""
+        """``"NOT PRIVATE: ..."`` with the reason, or an empty text."""
         known = self.noise in ("", SECURE_SOURCE, _SEEDED)
         return "" if self.secure else NOT_PRIVATE if known else NOT_KNOWN
 
@@ -102,7 +102,7 @@ _SEEDED = name_of_source(SeededNoise(0))
 
 
 def installed_versions() -> dict[str, str]:
-    """Versions that decide what a run does.
+    """Versions of the software that the numbers of a run depend on.
 
     Example:
         >>> sorted(installed_versions())

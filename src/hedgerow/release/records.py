@@ -1,4 +1,4 @@
-"""Synthetic records: codes of a domain, the values they stand for (``record_values.py``), files and tables of them."""
+"""Synthetic records: codes of a domain, their values, and files and tables of them."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 CHUNK_ROWS = 1 << 17
-"""Records that are turned into values at a time, unless they have many attributes; part of what a seed means."""
+"""Records that are decoded at a time, unless they have many attributes; the values of a seed depend on it."""
 _CHUNK_CODES = 1 << 21
 _GROUP_CHUNKS = 4
-"""Chunks in one row group of a Parquet file: larger ones make smaller files, and take more memory."""
+"""Chunks in one row group of a Parquet file; larger groups make smaller files and take more memory."""
 
 Form = Callable[[Iterable["Records"], Domain, Path], Generator[int, None, None]]
 Writer = Callable[[Iterable["Records"], Domain, Callable[[int], None]], None]
@@ -47,10 +47,10 @@ class Records:
 
     Attributes:
         domain: The domain of the records.
-        codes: Shape ``(n, len(domain))``.
+        codes: Codes of the values, shape ``(n, len(domain))``.
 
     Example:
-        >>> from hedgerow.domain.attribute import Categorical, IntegerRange
+        >>> from hedgerow.domain import Categorical, IntegerRange
         >>> domain = Domain([Categorical("sex", ("F", "M"), missing="?"), IntegerRange("age", 17, 90)])
         >>> Records([[1, 3], [2, 0]], domain).to_arrow().to_pylist()
         [{'sex': 'M', 'age': 20}, {'sex': None, 'age': 17}]
@@ -61,19 +61,19 @@ class Records:
 
         Args:
             codes: Whole numbers, shape ``(n, len(domain))``.
-            domain: What they stand for.
-            seed: For the numbers drawn inside bins, which stay the same however often they are asked for.
-            first: How many records with the same seed went before, where these are one batch of many.
+            domain: The domain that the codes belong to.
+            seed: Seed of the numbers drawn inside bins, which are the same each time that they are read.
+            first: Number of records with the same seed before these, where they are one batch of many.
 
         Raises:
-            ConfigError: The shape is wrong, or a code is not one of its attribute.
+            ConfigError: The shape is wrong, or a code is out of the range of its attribute.
         """
         given = np.asarray(codes)
         if given.ndim != 2 or given.shape[1] != len(domain) or given.dtype.kind not in "iu":
             raise ConfigError(f"codes must be whole numbers of shape (n, {len(domain)}), not {given.shape}")
         for attribute, column in zip(domain, given.T, strict=True):
             if column.size and not (column.min() >= 0 and column.max() < attribute.size):
-                raise ConfigError(f"a code of {attribute.name!r} is not one of 0 to {attribute.size - 1}")
+                raise ConfigError(f"a code of {attribute.name!r} is out of its range, 0 to {attribute.size - 1}")
         self.domain = domain
         self.codes: Ints = given
         self._seed = int(generator(seed).integers(2**62))
@@ -120,28 +120,28 @@ class Records:
         return pl.DataFrame(self.to_arrow())
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a file or a table of a DuckDB file, a chunk at a time; one that is there is replaced in one step.
+        """Write a file or a table of a DuckDB file, a chunk at a time; an existing one is replaced in one step.
 
         Args:
-            path: Its ending, ``.csv``, ``.parquet`` or ``.pq``, says the form; or ``duckdb:file.db#table``.
+            path: A file that ends in ``.csv``, ``.parquet`` or ``.pq``, or ``duckdb:file.db#table``.
 
         Raises:
-            ConfigError: The ending is another one, or the address names no table.
+            ConfigError: The ending is unknown, or the address names no table.
             RecordsError: The database cannot be written to.
         """
         write_batches(path, self.domain, [self])
 
     def batches(self, *, as_text: bool = False) -> Iterator[pa.RecordBatch]:
-        """The records as Arrow batches, decoded as they are asked for.
+        """Decode the records into Arrow batches, lazily.
 
         Args:
-            as_text: Write missing and other values as their texts, as CSV does.
+            as_text: Whether missing and other values become their texts, as in CSV.
         """
         # A line without any text would be no record to most readers, so an only column has no empty cells.
         return self._decoded(partial(texts_of, empties=len(self.domain) > 1) if as_text else values_of)
 
     def encoded(self) -> Iterator[pa.RecordBatch]:
-        """The records as Arrow batches with texts as dictionaries, which Parquet writes as they are."""
+        """Decode the records into Arrow batches with dictionary-encoded texts, which Parquet writes as they are."""
         return self._decoded(encoded_values)
 
     def _decoded(self, decode: Decode) -> Iterator[pa.RecordBatch]:
@@ -154,10 +154,10 @@ class Records:
 
 
 def chunk_rows(domain: Domain) -> int:
-    """How many records are turned into values at a time.
+    """Number of records that are decoded at a time.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> chunk_rows(Domain(IntegerRange(f"x{i}", 0, 1) for i in range(1024)))
         2048
     """
@@ -165,10 +165,10 @@ def chunk_rows(domain: Domain) -> int:
 
 
 def batch_rows(domain: Domain) -> int:
-    """How many records make a good batch: one row group of a Parquet file.
+    """Number of records in a batch by default: one row group of a Parquet file.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> batch_rows(Domain([IntegerRange("age", 17, 90)]))
         524288
     """
@@ -181,22 +181,22 @@ def write_batches(
     batches: Iterable[Records],
     progress: Callable[[int], None] | None = None,
 ) -> None:
-    """Write records to a file or a table as they come; one that is there is replaced in one step at the end.
+    """Write records to a file or a table as they come; an existing one is replaced in one step at the end.
 
     Args:
-        path: A CSV or Parquet file, whose ending, ``.csv``, ``.parquet`` or ``.pq``, says the form; or a table of a
-            DuckDB file, ``duckdb:///folder/file.db#table`` or ``duckdb:file.db#table``, whose other tables stay.
-        domain: Of all batches.
-        batches: Any number; only one is held at a time. In Parquet each begins a row group.
+        path: A CSV or Parquet file, by its ending ``.csv``, ``.parquet`` or ``.pq``; or a table of a DuckDB file,
+            ``duckdb:///folder/file.db#table`` or ``duckdb:file.db#table``, whose other tables stay.
+        domain: Domain of all batches.
+        batches: Batches of records; only one is held at a time. In Parquet each begins a row group.
         progress: Called with the number of records written so far.
 
     Raises:
-        ConfigError: The ending is another one, or the address names no table.
+        ConfigError: The ending is unknown, or the address names no table.
         RecordsError: The database cannot be written to.
 
     Example:
         >>> import tempfile
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain([IntegerRange("age", 17, 90)])
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     write_batches(f"{folder}/a.csv", domain, (Records([[i]], domain) for i in range(2)))
@@ -215,9 +215,9 @@ def write_batches(
 
 
 def writer_for(path: str | os.PathLike[str]) -> Writer:
-    """What writes records to a place, and tells of each piece how many it has.
+    """The function that writes records to a place and reports the size of each piece.
 
-    Ask before long work, so that a wrong name shows at once.
+    Call it before long work, so that a wrong name fails at once.
 
     Raises:
         ConfigError: The ending is not ``.csv``, ``.parquet`` or ``.pq``, or the address names no table.
@@ -225,8 +225,8 @@ def writer_for(path: str | os.PathLike[str]) -> Writer:
     Example:
         >>> writer_for("out.xlsx")
         Traceback (most recent call last):
-        hedgerow.errors.ConfigError: cannot write out.xlsx: the ending '.xlsx' says no kind of table
-          Remedy: name it .csv or .parquet
+        hedgerow.errors.ConfigError: cannot write out.xlsx: the ending '.xlsx' is no known format
+          Remedy: let the name end in .csv or .parquet
     """
     name = os.fspath(path)
     if is_duckdb(name):
@@ -238,7 +238,8 @@ def writer_for(path: str | os.PathLike[str]) -> Writer:
     forms = {".csv": _write_csv, ".parquet": _write_parquet, ".pq": _write_parquet}
     if ending not in forms:
         raise ConfigError(
-            f"cannot write {name}: the ending {ending!r} says no kind of table", remedy="name it .csv or .parquet"
+            f"cannot write {name}: the ending {ending!r} is no known format",
+            remedy="let the name end in .csv or .parquet",
         )
     return partial(_to_file, Path(path), forms[ending])
 
@@ -277,8 +278,8 @@ def _write_parquet(batches: Iterable[Records], domain: Domain, path: Path) -> Ge
     schema = pa.schema(
         [field.with_type(text) if field.type == pa.string() else field for field in arrow_schema(domain)]
     )
-    # Without Arrow's own schema in the file whoever reads it gets texts and no dictionaries; numbers drawn inside bins
-    # hardly repeat; and in random order every row group has nearly every value, so statistics would skip none.
+    # Without Arrow's own schema in the file readers get texts, not dictionaries; numbers drawn inside bins hardly
+    # repeat; and in random order nearly every row group has nearly every value, so statistics would skip none.
     repeated: Any = [attribute.name for attribute in domain if not isinstance(attribute, Binned) or attribute.whole]
     with pa.parquet.ParquetWriter(
         path, schema, store_schema=False, use_dictionary=repeated, write_statistics=False

@@ -1,4 +1,4 @@
-"""Release: what a run makes public."""
+"""The public outcome of a run."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ import numpy as np
 
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.queries import LinearQuery, Marginal, Measurable, NoiseKind, parse_predicate
-from hedgerow.release.evidence.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect
-from hedgerow.release.evidence.measured import Evidence, measured
-from hedgerow.release.evidence.noise_bounds import sum_bound
-from hedgerow.release.evidence.workload_error import from_workload_error
+from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect
+from hedgerow.release.content import StoredModel
+from hedgerow.release.evidence import Evidence, from_workload_error, measured, sum_bound
 from hedgerow.release.provenance import Provenance
 from hedgerow.system import Seed, generator
 
@@ -31,25 +30,40 @@ if TYPE_CHECKING:
     from hedgerow.system import SigningKey
 
 NOTHING = "nothing: no measurement and no evaluated workload covers this query"
-"""What an answer without an interval covers."""
+"""The text of ``Answer.covers`` where there is no interval."""
 
 Method = Literal["systematic", "independent"]
 
 
+class _LazyModel:
+    """The field of a model that is read from a file: the model is built when it is first used."""
+
+    def __get__(self, release: Release | None, owner: type[Release]) -> Model:
+        if release is None:
+            raise AttributeError("a release has no model by default")
+        held: Model | StoredModel = release.held
+        if isinstance(held, StoredModel):
+            self.__set__(release, held := held.build())
+        return held
+
+    def __set__(self, release: Release, model: Model | StoredModel) -> None:
+        release.__dict__["model"] = model
+
+
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Release:
     """The public outcome of a run: everything in it is a function of noisy values and public parameters.
 
     Attributes:
-        model: The hypothesis, with mass ``total``.
-        workload: What the run was asked to get right.
-        budget: What it was allowed to spend, and against which neighbours.
-        events: What it spent, in order.
-        measurements: Its noisy answers, in order.
+        model: The hypothesis, which is the model of the data that answers and records come from, with mass ``total``.
+        workload: The queries that the run was asked to answer well.
+        budget: The privacy budget, and the neighbouring relation that it is about.
+        events: The ledger: everything that was spent, in order.
+        measurements: The noisy answers of the run, in order.
         error: The noisy estimate of the workload's error, if a share of the budget was given to it.
         total: Number of records, noisy under add-remove, in counts.
-        provenance: How it came about.
+        provenance: Algorithm, parameters, versions and source of the noise.
 
     Example:
         >>> import hedgerow
@@ -65,7 +79,7 @@ class Release:
         True
     """
 
-    model: Model
+    model: _LazyModel = _LazyModel()
     workload: Workload
     budget: Budget
     events: tuple[Event, ...]
@@ -73,6 +87,12 @@ class Release:
     error: WorkloadError | None
     total: float
     provenance: Provenance
+
+    @property
+    def held(self) -> Model | StoredModel:
+        """The model, or its stored form while nothing has needed the model; files are written from it."""
+        held: Model | StoredModel = self.__dict__["model"]
+        return held
 
     @property
     def domain(self) -> Domain:
@@ -85,16 +105,16 @@ class Release:
         return math.fsum(event.charge for event in self.events)
 
     def guarantee(self) -> str:
-        """What the release promises about the people in the table, in one sentence; or that it promises nothing."""
+        """The promise about the people in the table in one sentence, or that there is none."""
         statement = self.budget.statement()
         return statement if self.provenance.secure else f"{self.provenance.stamp}. With secure noise: {statement}"
 
     def sample(self, n: int | None = None, seed: Seed = None, method: Method = "systematic") -> Records:
-        """Synthetic records.
+        """Draw synthetic records.
 
         Args:
-            n: How many; the rounded (noisy) number of records by default.
-            seed: Of the drawing, which is no part of the privacy guarantee; fresh by default.
+            n: Number of records; the rounded (noisy) number of the table's records by default.
+            seed: Seed of the drawing, which has no bearing on privacy; fresh by default.
             method: ``"systematic"`` rounds the hypothesis to whole records with little extra error; ``"independent"``
                 draws each record on its own.
 
@@ -113,21 +133,21 @@ class Release:
     def sample_batches(
         self, n: int | None = None, *, batch: int | None = None, seed: Seed = None, method: Method = "systematic"
     ) -> Iterator[Records]:
-        """The records of ``sample`` in batches, for more of them than memory holds.
+        """Draw the records of ``sample`` in batches, for more of them than memory holds.
 
         The codes are those that ``sample`` draws with the same seed, however large the batches are, and so exactly n in
         all. Each batch of many records is by itself a good sample, and all of them together are as near to the
         hypothesis as one. Numbers inside bins are the same too, unless the batches are smaller than by default.
 
         Args:
-            n: How many; the rounded (noisy) number of records by default.
+            n: As for ``sample``.
             batch: Records in a batch, at least 1; the last may be smaller. By default half a million, fewer where there
                 are many attributes.
             seed: As for ``sample``.
             method: As for ``sample``.
 
         Returns:
-            An iterator; the release must stay as it is until it is through.
+            An iterator; the release must not change until it is exhausted.
 
         Raises:
             ConfigError: ``n`` or ``batch`` is out of its range, or the method is unknown.
@@ -160,22 +180,23 @@ class Release:
     ) -> int:
         """Draw records into a file or a database, batch by batch: memory does not grow with their number.
 
-        What is there is replaced in one step at the end; if anything fails, or is interrupted, it stays.
+        An existing file or table is replaced in one step at the end; after a failure or an interruption it is
+        unchanged.
 
         Args:
-            path: A CSV or Parquet file, whose ending, ``.csv``, ``.parquet`` or ``.pq``, says the form; a table of a
-                DuckDB file, ``duckdb:///folder/file.db#table`` or ``duckdb:file.db#table``; or ``spark:folder``, where
-                the records of ``sample_spark`` are written as Parquet files. On a cluster the folder must not exist.
-            n: How many; the rounded (noisy) number of records by default.
-            seed: As for ``sample``, with the same records; as for ``sample_spark``, with others, where Spark draws.
+            path: A CSV or Parquet file, by its ending ``.csv``, ``.parquet`` or ``.pq``; a table of a DuckDB file,
+                ``duckdb:///folder/file.db#table`` or ``duckdb:file.db#table``; or ``spark:folder``, where the records
+                of ``sample_spark`` are written as Parquet files. On a cluster the folder must not exist.
+            n: As for ``sample``.
+            seed: As for ``sample``, with the same records; with Spark, as for ``sample_spark``.
             method: As for ``sample``.
-            progress: Called with the number of records written so far, first 0, and of all.
+            progress: Called with the number of records written so far, from 0 on, and their number in all.
 
         Returns:
             The number of records.
 
         Raises:
-            ConfigError: The ending, ``n`` or the method is not known.
+            ConfigError: The ending or the method is unknown, or ``n`` is negative.
             RecordsError: The database cannot be written to, or the Spark job failed.
             MissingExtraError: DuckDB or Spark is not installed.
         """
@@ -203,19 +224,19 @@ class Release:
         seed: Seed = None,
         method: Method = "systematic",
     ) -> DataFrame:
-        """A Spark data frame of synthetic records, drawn in parallel inside the executors when it is asked for.
+        """A Spark data frame of synthetic records, drawn in parallel inside the executors when it is evaluated.
 
-        The release is sent to every executor once, and no record comes to the driver; ``.write.parquet(...)`` puts them
-        where they should go. Each partition is a sample of its own, whose seed follows from the seed of all and its
-        number: the same rows whatever the number of executors, and other ones than those of ``sample``. Counts of all
-        rows are off by the roundings of all partitions.
+        The release is sent to every executor once, and no record comes to the driver; ``.write.parquet(...)`` writes
+        them. Each partition is a sample of its own, whose seed follows from ``seed`` and the partition's number: the
+        rows do not depend on the number of executors, and differ from those of ``sample``. Counts over all rows carry
+        the rounding of every partition.
 
         Args:
-            n: How many, exactly, in all partitions; the rounded (noisy) number of records by default.
-            session: That draws them; by default the one of this process, or a new one on this machine. Executors need
-                this package, in the same version.
-            partitions: How many pieces are drawn on their own; by default one for four million records.
-            seed: Fresh by default; a frame that is read again has the same rows all the same.
+            n: Number of records, exactly, in all partitions; by default as for ``sample``.
+            session: The Spark session; by default the one of this process, or a new one on this machine. Executors
+                need this package, in the same version.
+            partitions: Number of pieces that are drawn independently; by default one for four million records.
+            seed: Fresh by default; a frame that is evaluated again has the same rows all the same.
             method: As for ``sample``, within each partition.
 
         Raises:
@@ -228,7 +249,7 @@ class Release:
         return sample_spark(self, wanted, session=session, partitions=partitions, seed=seed, method=method)
 
     def _checked(self, n: int | None, method: Method) -> int:
-        """The number of records to draw."""
+        """Number of records to draw."""
         wanted = max(1, round(self.total)) if n is None else n
         if wanted < 0 or method not in ("systematic", "independent"):
             raise ConfigError(
@@ -239,7 +260,7 @@ class Release:
 
     @staticmethod
     def _drawing(seed: Seed) -> tuple[np.random.Generator, int]:
-        """What draws codes, and the seed of numbers inside bins."""
+        """The generator that draws codes, and the seed of numbers inside bins."""
         drawing = generator(seed)
         return drawing, int(drawing.integers(2**62))
 
@@ -247,7 +268,7 @@ class Release:
         """A synthetic marginal as an Arrow table.
 
         Args:
-            names: Attributes, any order. A text is one name.
+            names: Attributes, in any order. A text is one name.
 
         Returns:
             One column of labels per attribute, in domain order, and ``count``: the model's counts, one row per cell.
@@ -271,15 +292,15 @@ class Release:
     def answer(self, query: str | Measurable, confidence: float = 0.95) -> Answer:
         """Answer a counting query, with an interval that says what it covers.
 
-        The interval is for the true answer on the private table. It comes from the noise of what was measured, from
-        the noisy maximum error of the workload, or there is none: see ``release/answer.py`` for the derivation.
+        The interval is for the true answer on the private table. It rests on the noise of the measurements or on the
+        noisy maximum error of the workload, where either bears on the query (``release/answer.py`` derives it).
 
         Args:
             query: A condition in SQL (see ``parse_predicate``), or a linear query.
-            confidence: That the interval covers the true answer, over the noise of the run.
+            confidence: Probability, over the noise of the run, that the interval covers the true answer.
 
         Raises:
-            QueryError: The text is not understood, or a whole marginal is asked for.
+            QueryError: The text cannot be parsed, or a whole marginal is asked for.
             ConfigError: The confidence is not between 0 and 1.
         """
         check_confidence(confidence)
@@ -293,12 +314,12 @@ class Release:
         return self.bound(asked, self._value(asked), confidence)
 
     def bound(self, query: LinearQuery, value: float, confidence: float = 0.95) -> Answer:
-        """The answer to a linear query whose value under the model is known already.
+        """Add the interval to a linear query's value under the model.
 
         Args:
             query: A linear query over the domain.
             value: The model's answer, in counts.
-            confidence: That the interval covers the true answer.
+            confidence: Probability that the interval covers the true answer.
         """
         total = self._total_evidence()
         if not query.scope:
@@ -333,7 +354,7 @@ class Release:
         kinds = [NoiseKind.GAUSSIAN if "Gaussian" in event.mechanism else NoiseKind.LAPLACE for event in noisy]
 
         def radius(risk: float) -> float:
-            """Of the loudest: the curator may have been asked before the run, and during a session, too."""
+            """The largest: the curator may also have been asked before the run, and during a session."""
             scales = zip(kinds, (event.scale for event in noisy), strict=True)
             return max(sum_bound(kind, scale, np.ones(1), copies=1, risk=risk) for kind, scale in scales)
 
@@ -359,8 +380,8 @@ class Release:
 
         Args:
             path: Target; its folder must exist.
-            sign: The private key that it is signed with, from ``hedgerow.system.signing.SigningKey.read``; None for no
-                signature. ``hedgerow audit --key`` verifies it.
+            sign: Private key for a signature, from ``hedgerow.system.SigningKey.read``; None for no signature.
+                ``hedgerow audit --key`` verifies it.
 
         Raises:
             ReleaseError: The file cannot be written.

@@ -1,7 +1,7 @@
-"""Synthetic records drawn in parallel by Spark, from a release that every executor is sent once.
+"""Synthetic records drawn in parallel by Spark, from a release that is sent to every executor once.
 
-A partition loads the model and draws its share with a seed that follows from the seed of all and from its number: the
-rows are the same whatever the number of executors, and when a task fails and runs again. No record comes to the driver.
+A partition loads the model and draws its share with a seed that follows from the common seed and from its number: the
+rows do not depend on the number of executors, nor on tasks that fail and run again. No record comes to the driver.
 
 The executors need this package, in the same version, and the Python of the driver.
 """
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 PARTITION_ROWS = 1 << 22
-"""Records of a partition, where nobody says how many partitions there are: no number of a cluster, so that a seed means
-the same everywhere."""
+"""Records of a partition by default, on any cluster, so that a seed gives the same rows everywhere."""
 _WRITTEN = (".parquet", ".parquet.crc", "_SUCCESS", "._SUCCESS.crc")
 
 
@@ -43,18 +42,18 @@ def sample_spark(
     seed: Seed = None,
     method: Method = "systematic",
 ) -> DataFrame:
-    """A Spark frame of records, each partition of which is drawn where it is asked for.
+    """A Spark frame of records, each partition of which is drawn by the executor that needs it.
 
     Args:
-        release: What to draw from.
-        n: How many records in all partitions, at least 0.
-        session: That draws; by default the one of this process, or a new one on this machine.
-        partitions: Pieces that are drawn on their own; by default one for four million records.
-        seed: Fresh by default. A frame that is read again has the same rows.
+        release: The release to draw from.
+        n: Number of records in all partitions, at least 0.
+        session: The Spark session; by default the one of this process, or a new one on this machine.
+        partitions: Number of pieces that are drawn independently; by default one for four million records.
+        seed: Fresh by default. A frame that is evaluated again has the same rows.
         method: ``"systematic"`` or ``"independent"``, within each partition.
 
     Raises:
-        ConfigError: There are no partitions.
+        ConfigError: ``partitions`` is below 1.
         MissingExtraError: Spark is not installed.
     """
     if partitions is not None and partitions < 1:
@@ -78,16 +77,16 @@ def write_folder(
     """Draw records into Parquet files of a folder, by the Spark session of this process or a new one on this machine.
 
     Args:
-        release: What to draw from.
-        folder: Where they go. If Spark runs on this machine alone, a folder of earlier records is replaced at the end;
-            on a cluster one that is there is refused, as Spark does.
-        n: How many records.
+        release: The release to draw from.
+        folder: Folder of the files. If Spark runs on this machine alone, a folder of earlier records is replaced at
+            the end; on a cluster an existing folder is refused, as Spark does.
+        n: Number of records.
         seed: As for `sample_spark`.
         method: As for `sample_spark`.
-        progress: Told about how many are written, from another thread.
+        progress: Called with the approximate number of records written, from another thread.
 
     Raises:
-        ConfigError: The folder holds something else.
+        ConfigError: The folder holds other files.
         RecordsError: The Spark job failed.
         MissingExtraError: Spark is not installed.
     """
@@ -109,7 +108,7 @@ def write_folder(
 
 
 def is_local(folder: str) -> bool:
-    """Whether a folder is one of this machine, because Spark runs on it alone.
+    """Whether a folder is on this machine, where Spark runs alone.
 
     Raises:
         MissingExtraError: Spark is not installed.
@@ -118,15 +117,15 @@ def is_local(folder: str) -> bool:
 
 
 def check_folder(folder: Path) -> None:
-    """Check that nothing is lost but earlier records if a folder is replaced.
+    """Check that replacing a folder would lose nothing but earlier records.
 
     Raises:
-        ConfigError: Something else is in the folder, or it is a file.
+        ConfigError: The folder holds other files, or is a file itself.
     """
     if folder.is_dir():
         others = [each.name for each in folder.iterdir() if each.is_dir() or not each.name.endswith(_WRITTEN)]
         if others:
-            message = f"{folder} holds {min(others)!r}, which is no part of earlier records"
+            message = f"{folder} holds {min(others)!r}, which is not part of earlier records"
             raise ConfigError(message, remedy="name another folder")
     elif folder.exists():
         raise ConfigError(f"{folder} is a file", remedy="name a folder, or let the file's name end in .parquet")
@@ -134,7 +133,7 @@ def check_folder(folder: Path) -> None:
 
 @contextmanager
 def _explained(folder: str) -> Iterator[None]:
-    """Failures of Spark as one of ours; the records are synthetic, so its message may be shown."""
+    """Turn failures of Spark into one of ours; the records are synthetic, so its message may be shown."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -151,14 +150,14 @@ def _explained(folder: str) -> Iterator[None]:
 @final
 @dataclass(frozen=True)
 class Drawing:
-    """What an executor does with a partition.
+    """The work of an executor on a partition.
 
     Attributes:
         release: The bytes of a release file, as Spark sends them.
-        n: Records of all partitions.
-        parts: How many partitions there are.
-        seed: Of all partitions.
-        method: How records are drawn.
+        n: Number of records in all partitions.
+        parts: Number of partitions.
+        seed: Common seed of all partitions.
+        method: Sampling method.
     """
 
     release: Sent
@@ -168,7 +167,7 @@ class Drawing:
     method: Method
 
     def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The records of the partitions of these numbers: of one."""
+        """Draw the records of the partitions with these numbers, which is one at a time."""
         with _loaded(self.release.value) as release:
             for batch in numbers:
                 for number in batch.column(0):
@@ -183,7 +182,7 @@ class Drawing:
 @final
 @dataclass(frozen=True)
 class Sent:
-    """What travels with the work, where a session has no broadcasts: a remote one."""
+    """Data that travels with the work where a session has no broadcasts, as remote ones do not."""
 
     value: bytes
 
@@ -201,17 +200,17 @@ def _saved(release: Release) -> bytes:
 
 @contextmanager
 def _loaded(data: bytes) -> Iterator[Release]:
-    """A release that is read from its file piece by piece, as long as the file is there."""
+    """Keep the file of a release as long as the release is read from it, piece by piece."""
     with tempfile.TemporaryDirectory(prefix="hedgerow-") as folder:
         Path(folder, "sent.release").write_bytes(data)
         yield Release.load(Path(folder, "sent.release"))
 
 
 def spark_schema(domain: Domain) -> StructType:
-    """Names and Spark types of the columns of records, those of ``arrow_schema``.
+    """Spark schema of records: the columns of ``arrow_schema``.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> spark_schema(Domain([IntegerRange("age", 17, 90)])).simpleString()
         'struct<age:bigint>'
     """

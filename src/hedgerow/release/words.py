@@ -1,4 +1,4 @@
-"""A release in words and in plain values, for the command line and the report."""
+"""Releases in words and in plain values, for the command line and the report."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import numpy as np
 
 from hedgerow.models import Empirical
 from hedgerow.privacy import WorkloadError
-from hedgerow.release.format import StoredModel
 from hedgerow.release.release import Release
 
 
 def summary_of(release: Release) -> dict[str, Any]:
-    """What a release is, as plain values that JSON can hold; nothing needs the model."""
+    """Summary of a release as values that JSON can hold; the model is not built."""
     error = release.error
     return {
         "guarantee": release.guarantee(),
@@ -46,11 +45,11 @@ def _error_to_dict(error: WorkloadError) -> dict[str, Any]:
 
 
 def error_sentence(release: Release, confidence: float = 0.95) -> str:
-    """The noisy error of the workload in words, or that there is none.
+    """The noisy error of the workload in words, or that none was estimated.
 
     Args:
         release: The release.
-        confidence: Of the interval for the mean, and of the bound on the largest error.
+        confidence: Confidence of the interval for the mean, and of the bound on the largest error.
     """
     error = release.error
     if error is None:
@@ -73,11 +72,11 @@ def error_sentence(release: Release, confidence: float = 0.95) -> str:
 
 
 def distinct_records(release: Release) -> int | None:
-    """How many distinct records the released model is made of; None for a distribution over all cells.
+    """Number of distinct records that the released model is made of; None for a distribution over all cells.
 
     Records drawn from such a release are copies of these.
     """
-    model = release.model.model if isinstance(release.model, StoredModel) else release.model
+    model = release.model
     return len(np.unique(model.codes, axis=0)) if isinstance(model, Empirical) else None
 
 

@@ -1,4 +1,9 @@
-"""The HTML report and its plots; needs the extra ``hedgerow[report]``."""
+"""HTML pages and drawings; needs the extra ``hedgerow[report]``.
+
+`page` writes the pages of a release, a comparison and an audit, `plots` draws SVG, and `curves` draws errors against
+budgets. Every figure is a function of what the caller gives: the room may import release and everything below it, and
+never data.
+"""
 
 import lazy_loader
 

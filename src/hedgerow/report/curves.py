@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from hedgerow.report.svg import INK, NOISE, PAPER, drawing_style, svg_file_of, svg_of
+from hedgerow.report.plots import INK, NOISE, PAPER, drawing_style, svg_file_of, svg_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,13 +25,13 @@ _LINES = ((0, (6, 3)), (0, (1, 2)), (0, (4, 2, 1, 2)))
 @final
 @dataclass(frozen=True)
 class Look:
-    """How a mechanism is drawn.
+    """Colour, marker and line of a mechanism.
 
     Attributes:
         colour: Readable on white and on dark paper, from a palette that people with colour blindness tell apart.
-        marker: Of its points.
-        dashes: Of its line.
-        filled: Whether its points are.
+        marker: Shape of the points.
+        dashes: Dashes of the line.
+        filled: Whether the points are filled.
     """
 
     colour: str
@@ -49,7 +49,7 @@ LOOKS = {
     "gaussian": Look("#d6498f", "P", (0, (5, 2.5))),
     "fourier": Look("#737373", "X", (0, (3, 1))),
 }
-"""The one home of colours and markers: a mechanism looks the same in every drawing."""
+"""Colours and markers of the mechanisms, the same in every drawing."""
 
 _OTHERS = (
     Look("#2f9bd6", "*", (0, (8, 1, 1, 1))),
@@ -70,12 +70,12 @@ _VARIANTS = ((0, (1, 1)), (0, (3, 1.5)), (0, (6, 1, 1, 1, 1, 1)), "solid")
 
 
 def looks_of(names: Iterable[str]) -> dict[str, Look]:
-    """How the mechanisms of a drawing look.
+    """Colours, markers and lines of the mechanisms of a drawing.
 
     A mechanism with options, or its raw answers, has the colour and the marker of the mechanism with hollow points.
 
     Args:
-        names: As in the drawing: ``"mwem"``, ``"mwem:rounds=30"``, ``"laplace (raw answers)"``, or names of one's own.
+        names: Names in the drawing: ``"mwem"``, ``"mwem:rounds=30"``, ``"laplace (raw answers)"``, or any others.
 
     Example:
         >>> found = looks_of(["laplace", "laplace (raw answers)"])
@@ -113,13 +113,13 @@ class Panel:
     """One pair of axes.
 
     Attributes:
-        title: Above the axes.
-        unit: What is drawn, along the vertical axis.
+        title: Title above the axes.
+        unit: Label of the vertical axis.
         curves: Points by the name of the mechanism.
-        lines: Values that are the same everywhere, by name.
-        bounds: Curves of theory, without a look of their own, by name.
-        along: What is along the horizontal axis; empty for what the drawing says for all its panels.
-        scales: Of the horizontal and of the vertical axis.
+        lines: Horizontal lines: constants, by name.
+        bounds: Theoretical curves, drawn in ink, by name.
+        along: Label of the horizontal axis; empty for the label of the whole drawing.
+        scales: Scales of the horizontal and of the vertical axis.
     """
 
     title: str
@@ -142,11 +142,11 @@ def curves_plot(
     """Draw curves as SVG.
 
     Args:
-        panels: From left to right, two to a row.
-        along: What is along the horizontal axes.
-        runs: What the bands are, for the legend; empty where there are none.
-        purpose: For a file of its own, or for a place in an HTML page.
-        stamp: Above all panels.
+        panels: Panels from left to right, two to a row.
+        along: Label of the horizontal axes.
+        runs: Text of the legend for the bands; empty where there are none.
+        purpose: ``"file"`` for a file of its own, ``"page"`` for a place in an HTML page.
+        stamp: Text above all panels.
 
     Example:
         >>> points = [Point(0.1, 0.05, 0.04, 0.06), Point(1.0, 0.01, 0.009, 0.011)]

@@ -1,9 +1,9 @@
-"""The report as one HTML page."""
+"""HTML pages that open offline: the report of a release, of a comparison and of an audit."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib.util import find_spec
@@ -17,14 +17,22 @@ from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.errors import MissingExtraError, ReleaseError
 from hedgerow.queries import Conjunction, Measurement
 from hedgerow.release import Release, distinct_records, error_sentence
+from hedgerow.report.curves import STAMP
 from hedgerow.system import replacing
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
+    from hedgerow.audit import Audits
     from hedgerow.privacy import ExactErrors
 
 CONFIDENCE = 0.95
+
+_VERDICTS = {
+    "holds": "Everything holds.",
+    "unknown": "Nothing fails, and something cannot be verified from the files.",
+    "fails": "Something fails.",
+}
 
 MOST_DRAWN = 60
 """Attributes that are drawn; a drawing takes a thirtieth of a second, and nobody looks at a thousand."""
@@ -71,7 +79,7 @@ def write_page(page: str, path: str | os.PathLike[str], *, called: str) -> None:
     Args:
         page: Its text.
         path: Target; its folder must exist.
-        called: What a message calls it.
+        called: Name of the page in messages.
 
     Raises:
         ReleaseError: The file cannot be written.
@@ -123,10 +131,10 @@ def render_report(release: Release, *, exact: ExactErrors | None = None) -> str:
 
 
 def page_template(name: str) -> Template:
-    """A page of this folder, ready to be filled in; values are escaped, and the page's style is known as ``css``.
+    """Template of a page in this folder; values are escaped, and ``css`` is the style of all pages.
 
     Args:
-        name: Of the file.
+        name: Name of the file.
     """
     import jinja2
     from markupsafe import Markup
@@ -224,3 +232,84 @@ def _large(value: int) -> str:
         if 10**power <= value < 10 ** (power + 3):
             return f"{value / 10**power:.3g} {word}"
     return f"{value:,}" if value < 10**9 else f"{Decimal(value):.3g}"
+
+
+def render_comparison(
+    *,
+    drawing: str,
+    title: str,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    notes: Sequence[str],
+    facts: Mapping[str, str],
+    bounded: bool = False,
+) -> str:
+    """The page of a comparison as text; it opens offline and holds no script and no address.
+
+    Args:
+        drawing: An ``<svg>`` element.
+        title: Description of the figures in the table.
+        headings: Headings of the columns.
+        rows: Cells of the table.
+        notes: Reasons why some mechanisms could not run.
+        facts: Facts that all runs share, by name.
+        bounded: Whether the drawing shows a bound of matrix mechanisms.
+
+    Raises:
+        MissingExtraError: jinja2 or matplotlib is not installed.
+
+    Example:
+        >>> cells = {"headings": ["a"], "rows": [["<1>"]], "notes": []}
+        >>> page = render_comparison(drawing="<svg/>", title="errors", facts={}, **cells)
+        >>> "NOT PRIVATE" in page, "&lt;1&gt;" in page
+        (True, True)
+    """
+    require_extra()
+    from markupsafe import Markup
+
+    return page_template("comparison.html").render(
+        stamp=STAMP,
+        drawing=Markup(drawing),
+        title=title,
+        headings=headings,
+        rows=rows,
+        notes=notes,
+        facts=facts,
+        bounded=bounded,
+    )
+
+
+def render_audit(found: Audits) -> str:
+    """The page of an audit as text, for those who decide whether something may be published.
+
+    Args:
+        found: Findings of the audit.
+
+    Raises:
+        MissingExtraError: jinja2 or matplotlib is not installed.
+
+    Example:
+        >>> from hedgerow.audit import Audit, Audits, Finding, Severity
+        >>> finding = Finding("sum", Severity.FAILS, "2 of 1 < epsilon")
+        >>> page = render_audit(Audits((Audit("a.release", "release", {}, (finding,)),), ()))
+        >>> "Something fails" in page, "2 of 1 &lt; epsilon" in page
+        (True, True)
+    """
+    require_extra()
+    return page_template("audit.html").render(
+        audits=found, verdicts=_VERDICTS, title=", ".join(os.path.basename(each.path) for each in found.files)
+    )
+
+
+def write_audit(found: Audits, path: str | os.PathLike[str]) -> None:
+    """Write the page of an audit.
+
+    Args:
+        found: Findings of the audit.
+        path: Target; its folder must exist.
+
+    Raises:
+        MissingExtraError: jinja2 or matplotlib is not installed.
+        ReleaseError: The file cannot be written.
+    """
+    write_page(render_audit(found), path, called="page")

@@ -13,5 +13,6 @@ from .machine import (
     in_parts as in_parts,
     usable_cores as usable_cores,
 )
+from .plug_ins import load_plug_in as load_plug_in, plug_in_names as plug_in_names
 from .randomness import Seed as Seed, generator as generator, numbered as numbered
 from .signing import SigningKey as SigningKey, VerifyingKey as VerifyingKey

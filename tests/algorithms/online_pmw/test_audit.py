@@ -18,7 +18,7 @@ from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery
-from hedgerow.release.evidence.answer import FIRST_SHARE
+from hedgerow.release.answer import FIRST_SHARE
 from tests.algorithms.online_pmw.cases import DOMAIN, REPLACE, cells, random_queries, skewed
 from tests.privacy.tables import DenseCounts
 

@@ -36,7 +36,7 @@ from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.ledger.ledger import Event, Ledger
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
 from hedgerow.privacy.watch import WatchState
-from hedgerow.release.format.container import Container, write_container
+from hedgerow.release.container import Container, write_container
 from tests.algorithms.online_pmw.cases import DOMAIN, REPLACE, cells, skewed
 from tests.privacy.mutants import Mutant, Patch, killed
 from tests.privacy.replay import ExplodingNoise, ScriptedNoise

@@ -21,7 +21,7 @@ from hedgerow.models.core import memory
 from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.core.query import Conjunction, LinearQuery, Parity
-from hedgerow.release.format.container import Container, write_container
+from hedgerow.release.container import Container, write_container
 from tests.algorithms.online_pmw.cases import (
     BUDGETS,
     DOMAIN,

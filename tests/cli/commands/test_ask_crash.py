@@ -21,7 +21,7 @@ import pytest
 from hedgerow.algorithms.online_pmw.hold import LOST
 from hedgerow.algorithms.online_pmw.state import KIND
 from hedgerow.privacy.ledger.ledger import Event, Ledger
-from hedgerow.release.format.container import Container
+from hedgerow.release.container import Container
 
 SEXES, AGES, JOBS = ("F", "M"), range(20, 26), ("clerk", "nurse")
 FIRES = "sex = 'F'"

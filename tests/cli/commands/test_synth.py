@@ -12,7 +12,7 @@ import pytest
 
 from hedgerow.errors import DataError, ReleaseError
 from hedgerow.release import Release
-from hedgerow.release.format.container import Container
+from hedgerow.release.container import Container
 from tests.cli.conftest import Place
 
 

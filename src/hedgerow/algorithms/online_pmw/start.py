@@ -21,7 +21,6 @@ from hedgerow.errors import ConfigError
 from hedgerow.models import LARGE_ATTRIBUTE, Histogram, Hypothesis, JunctionTree, Markov, hypothesis, may_be_dense
 from hedgerow.privacy import Budget, Event, Ledger, LedgerView, Regime, cost_of
 from hedgerow.quantities import human
-from hedgerow.release import StoredModel
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
@@ -115,7 +114,7 @@ def check_form(release: Release) -> None:
 
 
 def _trees_of(release: Release) -> Markov:
-    model = release.model.model if isinstance(release.model, StoredModel) else release.model
+    model = release.model
     if not isinstance(model, Markov):
         raise ConfigError(
             f"a session over {human(release.domain.size)} cells cannot start from a {type(model).__name__} hypothesis",

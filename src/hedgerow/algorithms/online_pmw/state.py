@@ -38,10 +38,9 @@ from hedgerow.privacy.ledger.paid_answers import check_answers_paid
 from hedgerow.privacy.mechanisms.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise
 from hedgerow.privacy.watch import WatchState
 from hedgerow.queries import LinearQuery, Measurement, NoiseKind, query_key
+from hedgerow.release.container import Container, write_container
+from hedgerow.release.content import TABLES, StoredModel, measurements_from_list, measurements_to_list, model_to_dict
 from hedgerow.release.file import StoredArrays
-from hedgerow.release.format.container import Container, write_container
-from hedgerow.release.format.measurement_format import measurements_from_list, measurements_to_list
-from hedgerow.release.format.model_format import TABLES, StoredModel, model_to_dict
 
 if TYPE_CHECKING:
     from hedgerow.domain import Domain

@@ -96,6 +96,8 @@ class Algorithm(Protocol):
 
     takes_samples: ClassVar[bool] = False
     """Whether it can work on a secret sample of the records: under a `Subsampled` budget."""
+    regimes: ClassVar[tuple[Regime, ...]] = (Regime.PURE, Regime.ZCDP)
+    """Budgets that it can be run under, for the lists of mechanisms; `check` refuses others."""
 
     def check(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, final
 
 import typer
 
-from hedgerow.algorithms.registry import names
+from hedgerow.algorithms.registry import ENTRIES
 from hedgerow.cli.comparison_table import print_comparison
 from hedgerow.cli.console import Output
 from hedgerow.cli.options import (
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from hedgerow.comparison import Comparison
     from hedgerow.privacy import Budget
 
+_NAMES = ", ".join(each.name for each in ENTRIES)
 NOT_PRIVATE = (
     "NOT PRIVATE: these are exact errors, for public or test data only. Do not publish them for a private table."
 )
@@ -98,10 +99,10 @@ def compare(
             "--mechanisms",
             metavar="A,B,...",
             rich_help_panel=ALGORITHM,
-            help=f"Which algorithms: {', '.join(names())}. Options follow a colon, as in mwem:rounds=30.",
+            help=f"Which algorithms: {_NAMES}, or plug-ins. Options follow a colon: mwem:rounds=30.",
             show_default="all",
         ),
-    ] = ",".join(names()),
+    ] = _NAMES,
     epsilon: Annotated[
         str | None,
         typer.Option(

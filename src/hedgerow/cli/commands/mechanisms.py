@@ -7,7 +7,7 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from hedgerow.algorithms.registry import ENTRIES, Entry
+from hedgerow.algorithms.registry import Entry, entries
 from hedgerow.cli.options import AsJson, Quiet, prepare
 from hedgerow.privacy import Regime
 
@@ -28,10 +28,11 @@ def mechanisms(ctx: typer.Context, *, quiet: Quiet = False, as_json: AsJson = Fa
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for heading in ("name", "what it does", "budgets", "options"):
         table.add_column(heading, overflow="fold")
-    for each in ENTRIES:
+    listed = entries()
+    for each in listed:
         table.add_row(*map(escape, (each.name, each.summary, _BUDGETS[each.regimes], ", ".join(each.options))))
     shown.table(table)
-    shown.result({"mechanisms": [_described(each) for each in ENTRIES]})
+    shown.result({"mechanisms": [_described(each) for each in listed]})
 
 
 def _described(each: Entry) -> dict[str, object]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 
-from hedgerow.errors import QueryError
+from hedgerow.errors import PlugInError, QueryError
 from hedgerow.queries.core import Family
 from hedgerow.queries.families.conjunction import Boxes, Conjunctions
 from hedgerow.queries.families.explicit import ExplicitMatrix
 from hedgerow.queries.families.marginal import Cells, Marginals
 from hedgerow.queries.families.parity import Parities
+from hedgerow.system import load_plug_in, plug_in_names
 
 _KNOWN: dict[str, type[Family]] = {
     family.kind: family for family in (Marginals, Cells, Parities, Boxes, Conjunctions, ExplicitMatrix)
@@ -18,13 +20,30 @@ _KNOWN: dict[str, type[Family]] = {
 
 
 def known_families() -> Mapping[str, type[Family]]:
-    """Families by their `kind`: those of this package, then those that were added.
+    """Families by their `kind`: those of this package, those that were added, and those of installed plug-ins.
+
+    Raises:
+        PlugInError: A plug-in cannot be loaded, or has a name that is taken.
 
     Example:
         >>> list(known_families())
         ['marginals', 'cells', 'parities', 'boxes', 'where', 'explicit']
     """
-    return MappingProxyType(_KNOWN)
+    return MappingProxyType({**_KNOWN, **_plugged()})
+
+
+@cache
+def _plugged() -> Mapping[str, type[Family]]:
+    """Families of installed packages: entry points of the group ``hedgerow.families``, each under its kind."""
+    group, found = "hedgerow.families", dict[str, type[Family]]()
+    for name in plug_in_names(group, ("text", *_KNOWN)):
+        family: type[Family] = load_plug_in(group, name, Family)
+        others = {form for each in (*_KNOWN.values(), *found.values()) for form in each.forms}
+        if family.kind != name or others & set(family.forms):
+            message = f"the plug-in {name!r} has the kind {family.kind!r} and the forms {list(family.forms)}"
+            raise PlugInError(message, remedy="give it the kind of its entry point, and forms that are not taken")
+        found[name] = family
+    return found
 
 
 def text_forms() -> dict[str, type[Family]]:

@@ -15,10 +15,9 @@ from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
 from hedgerow.queries.core.query import Explicit, Marginal, Measurement, NoiseKind
-from hedgerow.release import Answer, Release
-from hedgerow.release.evidence import measured as evidence
-from hedgerow.release.evidence.answer import FIRST_SHARE, TOTAL_SHARE, shares
-from hedgerow.release.evidence.noise_bounds import sum_bound
+from hedgerow.release import Answer, Release, evidence
+from hedgerow.release.answer import FIRST_SHARE, TOTAL_SHARE, shares
+from hedgerow.release.evidence import sum_bound
 from tests.release.made import BUDGETS, DOMAIN, TABLE, make_release, truth
 
 RUNS = 200

@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.privacy import WorkloadError
+from hedgerow.privacy.mechanisms import LaplaceNoise
+from hedgerow.queries import Conjunction, Explicit, LinearQuery, Neighbours, Parity, Workload
 from hedgerow.queries.core.query import NoiseKind
-from hedgerow.release.evidence.noise_bounds import laplace_sum_quantile, laplace_sum_tail, sum_bound
+from hedgerow.release.evidence import from_workload_error, laplace_sum_quantile, laplace_sum_tail, sum_bound
 
 
 def exact_tail(kind: NoiseKind, scale: float, count: int, threshold: float) -> float:
@@ -62,3 +66,30 @@ def test_quantile_inverts_the_tail(count: int) -> None:
 def test_many_laplace_noises_are_nearly_normal() -> None:
     exact, normal = laplace_sum_quantile(100_000, 0.05), laplace_sum_quantile(100_001, 0.05)
     assert exact == pytest.approx(normal, rel=2e-5)
+
+
+NOISE = LaplaceNoise(2.0)
+
+
+def covered(query: LinearQuery, workload: Workload) -> bool:
+    error = WorkloadError(20.0, 20.0, NOISE, NOISE, n_candidates=workload.n_candidates, unit=1.0)
+    options = {"workload": workload, "error": error, "neighbours": Neighbours.REPLACE, "total_slack": 0.0}
+    return from_workload_error(query, 5.0, **options) is not None  # type: ignore[arg-type]
+
+
+def test_one_of_very_many_parities_is_found_however_it_is_written() -> None:
+    domain = Domain(IntegerRange(f"x{i}", 0, 1) for i in range(300))
+    workload = Workload.parities(domain, 2)
+    assert workload.n_candidates > 40_000
+    assert covered(Parity(domain, ("x298", "x299")), workload)
+    assert covered(Explicit.of(domain, ("x7", "x250"), np.array([1.0, -1.0, -1.0, 1.0])), workload)
+    assert not covered(Parity(domain, ("x1", "x2", "x3")), workload)
+    assert not covered(Conjunction.where(domain, {"x7": [0], "x250": [1]}), workload)
+
+
+def test_conditions_are_compared_with_those_of_the_same_attributes() -> None:
+    domain = Domain(IntegerRange(name, 0, 3) for name in "abc")
+    workload = Workload.conjunctions(domain, ["a = 1", "b = 1 and c = 2", "b = 0 and c = 2"])
+    assert covered(Conjunction.where(domain, {"b": [0], "c": [2]}), workload)
+    assert not covered(Conjunction.where(domain, {"b": [3], "c": [2]}), workload)
+    assert not covered(Conjunction.where(domain, {"b": [1]}), workload)

@@ -1,4 +1,4 @@
-"""One zip file of a JSON text and numpy arrays, whose every byte of content is checked before it is used.
+"""A zip file of a JSON text and numpy arrays; every byte of content is checked before it is used.
 
 The zip comment holds the SHA-256 of ``release.json`` (``session.json`` in the files of sessions), which holds the size
 and the SHA-256 of every array. The checksums find damage, and say nothing about who wrote the file. A signature may
@@ -29,7 +29,7 @@ from hedgerow.system import replacing
 
 VERSION = 2
 RELEASE = "release"
-"""What is in most containers; sessions are the other kind."""
+"""The kind of most containers; sessions are the other kind."""
 
 Array = NDArray[Any]
 
@@ -65,11 +65,11 @@ def write_container(
 
     Args:
         path: Target; its folder must exist.
-        content: What JSON can hold.
+        content: Values that JSON can hold.
         arrays: Arrays of numbers, by name.
-        kind: What is in it, in one word.
+        kind: Kind of content, in one word.
         private: Whether only the owner may read the file.
-        sign: Gives the signature of the zip comment in base64, which is put behind it; None for none.
+        sign: Function from the zip comment to its signature in base64, which is appended; None for no signature.
 
     Raises:
         ReleaseError: The folder does not exist or cannot be written to.
@@ -132,14 +132,14 @@ class _Hashing:
 @final
 @dataclass(frozen=True)
 class Container:
-    """A file that was found to be whole as far as its JSON goes; arrays are checked as they are read.
+    """A file whose JSON was checked; arrays are checked as they are read.
 
     Attributes:
         path: The file.
-        content: What was written as JSON.
+        content: The JSON values.
         table: Size and checksum of every array, by name.
-        kind: What is in it, in one word.
-        version: Format version.
+        kind: Kind of content, in one word.
+        version: Version of the file format.
 
     Example:
         >>> import tempfile
@@ -162,7 +162,7 @@ class Container:
 
         Args:
             path: The file.
-            kind: What should be in it.
+            kind: Kind of content that is expected.
 
         Raises:
             ReleaseError: There is no such file, or it may not be read.
@@ -185,7 +185,7 @@ class Container:
 
         Raises:
             DamagedReleaseError: The array is missing or was changed.
-            ReleaseError: The file has gone, or may not be read.
+            ReleaseError: The file was removed, or may not be read.
         """
         if name not in self.table:
             raise damaged(self.path, f"the array {name!r} is missing", self.kind)
@@ -239,7 +239,7 @@ def _checked_table(
 
 
 def damaged(file: Path, reason: str, kind: str = RELEASE) -> DamagedReleaseError:
-    """The error for a file that cannot be trusted."""
+    """The error for a file whose content fails a check."""
     wrote = "'hedgerow synth --release' or Release.save" if kind == RELEASE else "hedgerow"
     return DamagedReleaseError(
         f"{file}: not a {kind} file of hedgerow, or damaged ({reason})", remedy=f"use the file as {wrote} wrote it"

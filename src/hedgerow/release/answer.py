@@ -1,4 +1,4 @@
-"""Answers with intervals, and what the intervals rest on.
+"""Answers with intervals, and the derivation of the intervals.
 
 **What an interval covers.** The true answer on the private table, with at least the stated confidence over the
 noise of the run. It says nothing about the population that the table was drawn from.
@@ -36,7 +36,7 @@ from typing import final
 
 from hedgerow.errors import ConfigError
 from hedgerow.queries import Conjunction, Explicit, LinearQuery, Parity
-from hedgerow.release.evidence.measured import Evidence
+from hedgerow.release.evidence import Evidence
 
 TOTAL_SHARE = 0.05
 FIRST_SHARE = 0.9
@@ -52,7 +52,7 @@ class Answer:
             interval holds the truth, that is a step towards it.
         low: Lower end of the interval for the true answer, or None where nothing was measured that gives one.
         high: Upper end, likewise.
-        covers: What the interval covers and where it comes from, in words.
+        covers: Coverage and source of the interval, in words.
 
     Example:
         >>> Answer(12.0, 8.0, 15.0, "the true count, with 95% confidence").low
@@ -73,7 +73,7 @@ class Answer:
 @final
 @dataclass(frozen=True)
 class Total:
-    """What is known about the number of records.
+    """Knowledge about the number of records.
 
     Attributes:
         value: The mass of the model, in counts.
@@ -129,18 +129,17 @@ def intersect(query: LinearQuery, value: float, pieces: Sequence[Evidence], tota
     """The interval that all pieces of evidence agree on.
 
     Args:
-        query: What was asked.
+        query: The query.
         value: The model's answer.
         pieces: Evidence in the order in which it was obtained; not empty.
-        total: What is known about the number of records.
-        confidence: That the interval covers the true answer.
+        total: Knowledge about the number of records.
+        confidence: Probability that the interval covers the true answer.
 
     Returns:
         The answer; its ``covers`` names the piece that is narrowest.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.domain import Domain, IntegerRange
         >>> query = Conjunction.where(Domain((IntegerRange("a", 0, 1),)), {"a": [1]})
         >>> piece = Evidence(40.0, lambda risk: 5.4, "a measurement")
         >>> found = intersect(query, 50.0, [piece], Total(100.0, public=True), 0.95)

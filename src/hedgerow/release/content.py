@@ -1,0 +1,322 @@
+"""Models and measurements as JSON values and arrays: for release files, session files and the server's store.
+
+A histogram is ``base * exp(sum of small tables and steps)``. The tables take kilobytes where the histogram itself may
+take hundreds of megabytes; the base is kept only where there is one. Where all cells of the domain do not fit into
+memory, the same product is built over a junction tree. An empirical model is kept as its records. ``"kind"`` tells the
+two apart; entries without it hold potentials.
+
+Sets of codes are kept as runs, and explicit queries whose values are all 0 or 1, as those of conditions are, as bits: a
+query that is short to ask stays short in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.arrays import Floats
+from hedgerow.domain import Domain
+from hedgerow.errors import ConfigError, DamagedReleaseError, ReleaseError
+from hedgerow.models import Empirical, HasPotentials, Model, Potentials
+from hedgerow.queries import CodeSet, Conjunction, Explicit, Marginal, Measurable, Measurement, NoiseKind, Parity
+
+if TYPE_CHECKING:
+    from hedgerow.models import Histogram, Markov, ValueClasses
+
+    Product = Histogram | Markov | ValueClasses
+
+Arrays = dict[str, NDArray[Any]]
+
+TABLES = "model_tables"
+STEPS = "model_steps"
+BASE = "model_base"
+RECORDS = "model_records"
+LOG_WEIGHTS = "model_log_weights"
+VALUES = "measured_values"
+VECTORS = "measured_vectors"
+BITS = "measured_bits"
+"""Explicit queries of zeros and ones, eight cells a byte, each from a byte of its own on."""
+
+
+def model_to_dict(model: Model | StoredModel | Potentials) -> tuple[dict[str, Any], Arrays]:
+    """Take a model, or its state, apart; all tables stand in one array, and all steps or records in another.
+
+    Raises:
+        ReleaseError: There is no file format for this kind of model.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.models import Histogram
+        >>> model = Histogram(Domain((IntegerRange("a", 0, 1),)), 8.0)
+        >>> model.update(Conjunction.where(model.domain, {"a": [1]}), np.log(3.0))
+        >>> entry, arrays = model_to_dict(model)
+        >>> entry["steps"], arrays["model_steps"].round(3).tolist()
+        ([{'scope': ['a'], 'codes': [[1]]}], [1.099])
+    """
+    state = model.state() if isinstance(model, StoredModel) else model
+    if isinstance(state, Empirical):
+        return _records_to_dict(state)
+    if isinstance(state, Potentials):
+        return _potentials_to_dict(state)
+    if isinstance(state, HasPotentials):
+        return _potentials_to_dict(state.potentials())
+    raise ReleaseError(
+        f"a {type(model).__name__} cannot be saved",
+        remedy="release a Histogram, a Markov, a ValueClasses or an Empirical hypothesis",
+    )
+
+
+def _records_to_dict(model: Empirical) -> tuple[dict[str, Any], Arrays]:
+    logs = model.log_weights
+    arrays: Arrays = {RECORDS: model.codes}
+    if logs is not None:
+        arrays[LOG_WEIGHTS] = logs
+    return {"kind": "records", "records": len(model.codes), "weighted": logs is not None}, arrays
+
+
+def _records_from_dict(
+    entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], domain: Domain, total: float
+) -> Empirical:
+    n = int(entry["records"])
+    codes = np.asarray(arrays[RECORDS])
+    if len(codes) != n:
+        raise ValueError(f"the array {RECORDS} holds {len(codes):,} records where {n:,} belong")
+    return Empirical(domain, total, codes, _array(arrays, LOG_WEIGHTS, n) if entry["weighted"] else None)
+
+
+def _potentials_to_dict(potentials: Potentials) -> tuple[dict[str, Any], Arrays]:
+    arrays: Arrays = {}
+    if potentials.tables:
+        arrays[TABLES] = np.concatenate([table.reshape(-1) for table in potentials.tables.values()])
+    if potentials.steps:
+        arrays[STEPS] = np.array(list(potentials.steps.values()), dtype=np.float64)
+    if potentials.base is not None:
+        arrays[BASE] = potentials.base
+    steps = [{"scope": list(q.scope), "codes": [codes.to_json() for codes in q.codes]} for q in potentials.steps]
+    tables = [list(clique) for clique in potentials.tables]
+    return {"kind": "potentials", "tables": tables, "steps": steps, "base": potentials.base is not None}, arrays
+
+
+def _potentials_from_dict(entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], domain: Domain) -> Potentials:
+    cliques = [domain.clique(names) for names in entry["tables"]]
+    sizes = [domain.project(clique).size for clique in cliques]
+    flat = _array(arrays, TABLES, sum(sizes))
+    parts = np.split(flat, np.cumsum(sizes)[:-1]) if cliques else []
+    tables = {clique: part.reshape(domain.shape_of(clique)) for clique, part in zip(cliques, parts, strict=True)}
+    queries = [
+        Conjunction(domain, domain.clique(step["scope"]), tuple(map(CodeSet.from_json, step["codes"])))
+        for step in entry["steps"]
+    ]
+    amounts = _array(arrays, STEPS, len(queries)).tolist()
+    base = _array(arrays, BASE, domain.size).reshape(domain.shape) if entry["base"] else None
+    if base is not None and not (base > 0.0).all():
+        raise ValueError("the base of the model is not positive")
+    return Potentials(tables, dict(zip(queries, amounts, strict=True)), base)
+
+
+def _array(arrays: Mapping[str, NDArray[Any]], name: str, size: int) -> Floats:
+    if not size:
+        return np.zeros(0)
+    array = np.asarray(arrays[name], dtype=np.float64).reshape(-1)
+    if array.size != size or not np.isfinite(array).all():
+        raise ValueError(f"the array {name} holds {array.size:,} values where {size:,} finite ones belong")
+    return array
+
+
+def _product(domain: Domain, total: float, state: Potentials) -> Product:
+    """The form that costs less: every cell, or a product over junction trees; with a base, every cell.
+
+    That product is over classes of values where conditions speak of attributes of very many.
+    """
+    from hedgerow.models import LARGE_ATTRIBUTE, Histogram, Markov, ValueClasses, is_dense
+
+    named = {name for query in state.steps for name in query.scope}
+    if state.base is None and any(domain[name].size > LARGE_ATTRIBUTE for name in named):
+        return ValueClasses.from_potentials(domain, total, state)
+    scopes = [*state.tables, *(query.scope for query in state.steps)]
+    if state.base is None and not is_dense(domain, scopes):
+        return Markov.from_potentials(domain, total, state)
+    return Histogram.from_potentials(domain, total, state)
+
+
+@final
+@dataclass(frozen=True)
+class StoredModel:
+    """A model as it stands in a file; reading a release costs nothing of building it.
+
+    Attributes:
+        domain: Domain of the model.
+        total: Mass, in counts.
+        entry: The JSON values that ``model_to_dict`` gave.
+        arrays: The arrays that it gave, by name; read when the model is built.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> entry = {"tables": [["a"]], "steps": [], "base": False}
+        >>> tables = {"model_tables": np.log([1.0, 3.0])}
+        >>> model = StoredModel(Domain((IntegerRange("a", 0, 1),)), 8.0, entry, tables).build()
+        >>> model.marginals([("a",)])[0].round(9).tolist()
+        [2.0, 6.0]
+    """
+
+    domain: Domain
+    total: float
+    entry: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[Any]]
+
+    def build(self) -> Product | Empirical:
+        """Build the model.
+
+        Raises:
+            DamagedReleaseError: The file is damaged where the model stands.
+            ModelTooLargeError: The model does not fit into memory.
+        """
+        state = self.state()
+        return state if isinstance(state, Empirical) else _product(self.domain, self.total, state)
+
+    def state(self) -> Potentials | Empirical:
+        """The records, or the factors of the product; no histogram is built.
+
+        Raises:
+            DamagedReleaseError: The file is damaged where the model stands.
+        """
+        try:
+            kind = self.entry.get("kind", "potentials")
+            if kind == "records":
+                return _records_from_dict(self.entry, self.arrays, self.domain, self.total)
+            if kind != "potentials":
+                raise ValueError(f"there is no model of kind {kind!r}")
+            return _potentials_from_dict(self.entry, self.arrays, self.domain)
+        except (AttributeError, ConfigError, KeyError, TypeError, ValueError) as error:
+            raise DamagedReleaseError(
+                f"the model of the release does not fit its domain ({str(error).splitlines()[0]})",
+                remedy="use the file as 'hedgerow synth --release' or Release.save wrote it",
+            ) from error
+
+
+def measurements_to_list(measurements: Sequence[Measurement]) -> tuple[list[dict[str, Any]], Arrays]:
+    """Take measurements apart; all their values stand in one array, all explicit queries in another one or two.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> marginal = Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",))
+        >>> measurements_to_list([Measurement(marginal, np.array([3.0, 4.0]), NoiseKind.LAPLACE, 2.0)])
+        ([{'target': {'kind': 'marginal', 'scope': ['a']}, 'noise': 'laplace', 'scale': 2.0}],
+         {'measured_values': array([3., 4.])})
+    """
+    entries = [
+        {"target": _target_to_dict(each.target), "noise": each.noise.value, "scale": each.scale}
+        for each in measurements
+    ]
+    arrays: Arrays = {}
+    if measurements:
+        arrays[VALUES] = np.concatenate([each.values for each in measurements])
+    explicit = [each.target.vector.reshape(-1) for each in measurements if isinstance(each.target, Explicit)]
+    vectors = [vector for vector in explicit if not _is_binary(vector)]
+    bits = [np.packbits(vector != 0.0) for vector in explicit if _is_binary(vector)]
+    if vectors:
+        arrays[VECTORS] = np.concatenate(vectors)
+    if bits:
+        arrays[BITS] = np.concatenate(bits)
+    return entries, arrays
+
+
+def _is_binary(vector: Floats) -> bool:
+    return bool(((vector == 0.0) | (vector == 1.0)).all())
+
+
+def measurements_from_list(
+    entries: Iterable[Mapping[str, Any]], arrays: Mapping[str, NDArray[Any]], domain: Domain
+) -> tuple[Measurement, ...]:
+    """Put measurements together again; what ``measurements_to_list`` took apart.
+
+    Raises:
+        KeyError, TypeError, ValueError: An entry has another shape, or an array another length.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> entries = [{"target": {"kind": "marginal", "scope": ["a"]}, "noise": "laplace", "scale": 2.0}]
+        >>> domain = Domain((IntegerRange("a", 0, 1),))
+        >>> measurements_from_list(entries, {"measured_values": np.array([3.0, 4.0])}, domain)[0].target.text
+        'a'
+    """
+    listed = list(entries)
+    forms = {_form(entry["target"]) for entry in listed}
+    values = _Reader(arrays[VALUES] if listed else np.zeros(0))
+    vectors = {name: _Reader(arrays[name] if name in forms else np.zeros(0)) for name in (VECTORS, BITS)}
+    found = []
+    for entry in listed:
+        target = _target_from_dict(entry["target"], vectors, domain)
+        noise, scale = NoiseKind(entry["noise"]), float(entry["scale"])
+        found.append(Measurement(target, values.take(target.size), noise, scale))
+    for reader in (values, *vectors.values()):
+        reader.finish()
+    return tuple(found)
+
+
+def _form(target: Mapping[str, Any]) -> str:
+    """The array that holds the values of an explicit query; empty for others. Earlier versions wrote no bits."""
+    if target["kind"] != "explicit":
+        return ""
+    return BITS if target.get("bits", False) else VECTORS
+
+
+class _Reader:
+    """Consecutive parts of an array."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._rest = np.asarray(array).reshape(-1)
+
+    def take(self, size: int) -> Floats:
+        return np.asarray(self._part(size), dtype=np.float64)
+
+    def take_bits(self, size: int) -> Floats:
+        packed = np.asarray(self._part(-(-size // 8)), dtype=np.uint8)
+        return np.unpackbits(packed, count=size).astype(np.float64)
+
+    def _part(self, size: int) -> NDArray[Any]:
+        if size > self._rest.size:
+            raise ValueError("there are fewer measured values than measurements need")
+        part, self._rest = self._rest[:size], self._rest[size:]
+        return part
+
+    def finish(self) -> None:
+        if self._rest.size:
+            raise ValueError("there are more measured values than measurements need")
+
+
+def _target_to_dict(target: Measurable) -> dict[str, Any]:
+    scope = list(target.scope)
+    match target:
+        case Marginal():
+            return {"kind": "marginal", "scope": scope}
+        case Conjunction():
+            return {"kind": "conjunction", "scope": scope, "codes": [codes.to_json() for codes in target.codes]}
+        case Parity():
+            return {"kind": "parity", "scope": scope}
+        case Explicit():
+            told = {"kind": "explicit", "scope": scope, "name": target.name, "limits": list(target.limits)}
+            return {**told, "bits": True} if _is_binary(target.vector) else told
+    raise ReleaseError(f"a release cannot hold a measurement of {type(target).__name__}")
+
+
+def _target_from_dict(entry: Mapping[str, Any], vectors: Mapping[str, _Reader], domain: Domain) -> Measurable:
+    scope = domain.clique(entry["scope"])
+    match entry["kind"]:
+        case "marginal":
+            return Marginal(domain, scope)
+        case "conjunction":
+            return Conjunction(domain, scope, tuple(map(CodeSet.from_json, entry["codes"])))
+        case "parity":
+            return Parity(domain, scope)
+        case "explicit":
+            shape = domain.shape_of(scope)
+            reader, size = vectors[_form(entry)], int(np.prod(shape))
+            vector = (reader.take_bits(size) if entry.get("bits", False) else reader.take(size)).reshape(shape)
+            low, high = entry["limits"]
+            return Explicit(domain, scope, str(entry["name"]), vector, (float(low), float(high)))
+    raise ValueError(f"the kind of measurement {entry['kind']!r} is unknown")

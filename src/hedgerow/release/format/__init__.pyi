@@ -1,1 +1,0 @@
-from .model_format import StoredModel as StoredModel
