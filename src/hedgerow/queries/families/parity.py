@@ -115,6 +115,11 @@ class Parities(Family):
         for name in self._union:
             Parity(domain, (name,))
 
+    @classmethod
+    def of_order(cls, domain: Domain, order: int) -> Parities:
+        """The family over all sets of 1 to ``order`` attributes: see ``parity_scopes``."""
+        return cls(domain, parity_scopes(domain, order))
+
     def __eq__(self, other: object) -> bool:
         """Whether the sets are the same, in the same order."""
         if not isinstance(other, Parities):

@@ -12,7 +12,7 @@ from fastapi import Header, Query
 
 from hedgerow.domain import Domain
 from hedgerow.errors import HedgerowError, NotAllowedError, QueryError, QuestionTooLargeError, TooMuchError
-from hedgerow.queries import Explicit, LinearQuery, in_condition, parse_count, parse_json_predicate, parse_predicate
+from hedgerow.queries import LinearQuery, in_condition, parse_count, parse_json_predicate, parse_predicate
 from hedgerow.service.http import problems
 from hedgerow.service.http.cursors import Place
 from hedgerow.service.http.gate import By, Here, Service
@@ -111,7 +111,7 @@ def _parsed(asked: Sequence[Question], domain: Domain, name: str) -> list[Linear
     held = 0
     for number, question in enumerate(asked, start=1):
         parsed.append(query := _one_parsed(number, question, domain, name))
-        held += query.values().size if isinstance(query, Explicit) else len(query.text)
+        held += query.held or len(query.text)
         if number > 1 and held > _MOST_HELD:
             raise TooMuchError(
                 f"the first {number:,} questions are larger than {_MOST_HELD:,} cells of conditions that join "
