@@ -1,6 +1,6 @@
 """A session that lives in the store: in memory it is a copy, which is thrown away whenever the two could differ.
 
-The order of commits is what the guarantee rests on when processes die (``online_pmw/hold.py``): the most that a
+The order of commits is what the guarantee rests on when processes die (``algorithms/online_hold.py``): the most that a
 look at the data can cost is committed as a *hold* before it, and its outcome after it.
 """
 
