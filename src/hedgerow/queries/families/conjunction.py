@@ -85,7 +85,7 @@ class Conjunctions(Family):
 
     def candidate(self, index: int) -> Measurable:
         """One condition."""
-        self._check_index(index)
+        self.check_index(index)
         return self.queries[index]
 
     def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
@@ -268,7 +268,7 @@ class Boxes(Family):
 
     def candidate(self, index: int) -> Measurable:
         """One box, as a conjunction."""
-        self._check_index(index)
+        self.check_index(index)
         bounds = zip(self.lows[index].tolist(), self.highs[index].tolist(), strict=True)
         return Conjunction(self.domain, self.clique, tuple(CodeSet((low, high + 1)) for low, high in bounds))
 
