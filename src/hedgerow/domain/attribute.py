@@ -86,7 +86,7 @@ class Attribute(ABC):
                 raise attribute_error(
                     self.name,
                     f"{text!r} is the text of a declared value and a number of its range",
-                    "give the missing and the other value texts that are no ordinary numbers, such as '?'",
+                    "give the missing and the other value texts that are not ordinary numbers, such as '?'",
                 )
 
     @property

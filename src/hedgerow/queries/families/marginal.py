@@ -193,7 +193,7 @@ class Marginals(_CliqueFamily):
 
     def candidate(self, index: int) -> Measurable:
         """One marginal."""
-        self._check_index(index)
+        self.check_index(index)
         return Marginal(self.domain, self.cells_of[index])
 
     def by_query(self) -> Cells:
@@ -241,7 +241,7 @@ class Cells(_CliqueFamily):
 
     def candidate(self, index: int) -> Measurable:
         """One cell, as a conjunction."""
-        self._check_index(index)
+        self.check_index(index)
         which = bisect_right(self._starts, index) - 1
         clique = self.cells_of[which]
         codes = np.unravel_index(index - self._starts[which], self.domain.shape_of(clique))

@@ -172,7 +172,7 @@ class Parities(Family):
 
     def candidate(self, index: int) -> Measurable:
         """One parity."""
-        self._check_index(index)
+        self.check_index(index)
         return Parity(self.domain, tuple(self.domain.names[axis] for axis in self.axes[index].tolist() if axis >= 0))
 
     @cached_property
