@@ -18,7 +18,7 @@ from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, PureDP, weaknesses
 
 SOURCE = Path(errors.__file__).parent
 INSIDE = {
-    ("service/tokens.py", "WrongTokenError"),  # a kind of NotSignedInError that the gate counts
+    ("service/http/tokens.py", "WrongTokenError"),  # a kind of NotSignedInError that the gate counts
     ("audit/costs.py", "UnknownCostError"),  # becomes a finding
     ("data/encoding.py", "UnsupportedTypeError"),  # becomes a ColumnError
 }

@@ -137,9 +137,8 @@ class Serving:
         """
         from hedgerow.service.desks import Desks
         from hedgerow.service.http import ConnectionLimits, create_app
-        from hedgerow.service.proxies import Proxies
         from hedgerow.service.running import is_reachable, listen, run
-        from hedgerow.service.settings import Settings
+        from hedgerow.service.settings import Proxies, Settings
 
         if not self.data.is_dir():
             raise ConfigError(f"--data: there is no folder {self.data}", remedy="make it, and put tables there")
@@ -311,7 +310,7 @@ def _show(output: Output, address: str, tokens: dict[str, str], *, demo: bool, d
 
 def _ahead(desks: Desks) -> None:
     """Do in the background what the first questions would wait for."""
-    from hedgerow.service.warming import compile_kernels
+    from hedgerow.service.running import compile_kernels
 
     desks.warm()
     compile_kernels()

@@ -32,10 +32,10 @@ from hedgerow.service.desks.tables import domain_of, read_private
 from hedgerow.service.http import connections
 from hedgerow.service.http.connections import ConnectionLimits
 from hedgerow.service.http.tokens import Verifier
-from hedgerow.service.proxies import Proxies
+from hedgerow.service.running import compile_kernels
+from hedgerow.service.settings import Proxies
 from hedgerow.service.store.entries import Registration
 from hedgerow.service.store.store import Store
-from hedgerow.service.warming import compile_kernels
 from tests.cli.conftest import Place
 from tests.service.http.half_open import closed, half_open, mixed
 

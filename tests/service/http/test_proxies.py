@@ -14,7 +14,7 @@ import pytest
 from hedgerow.errors import ConfigError
 from hedgerow.service.http.connections import ConnectionLimits
 from hedgerow.service.http.tokens import new_token
-from hedgerow.service.proxies import Forwarded, Proxies
+from hedgerow.service.settings import Forwarded, Proxies
 from tests.service.api import Api, api
 from tests.service.http.half_open import closed, half_open
 from tests.service.http.test_over_sockets import Served, head

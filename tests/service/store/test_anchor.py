@@ -17,8 +17,7 @@ import pytest
 
 from hedgerow.algorithms.online_pmw.journal import Step
 from hedgerow.errors import DamagedStoreError, OlderStoreError, StoreError
-from hedgerow.service.store.anchor import Anchor, Anchored
-from hedgerow.service.store.anchored import hold_to
+from hedgerow.service.store.anchor import Anchor, Anchored, hold_to
 from hedgerow.service.store.entries import Hold, Point
 from hedgerow.service.store.store import Store
 from tests.service.desks.test_desk import FIRES, scripted

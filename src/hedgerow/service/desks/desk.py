@@ -14,9 +14,8 @@ from typing import TypeVar, cast, final
 from hedgerow.algorithms.online_pmw import OnlineSession
 from hedgerow.errors import OutdatedError, StoreBusyError
 from hedgerow.queries import LinearQuery, canonical
-from hedgerow.service.desks.group import Request, answer_group
+from hedgerow.service.desks.group import Request, answer_group, most_bytes
 from hedgerow.service.desks.keeper import Keeper
-from hedgerow.service.desks.quota import most_bytes
 from hedgerow.service.store import GivenAnswer
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
@@ -16,8 +16,7 @@ from hedgerow.queries import LinearQuery
 from hedgerow.release import Release, check_confidence
 from hedgerow.service.desks.desk import Desk
 from hedgerow.service.desks.keeper import Keeper
-from hedgerow.service.desks.registering import Charge, check_registration, within_filter
-from hedgerow.service.desks.summaries import ledger_file_of, ledger_of, summary_of
+from hedgerow.service.desks.registering import charging, check_registration, within_filter
 from hedgerow.service.desks.tables import PrivateTable, domain_of, earlier_release, read_private
 from hedgerow.service.store import DataSet, GivenAnswer, Person, Reached, Registration, nowhere
 
@@ -64,6 +63,7 @@ class Desks:
         >>> from hedgerow.privacy.budgets.budget import PureDP
         >>> from hedgerow.queries.conditions.predicate import parse_predicate
         >>> from hedgerow.service.store.store import Store
+        >>> from hedgerow.service.desks.summaries import summary_of
         >>> folder = tempfile.TemporaryDirectory()
         >>> file = Path(folder.name, "people.csv")
         >>> _ = file.write_text("a\n" + "0\n" * 1_000 + "1\n" * 4_000)
@@ -75,7 +75,7 @@ class Desks:
         >>> (answer,) = desks.ask(people, [parse_predicate("a = 1", desks.domain(people))], person=ada)
         >>> answer.where, answer.low <= answer.value <= answer.high
         ('a = 1', True)
-        >>> desks.summary(people, ada)["spent"] <= 1.0
+        >>> summary_of(store, people, ada)["spent"] <= 1.0
         True
         >>> desks.close(), store.close(), folder.cleanup()
         (None, None, None)
@@ -94,7 +94,7 @@ class Desks:
     ) -> None:
         """Open nothing yet."""
         self._store = store
-        self._folder = folder
+        self.folder = folder
         self._noise = noise
         self._register = register
         self._tick = tick
@@ -102,11 +102,6 @@ class Desks:
         self._reached = reached
         self._open: dict[int, _Open] = {}
         self._lock = threading.Lock()
-
-    @property
-    def folder(self) -> Path:
-        """The only one that tables are read from."""
-        return self._folder
 
     def register(self, new: Registration, *, by: Person) -> DataSet:
         """Open a data set: its table is read and checked before anything is kept, and its session begun.
@@ -128,12 +123,11 @@ class Desks:
             StoreError: It could not be kept.
         """
         new = within_filter(new)
-        domain, budget = check_registration(new, self._folder)
+        domain, budget = check_registration(new, self.folder)
         if new.name in {known.name for known in self._store.data_sets()}:
             raise ConflictError(f"there is a data set named {new.name!r} already", remedy="take another name")
-        charge = Charge(self._register, new.name, domain, budget)
-        with charge.staying():
-            read = [read_private(new.source, domain, self._folder, before_rows=charge.make)]
+        with charging(self._register, new.name, domain, budget) as charge:
+            read = [read_private(new.source, domain, self.folder, before_rows=charge)]
             made = self._store.register(new, by=by.id)
             try:
                 self._desk(made, read).desk.look_at(lambda _: None)
@@ -180,23 +174,6 @@ class Desks:
     def domain(self, data_set: DataSet) -> Domain:
         """The attributes of a data set."""
         return self._desk(data_set).domain
-
-    def summary(self, data_set: DataSet, person: Person) -> dict[str, Any]:
-        """What may be known of a data set, from the store alone: plain public values.
-
-        Args:
-            data_set: The data set.
-            person: Whose limits are told.
-        """
-        return summary_of(self._store, data_set, person)
-
-    def ledger(self, data_set: DataSet) -> dict[str, Any]:
-        """What was spent of a data set's budget, exactly: plain public values."""
-        return ledger_of(self._store, data_set)
-
-    def ledger_file(self, data_set: DataSet) -> dict[str, Any]:
-        """The whole ledger, as an auditor reads it: plain public values."""
-        return ledger_file_of(self._store, data_set)
 
     def marginal(self, data_set: DataSet, attributes: Sequence[str], *, person: Person) -> Floats:
         """A table of the hypothesis, in counts, shape ``domain.shape_of(attributes)``; free.
@@ -263,14 +240,14 @@ class Desks:
 
         def read() -> PrivateTable:
             found = next(at_hand, None)
-            return read_private(described, domain, self._folder) if found is None else found
+            return read_private(described, domain, self.folder) if found is None else found
 
         keeper = Keeper(
             data_set,
             domain,
             self._store,
             read,
-            warm=lambda: earlier_release(described, self._folder),
+            warm=lambda: earlier_release(described, self.folder),
             noise=self._noise(data_set.name),
             wait=self._wait,
             reached=self._reached,

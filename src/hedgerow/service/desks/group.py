@@ -15,13 +15,17 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import final
+from typing import TYPE_CHECKING, final
 
-from hedgerow.algorithms.online_pmw import OnlineAnswer, OnlineSession
+from hedgerow.algorithms.online_pmw import OnlineAnswer, OnlineSession, finding_about
 from hedgerow.errors import HedgerowError, MarginalTooLargeError, NotAllowedError, QuestionTooLargeError, QuotaError
 from hedgerow.queries import Explicit, LinearQuery
 from hedgerow.service.desks.keeper import Keeper
-from hedgerow.service.store import GivenAnswer, Grant
+from hedgerow.service.store import GivenAnswer, Grant, to_json
+
+if TYPE_CHECKING:
+    from hedgerow.queries import LinearQuery
+
 
 MOST_TOGETHER = 256
 """Questions of one group."""
@@ -167,10 +171,19 @@ class _Group:
 
     def _would_look(self, request: Request, at: int) -> bool:
         try:
-            looks = not self._keeper.is_closed and self._session.looks(request.questions[at])
+            return self._reason_against(request.questions[at], request.person) is None
         except QuestionTooLargeError:
             return False
-        return looks and self._may_remember(request.questions[at]) and self._pays(request.person)
+
+    def _reason_against(self, question: LinearQuery, person: int) -> str | None:
+        """Reason why a question is answered without a look at the data: "" if it needs none, None if it may look."""
+        if self._keeper.is_closed:
+            return _CLOSED
+        if not self._session.looks(question):
+            return ""
+        if not self._may_remember(question):
+            return _FULL
+        return None if self._pays(person) else _USED_UP
 
     def _take_hold(self, person: int) -> None:
         session, marked = self._session, self._keeper.mark
@@ -205,16 +218,10 @@ class _Group:
 
     def _asked(self, question: LinearQuery, request: Request) -> OnlineAnswer | None:
         """The answer; None for a question that may look at the data, where nothing is held: the next group's first."""
-        session, confidence = self._session, request.confidence
-        if self._keeper.is_closed:
-            return session.peek(question, confidence, because=_CLOSED)
-        if not session.looks(question):
-            return session.ask(question, confidence)
-        if not self._may_remember(question):
-            return session.peek(question, confidence, because=_FULL)
-        if not self._pays(request.person):
-            return session.peek(question, confidence, because=_USED_UP)
-        return session.ask(question, confidence) if self._held else None
+        because = self._reason_against(question, request.person)
+        if because:
+            return self._session.peek(question, request.confidence, because=because)
+        return self._session.ask(question, request.confidence) if self._held or because is not None else None
 
     def _may_remember(self, question: LinearQuery) -> bool:
         """Whether there is room for one more; decided by what was asked alone."""
@@ -269,3 +276,27 @@ def _given(request: Request, at: int, found: OnlineAnswer, charged: float) -> Gi
         spent=found.spent,
         updates_left=found.updates_left,
     )
+
+
+_REST = 2048
+"""Bytes that hold everything but the condition: numbers and words of the answer, of what was found out about it, and of
+three events: an epoch, a noisy answer, and a hold that was lost."""
+
+
+def most_bytes(query: LinearQuery) -> int:
+    """Bytes that a question adds to the store at most: its answer, what was found out about it, and its events.
+
+    Args:
+        query: The query in canonical form.
+
+    Example:
+        >>> from hedgerow.domain.attribute import Categorical
+        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.queries.conditions.predicate import parse_predicate
+        >>> domain = Domain((Categorical("a", [str(number) for number in range(60_000)]),))
+        >>> most_bytes(parse_predicate("a not in ('7', '8')", domain)) < 3_000
+        True
+    """
+    kept = finding_about(query)
+    condition = len(to_json(query.text))
+    return 2 * condition + len(to_json(dict(kept.entry))) + len(kept.vector) + _REST

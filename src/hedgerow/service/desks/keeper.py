@@ -45,6 +45,12 @@ class Keeper:
         noise: Source of noise; None for the secure one.
         wait: How many seconds one waits for other processes.
         reached: Called at named steps.
+
+    Attributes:
+        data_set: Number of the data set.
+        store: The store.
+        reached: Called at named steps.
+        changes: How often the store turned out to know more than this keeper wrote; 1 from the start.
     """
 
     def __init__(
@@ -60,19 +66,19 @@ class Keeper:
         reached: Reached = nowhere,
     ) -> None:
         """Nothing is read before it is needed."""
-        self._id = data_set.id
+        self.data_set = data_set.id
         self._promised_too_much = data_set.registration.promised_too_much
         self._domain = domain
         self._budget = budget_from_dict(data_set.registration.budget)
         self._config = config_from_dict(data_set.registration.config)
-        self._store = store
+        self.store = store
         self._read = read
         self._warm = warm
         self._noise = noise
         self._wait = wait
         self.reached = reached
         self._source: PrivateTable | None = None
-        self._changes = 0
+        self.changes = 0
         self.forget()
 
     def forget(self) -> None:
@@ -81,16 +87,6 @@ class Keeper:
         self._session: OnlineSession | None = None
         self._version = -1
         self._status = ""
-
-    @property
-    def store(self) -> Store:
-        """Where everything is kept."""
-        return self._store
-
-    @property
-    def data_set(self) -> int:
-        """Number of the data set."""
-        return self._id
 
     @property
     def is_closed(self) -> bool:
@@ -102,18 +98,13 @@ class Keeper:
         """How far the store is."""
         return self._transcript.mark
 
-    @property
-    def changes(self) -> int:
-        """How often it was seen that the store knows more than this keeper wrote; 1 from the start."""
-        return self._changes
-
     def alone(self) -> AbstractContextManager[None]:
         """Keep all other processes and threads from going on with the data set.
 
         Raises:
             StoreBusyError: Another one is at it for longer than one waits.
         """
-        return self._store.alone(self._id, wait=self._wait)
+        return self.store.alone(self.data_set, wait=self._wait)
 
     def current(self) -> OnlineSession:
         """The session as it is now. To be called alone.
@@ -132,10 +123,10 @@ class Keeper:
             )
         if not self._transcript.begun:
             self.forget()  # attempts to begin have no mark of their own
-        progress = self._store.progress(self._id, self._transcript.mark)
+        progress = self.store.progress(self.data_set, self._transcript.mark)
         if progress.version != self._version:
             self._session = None
-            self._changes += 1
+            self.changes += 1
             self._transcript.add(progress.step or Step())
             self._version, self._status = progress.version, progress.status
         if progress.hold is not None:
@@ -159,7 +150,7 @@ class Keeper:
             StoreError: Nothing was committed; the session in memory is to be forgotten.
         """
         told = step if step is None or self._session is None else _summarised(step, self._session)
-        self._version = self._store.hold(self._id, self._version, Hold(charge, "question", person), told)
+        self._version = self.store.hold(self.data_set, self._version, Hold(charge, "question", person), told)
         self.reached("held")
         if step is not None:
             self._transcript.follow(step)
@@ -185,7 +176,7 @@ class Keeper:
         told = _summarised(step, session)
         for left in reversed(range(_TRIES)):
             try:
-                settled = self._store.settle(self._id, self._version, told, answers)
+                settled = self.store.settle(self.data_set, self._version, told, answers)
             except OutdatedError:
                 raise
             except StoreError:
@@ -217,7 +208,7 @@ class Keeper:
             self._session = self._transcript.session(self._table(), noise=self._noise)
             step = replace(step, state={**(fired or {}), "summary": self._session.summary()})
         price = hold.charge if rules is None else rules.price(self._budget.regime)
-        self._version = self._store.forfeit(self._id, self._version, step, price)
+        self._version = self.store.forfeit(self.data_set, self._version, step, price)
 
     def _begin(self) -> None:
         """Begin the session: what the number of records costs is held first."""
@@ -236,7 +227,7 @@ class Keeper:
 
     def _hold_opening(self, opening: online_hold.Hold) -> None:
         hold = Hold(opening.charge, opening.purpose, None)
-        self._version = self._store.hold(self._id, self._version, hold, None)
+        self._version = self.store.hold(self.data_set, self._version, hold, None)
         self.reached("held")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 from hedgerow.algorithms.online_pmw import check_start, config_from_dict
 from hedgerow.errors import ConfigError, HedgerowError
@@ -65,45 +65,37 @@ def check_registration(new: Registration, folder: Path) -> tuple[Domain, Budget]
     return domain, budget
 
 
-@final
-class Charge:
-    """What a data set is charged in the register of the server, before its table is read.
+@contextmanager
+def charging(register: Register | None, name: str, domain: Domain, budget: Budget) -> Iterator[Callable[[], None]]:
+    """Charge a data set in the register of the server before its table is read; where there is none, charge nothing.
 
     Args:
-        register: The register; None where none is kept, and then nothing is charged.
-        name: The data set's name.
+        register: The register, or None.
+        name: Name of the data set.
         domain: Its attributes.
         budget: Its budget, all of which is charged.
+
+    Yields:
+        A function that makes the charge. If the body fails after it, the error says that the charge stays.
 
     Raises:
         RegisterExceededError: The register does not cover the budget.
         ConfigError: The budget does not go into the register.
         RegisterError: The register cannot be read.
     """
+    if register is not None:
+        register.check(budget)
+    charged = False
 
-    def __init__(self, register: Register | None, name: str, domain: Domain, budget: Budget) -> None:
-        """Refuse what would be refused."""
+    def charge() -> None:
+        nonlocal charged
         if register is not None:
-            register.check(budget)
-        self._register = register
-        self._name = name
-        self._domain = domain
-        self._budget = budget
-        self._charged = False
+            register.charge(budget, kind=DATA_SET, name=name, attributes=domain.names)
+            charged = True
 
-    def make(self) -> None:
-        """Charge it, for good."""
-        if self._register is not None:
-            names = self._domain.names
-            self._register.charge(self._budget, kind=DATA_SET, name=self._name, attributes=names)
-            self._charged = True
-
-    @contextmanager
-    def staying(self) -> Iterator[None]:
-        """If the body fails after the charge, let its error say that this stays."""
-        try:
-            yield
-        except HedgerowError as error:
-            if self._charged:
-                error.remedy = "; ".join([*filter(None, [error.remedy]), _STAYS])
-            raise
+    try:
+        yield charge
+    except HedgerowError as error:
+        if charged:
+            error.remedy = "; ".join([*filter(None, [error.remedy]), _STAYS])
+        raise

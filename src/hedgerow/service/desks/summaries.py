@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.algorithms.online_pmw import Mark
@@ -47,7 +48,7 @@ def summary_of(store: Store, data_set: DataSet, person: Person) -> dict[str, Any
         "closed": closed,
         "private": told.get("private", True) and not too_much,
         "statement": _statement(data_set),
-        "mine": {**vars(grant), "storage": store.quota if grant.storage is None else grant.storage},
+        "mine": {**asdict(grant), "storage": store.quota if grant.storage is None else grant.storage},
     }
 
 

@@ -11,23 +11,11 @@ import anyio.to_thread
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from hedgerow.service.http import (
-    docs_page,
-    routes_custodians,
-    routes_data_sets,
-    routes_files,
-    routes_hypothesis,
-    routes_questions,
-    routes_server,
-    web,
-)
-from hedgerow.service.http.gate import Service
-from hedgerow.service.http.guards import BodyLimit, SecurityHeaders
-from hedgerow.service.http.metrics import Counted
-from hedgerow.service.http.operations import SECURITY
-from hedgerow.service.http.problems import Shield, add_handlers
+from hedgerow.service.http import routes_custodians, routes_data_sets, routes_questions, routes_server, web
+from hedgerow.service.http.gate import SECURITY, Service
+from hedgerow.service.http.guards import BodyLimit, Counted, Forwarded, SecurityHeaders, Shield
+from hedgerow.service.http.problems import add_handlers
 from hedgerow.service.http.told import Problem
-from hedgerow.service.proxies import Forwarded
 from hedgerow.service.settings import Settings
 from hedgerow.version import __version__
 
@@ -39,10 +27,8 @@ OPERATIONS = (
     *routes_server.OPERATIONS,
     *routes_data_sets.OPERATIONS,
     *routes_questions.OPERATIONS,
-    *routes_hypothesis.OPERATIONS,
     *routes_custodians.OPERATIONS,
-    *routes_files.OPERATIONS,
-    *docs_page.OPERATIONS,
+    *web.OPERATIONS,
 )
 _IMPORTED_LATE = ("opendp.prelude", "scipy.optimize", "sqlglot.errors", "sqlglot.tokens")
 """What is imported when it is first used: not well by several threads at once, where modules import each other."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Protocol, Self, final
 
 from hedgerow.errors import ConfigError
+from hedgerow.service.settings import check_count
 
 BACKLOG = 64
 """Connections that the machine holds ready: so many may be accepted before any of them is counted."""
@@ -60,8 +61,7 @@ class ConnectionLimits:
             ConfigError: One is not above 0.
         """
         for name, value in (("connections", self.total), ("connections of an address", self.per_address)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ConfigError(f"the number of {name} must be a whole number from 1, not {value!r}")
+            check_count(f"the number of {name}", value)
         if min(self.head_seconds, self.stall_seconds, self.bytes_per_second) <= 0:
             raise ConfigError("time-outs of connections must be above 0 seconds", remedy="for example 10")
 

@@ -16,10 +16,8 @@ from typing import Any, final
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.routing import Match
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow import errors
 from hedgerow.quantities import human, human_bytes
@@ -46,6 +44,11 @@ class Kind:
     status: int
     title: str
 
+    def body(self, detail: str, remedy: str) -> dict[str, Any]:
+        """The problem as JSON."""
+        plain = {"type": f"urn:hedgerow:problem:{self.code}", "title": self.title, "status": self.status}
+        return plain | {"detail": detail, "remedy": remedy, "code": self.code}
+
 
 MALFORMED = Kind("malformed", 400, "Not to be read in one way alone")
 NOT_SIGNED_IN = Kind("not-signed-in", 401, "Not signed in")
@@ -64,46 +67,38 @@ STORE = Kind("store", 503, "The store cannot be reached")
 BUSY = Kind("busy", 503, "Busy")
 TABLE = Kind("table", 503, "The private table cannot be read")
 
-_KINDS: tuple[tuple[type[errors.HedgerowError], Kind], ...] = (
-    (errors.MalformedRequestError, MALFORMED),
-    (errors.NotSignedInError, NOT_SIGNED_IN),
-    (errors.QuotaError, QUOTA),
-    (errors.NotAllowedError, NOT_ALLOWED),
-    (errors.NotThereError, NOT_THERE),
-    (errors.ConflictError, CONFLICT),
-    (errors.TooMuchError, TOO_MUCH),
-    (errors.RateError, RATE),
-    (errors.TableError, TABLE),
-    (errors.StoreBusyError, BUSY),
-    (errors.OutdatedError, BUSY),
-    (errors.StoreError, STORE),
-    (errors.QuestionTooLargeError, QUESTION_TOO_LARGE),
-    (errors.InvalidRequestError, INVALID),
-    (errors.QueryError, INVALID),
-    (errors.ConfigError, INVALID),
-    (errors.DomainError, INVALID),
-    (errors.DataError, INVALID),
-    (errors.RegisterExceededError, CONFLICT),
-    (errors.RegisterBusyError, BUSY),
-    (errors.RegisterError, STORE),
-    (errors.ModelTooLargeError, INVALID),
-    (errors.MarginalTooLargeError, INVALID),
-    (errors.BudgetError, INVALID),
-    (errors.ReleaseError, INVALID),
-    (errors.MissingExtraError, INVALID),
-)
+_KINDS: Mapping[Kind, tuple[type[errors.HedgerowError], ...]] = {
+    MALFORMED: (errors.MalformedRequestError,),
+    NOT_SIGNED_IN: (errors.NotSignedInError,),
+    QUOTA: (errors.QuotaError,),
+    NOT_ALLOWED: (errors.NotAllowedError,),
+    NOT_THERE: (errors.NotThereError,),
+    CONFLICT: (errors.ConflictError, errors.RegisterExceededError),
+    TOO_MUCH: (errors.TooMuchError,),
+    RATE: (errors.RateError,),
+    TABLE: (errors.TableError,),
+    BUSY: (errors.StoreBusyError, errors.OutdatedError, errors.RegisterBusyError),
+    STORE: (errors.StoreError, errors.RegisterError),
+    QUESTION_TOO_LARGE: (errors.QuestionTooLargeError,),
+    INVALID: (
+        *(errors.InvalidRequestError, errors.QueryError, errors.ConfigError, errors.DomainError, errors.DataError),
+        *(errors.ModelTooLargeError, errors.MarginalTooLargeError, errors.BudgetError, errors.ReleaseError),
+        errors.MissingExtraError,
+    ),
+}
+"""Kinds of errors, special ones before general ones."""
 _STATUSES = {kind.status: kind for kind in (NOT_SIGNED_IN, NOT_ALLOWED, NOT_THERE, WRONG_METHOD, TOO_MUCH)}
 _BUSY_SECONDS = 1.0
 
 
-def kind_of(error: errors.HedgerowError) -> Kind | None:
-    """The kind of problem that an error is; None for those that are nobody's business.
+def kind_of(error: Exception) -> Kind | None:
+    """The kind of problem that an error is; None for those that nobody outside may see.
 
     Example:
         >>> kind_of(errors.StoreBusyError("...")).code, kind_of(errors.SessionError("..."))
         ('busy', None)
     """
-    return next((kind for type_, kind in _KINDS if isinstance(error, type_)), None)
+    return next((kind for kind, types in _KINDS.items() if isinstance(error, types)), None)
 
 
 def shortened(text: str, longest: int = ECHOED) -> str:
@@ -130,28 +125,21 @@ def problem(
         >>> problem(NOT_THERE, "there is no data set 'x'").status_code
         404
     """
-    body: dict[str, Any] = {
-        "type": f"urn:hedgerow:problem:{kind.code}",
-        "title": kind.title,
-        "status": kind.status,
-        "detail": detail,
-        "remedy": remedy,
-        "code": kind.code,
-    }
+    body = kind.body(detail, remedy)
     if kind.status == INVALID.status:
         body["fields"] = list(fields or ())
     return JSONResponse(body, kind.status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
 
-def problem_of(error: errors.HedgerowError) -> JSONResponse:
-    """The response that an error of Hedgerow becomes.
+def problem_of(error: Exception) -> JSONResponse:
+    """The response that an error becomes; an unforeseen one is logged and says nothing.
 
     Example:
         >>> problem_of(errors.RateError("more than 1 request a minute", seconds=2.5)).headers["Retry-After"]
         '3'
     """
     kind = kind_of(error)
-    if kind is None:
+    if kind is None or not isinstance(error, errors.HedgerowError):
         log_failure(error)
         return problem(INTERNAL)
     if kind is STORE:  # whoever runs the server must hear of it; these messages are ours and hold no value
@@ -208,7 +196,7 @@ def add_handlers(app: FastAPI) -> None:
     """Let an application state every error as a problem."""
 
     async def ours(request: Request, error: Exception) -> JSONResponse:
-        return problem_of(error) if isinstance(error, errors.HedgerowError) else problem(INTERNAL)
+        return problem_of(error)
 
     async def invalid(request: Request, error: Exception) -> JSONResponse:
         found = error.errors() if isinstance(error, RequestValidationError) else []
@@ -243,44 +231,3 @@ def _methods(app: FastAPI, request: Request) -> list[str]:
         if route.matches(request.scope)[0] is not Match.NONE:
             found |= set(getattr(route, "methods", None) or ())
     return sorted(found)
-
-
-@final
-class Shield:
-    """The last resort: an error that nobody foresaw becomes a problem that says nothing, and a line in the log.
-
-    Args:
-        app: What it stands before.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        """Stand before an application."""
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
-        begun = False
-
-        async def told(message: Message) -> None:
-            nonlocal begun
-            begun = begun or message["type"] == "http.response.start"
-            await send(message)
-
-        try:
-            await self._app(scope, receive, told)
-        except ClientDisconnect:  # nobody is there to be told
-            return
-        except Exception as error:
-            if scope["type"] != "http":
-                raise
-            if begun:
-                log_failure(error)
-            else:
-                await self._answer(error)(scope, receive, send)
-
-    @staticmethod
-    def _answer(error: Exception) -> JSONResponse:
-        if isinstance(error, errors.HedgerowError):
-            return problem_of(error)
-        log_failure(error)
-        return problem(INTERNAL)

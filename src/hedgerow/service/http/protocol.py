@@ -26,7 +26,7 @@ from hedgerow.service.http import problems
 from hedgerow.service.http.connections import Connections
 from hedgerow.service.http.guards import address_of
 from hedgerow.service.http.problems import Kind, problem
-from hedgerow.service.proxies import Proxies
+from hedgerow.service.settings import Proxies
 
 _Mode = Literal["waiting", "body", "sending", "working"]
 _FRAMING = re.compile(rb"^(host|content-length|transfer-encoding)[ \t]*:([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
@@ -84,6 +84,10 @@ class GuardedProtocol(H11Protocol):
         connections: All of them; shared by the connections of a server.
         proxies: The named proxies. Their connections are many people's: no limit of one address holds for them.
         given: What uvicorn gives.
+
+    Attributes:
+        address: Where it comes from; empty for a named proxy.
+        is_known: Whether it has brought a good token.
     """
 
     def __init__(self, *, connections: Connections, proxies: Proxies, **given: Any) -> None:
@@ -94,20 +98,10 @@ class GuardedProtocol(H11Protocol):
         self._connections = connections
         self._proxies = proxies
         self._limits = connections.limits
-        self._known = False
-        self._address = ""
+        self.is_known = False
+        self.address = ""
         self._heard = self.loop.time()
         self._enter("waiting")
-
-    @property
-    def address(self) -> str:
-        """Where it comes from; empty for a named proxy."""
-        return self._address
-
-    @property
-    def is_known(self) -> bool:
-        """Whether it has brought a good token."""
-        return self._known
 
     @property
     def is_silent(self) -> bool:
@@ -121,7 +115,7 @@ class GuardedProtocol(H11Protocol):
         super().connection_made(transport)
         self._enter("waiting")
         if self.client is None or self.client[0] not in self._proxies:
-            self._address = address_of({"client": self.client})
+            self.address = address_of({"client": self.client})
         self._connections.watch(self.loop)
         if not self._connections.admit(self):
             self._refuse(problems.BUSY, "too many connections are being answered", "try again in a moment")
@@ -150,7 +144,7 @@ class GuardedProtocol(H11Protocol):
 
     def on_response_complete(self) -> None:
         """Wait for the next request; it may be here already."""
-        self._known = self._known or "caller" in self.scope["state"]
+        self.is_known = self.is_known or "caller" in self.scope["state"]
         self._enter("waiting")
         self._connections.waits(self)
         super().on_response_complete()

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Path
 
 from hedgerow.errors import NotThereError
+from hedgerow.service.desks import ledger_file_of, ledger_of
 from hedgerow.service.http import problems
-from hedgerow.service.http.cursors import Place
-from hedgerow.service.http.gate import By, Here, Service
-from hedgerow.service.http.operations import ForCustodians, Operation
+from hedgerow.service.http.gate import By, ForCustodians, Here, Operation, Service
 from hedgerow.service.http.routes_data_sets import Name
 from hedgerow.service.http.routes_questions import Cursor, Limit
-from hedgerow.service.http.scopes import check_may_have, end_of, people_in, person_in, tokens_in
 from hedgerow.service.http.sent import PERSON_NAME, TOKEN_ID, GrantAsked, PersonAsked, TokenAsked
-from hedgerow.service.http.tokens import Caller, new_token
+from hedgerow.service.http.strict import Place
+from hedgerow.service.http.tokens import Caller, check_may_have, end_of, new_token, people_in, person_in, tokens_in
 from hedgerow.service.http.told import (
     AuditEntryTold,
     AuditTold,
@@ -30,6 +31,7 @@ from hedgerow.service.http.told import (
     TokenList,
     TokenMade,
     TokenTold,
+    scope_of,
 )
 from hedgerow.service.store import Grant, Person, Token
 
@@ -43,20 +45,15 @@ def get_ledger(name: Name, here: Here, by: By, limit: Limit = 100, cursor: Curso
     """What was spent of a data set's budget, and on what; newest first."""
     data_set = here.data_set(name, by)
     place = Place("ledger", data_set.id, by.person.id)
-    found = here.store.events(data_set.id, before=here.cursors.read(cursor, place), limit=limit + 1)
-    return LedgerTold(
-        **here.desks.ledger(data_set),
-        events=[
-            EventTold(**each.event.to_dict(), number=each.number, at=each.at, person=each.person)
-            for each in found[:limit]
-        ],
-        next=here.cursors.make(place, found[limit - 1].number) if len(found) > limit else None,
-    )
+    read = partial(here.store.events, data_set.id)
+    found, after = here.cursors.page(place, cursor, limit, read, lambda entry: entry.number)
+    events = [EventTold(**each.event.to_dict(), number=each.number, at=each.at, person=each.person) for each in found]
+    return LedgerTold(**ledger_of(here.store, data_set), events=events, next=after)
 
 
 def get_ledger_file(name: Name, here: Here, by: By) -> LedgerFile:
     """The whole ledger of a data set, as `hedgerow audit` checks it: nothing of the server has to be believed."""
-    return LedgerFile(**here.desks.ledger_file(here.data_set(name, by)))
+    return LedgerFile(**ledger_file_of(here.store, here.data_set(name, by)))
 
 
 def list_grants(name: Name, here: Here, by: By) -> GrantList:
@@ -74,7 +71,7 @@ def set_grant(name: Name, person: Who, asked: GrantAsked, here: Here, by: By) ->
 
 
 def _grant(grant: Grant, person: str) -> GrantTold:
-    return GrantTold(**{**vars(grant), "person": person})
+    return GrantTold(**asdict(grant) | {"person": person})
 
 
 def list_people(here: Here, by: By) -> PersonList:
@@ -92,7 +89,7 @@ def add_person(asked: PersonAsked, here: Here, by: By) -> PersonTold:
 
 
 def _person(person: Person) -> PersonTold:
-    return PersonTold(name=person.name, role=person.role, created=person.created)
+    return PersonTold(**asdict(person))
 
 
 def list_tokens(here: Here, by: By) -> TokenList:
@@ -132,15 +129,7 @@ def revoke_token(id: TokenId, here: Here, by: By) -> None:
 
 
 def _token(token: Token, person: str) -> dict[str, Any]:
-    return {
-        "id": token.id,
-        "person": person,
-        "datasets": "all" if token.data_sets is None else list(token.data_sets),
-        "created": token.created,
-        "expires": token.expires,
-        "revoked": token.revoked,
-        "note": token.note,
-    }
+    return asdict(token) | {"person": person, "datasets": scope_of(token)}
 
 
 def get_audit(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> AuditTold:
@@ -148,35 +137,21 @@ def get_audit(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> 
     scope = by.token.data_sets
     place = Place("audit", 0, by.person.id, "" if scope is None else " ".join(scope))
     tokens = None if scope is None else [token.id for token in tokens_in(here.store, by)]
-    before = here.cursors.read(cursor, place)
-    found = here.store.audit(before=before, limit=limit + 1, data_sets=scope, tokens=tokens)
-    return AuditTold(
-        entries=[
-            AuditEntryTold(
-                id=each.id,
-                at=each.at,
-                person=each.person,
-                action=each.action,
-                subject=each.subject,
-                details=dict(each.details),
-                link=each.link,
-            )
-            for each in found[:limit]
-        ],
-        head=found[0].link if cursor is None and scope is None and found else here.store.audit_point().head,
-        next=here.cursors.make(place, found[limit - 1].id) if len(found) > limit else None,
-    )
+    read = partial(here.store.audit, data_sets=scope, tokens=tokens)
+    found, after = here.cursors.page(place, cursor, limit, read, lambda entry: entry.id)
+    head = found[0].link if cursor is None and scope is None and found else here.store.audit_point().head
+    return AuditTold(entries=[AuditEntryTold(**asdict(each)) for each in found], head=head, next=after)
 
 
 OPERATIONS = (
-    Operation("GET", "/v1/datasets/{name}/ledger", get_ledger, ForCustodians, LedgerTold),
-    Operation("GET", "/v1/datasets/{name}/ledger/file", get_ledger_file, ForCustodians, LedgerFile),
-    Operation("GET", "/v1/datasets/{name}/grants", list_grants, ForCustodians, GrantList),
-    Operation("PUT", "/v1/datasets/{name}/grants/{person}", set_grant, ForCustodians, GrantTold),
-    Operation("GET", "/v1/people", list_people, ForCustodians, PersonList),
-    Operation("POST", "/v1/people", add_person, ForCustodians, PersonTold, 201, problems=(problems.CONFLICT,)),
-    Operation("GET", "/v1/tokens", list_tokens, ForCustodians, TokenList),
-    Operation("POST", "/v1/tokens", make_token, ForCustodians, TokenMade, 201, problems=(problems.NOT_THERE,)),
-    Operation("DELETE", "/v1/tokens/{id}", revoke_token, ForCustodians, None, 204, problems=(problems.NOT_THERE,)),
-    Operation("GET", "/v1/audit", get_audit, ForCustodians, AuditTold),
+    Operation("GET", "/v1/datasets/{name}/ledger", get_ledger, ForCustodians),
+    Operation("GET", "/v1/datasets/{name}/ledger/file", get_ledger_file, ForCustodians),
+    Operation("GET", "/v1/datasets/{name}/grants", list_grants, ForCustodians),
+    Operation("PUT", "/v1/datasets/{name}/grants/{person}", set_grant, ForCustodians),
+    Operation("GET", "/v1/people", list_people, ForCustodians),
+    Operation("POST", "/v1/people", add_person, ForCustodians, 201, problems=(problems.CONFLICT,)),
+    Operation("GET", "/v1/tokens", list_tokens, ForCustodians),
+    Operation("POST", "/v1/tokens", make_token, ForCustodians, 201, problems=(problems.NOT_THERE,)),
+    Operation("DELETE", "/v1/tokens/{id}", revoke_token, ForCustodians, 204, problems=(problems.NOT_THERE,)),
+    Operation("GET", "/v1/audit", get_audit, ForCustodians),
 )

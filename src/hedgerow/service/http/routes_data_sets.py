@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Path
 
@@ -12,10 +12,9 @@ from hedgerow.domain import Attribute, Binned, IntegerRange
 from hedgerow.errors import DataError, ReleaseError
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.queries import Neighbours
-from hedgerow.service.desks import domain_of
+from hedgerow.service.desks import domain_of, summary_of
 from hedgerow.service.http import problems
-from hedgerow.service.http.gate import By, Here, Service
-from hedgerow.service.http.operations import ForCustodians, ForTokens, Operation
+from hedgerow.service.http.gate import By, ForCustodians, ForTokens, Here, Operation, Service
 from hedgerow.service.http.sent import DATA_SET_NAME, BudgetAsked, Options, PlanAsked, RegistrationAsked
 from hedgerow.service.http.tokens import Caller
 from hedgerow.service.http.told import AttributeTold, Detail, Plan, PlanLine, Summary, SummaryList
@@ -31,7 +30,7 @@ _LISTED = 1000
 def list_data_sets(here: Here, by: By) -> SummaryList:
     """The data sets that the token is good for."""
     found = [data_set for data_set in here.store.data_sets() if by.token.reaches(data_set.name)]
-    return SummaryList(datasets=[Summary(**here.desks.summary(data_set, by.person)) for data_set in found])
+    return SummaryList(datasets=[Summary(**summary_of(here.store, data_set, by.person)) for data_set in found])
 
 
 def plan_data_set(asked: PlanAsked) -> Plan:
@@ -105,9 +104,8 @@ def _budget(asked: BudgetAsked) -> Budget:
 
 def detail(here: Service, data_set: DataSet, by: Caller) -> Detail:
     """All that a caller may know of a data set."""
-    told: dict[str, Any] = dict(here.desks.summary(data_set, by.person))
     return Detail(
-        **told,
+        **summary_of(here.store, data_set, by.person),
         attributes=[_attribute(attribute) for attribute in here.desks.domain(data_set)],
         neighbours=data_set.registration.budget["neighbours"],
         created=data_set.created,
@@ -135,17 +133,11 @@ def _kind(attribute: Attribute) -> Literal["categorical", "integer", "binned"]:
 
 
 OPERATIONS = (
-    Operation("GET", "/v1/datasets", list_data_sets, ForTokens, SummaryList),
+    Operation("GET", "/v1/datasets", list_data_sets, ForTokens),
     Operation(
-        "POST",
-        "/v1/datasets",
-        register_data_set,
-        ForCustodians,
-        Detail,
-        201,
-        problems=(problems.CONFLICT, problems.TABLE),
+        "POST", "/v1/datasets", register_data_set, ForCustodians, 201, problems=(problems.CONFLICT, problems.TABLE)
     ),
-    Operation("POST", "/v1/plan", plan_data_set, ForCustodians, Plan),
-    Operation("GET", "/v1/datasets/{name}", get_data_set, ForTokens, Detail),
-    Operation("POST", "/v1/datasets/{name}/close", close_data_set, ForCustodians, Detail),
+    Operation("POST", "/v1/plan", plan_data_set, ForCustodians),
+    Operation("GET", "/v1/datasets/{name}", get_data_set, ForTokens),
+    Operation("POST", "/v1/datasets/{name}/close", close_data_set, ForCustodians),
 )

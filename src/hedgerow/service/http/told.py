@@ -7,9 +7,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from hedgerow.service.store import Role, Status
+from hedgerow.service.store import Role, Status, Token
 
 Scope = list[str] | Literal["all"]
+
+
+def scope_of(token: Token) -> Scope:
+    """Names of the data sets that a token is good for, or "all"."""
+    return "all" if token.data_sets is None else list(token.data_sets)
 
 
 class Told(BaseModel):

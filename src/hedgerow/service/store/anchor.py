@@ -10,16 +10,20 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
-from hedgerow.errors import StoreBusyError, StoreError
+from hedgerow.errors import DamagedStoreError, OlderStoreError, StoreBusyError, StoreError
+from hedgerow.service.store.database import alone_within
 from hedgerow.service.store.entries import Point
-from hedgerow.system import alone_with, replacing
+from hedgerow.system import replacing
+
+if TYPE_CHECKING:
+    from hedgerow.service.store.store import Store
+
 
 _FORMAT = "hedgerow-anchor"
 _VERSION = 1
@@ -141,33 +145,143 @@ class Anchor:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        end = time.monotonic() + self._wait
         with self._door:
-            while True:
-                with self._locked() as alone:
-                    if alone:
-                        yield
-                        return
-                if time.monotonic() >= end:
-                    raise StoreBusyError(
-                        "another process is at the anchor for too long", remedy="try again in a moment"
-                    )
-                time.sleep(0.001)
-
-    @contextmanager
-    def _locked(self) -> Iterator[bool]:
-        try:
-            with alone_with(self.path) as alone:
-                yield alone
-        except OSError as error:
-            raise self._unwritten(error) from None
+            try:
+                with alone_within(self.path, self._wait, longest_pause=0.001) as alone:
+                    if not alone:
+                        raise StoreBusyError(
+                            "another process writes the anchor for too long", remedy="try again in a moment"
+                        )
+                    yield
+            except OSError as error:
+                message = f"the anchor {self.path} cannot be written: {error.strerror}"
+                raise StoreError(message, remedy=_PLACE) from None
 
     def _write(self, anchored: Anchored) -> None:
-        try:
-            with replacing(self.path, private=True) as beside:
-                beside.write_text(json.dumps(anchored.to_dict(), indent=1) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise self._unwritten(error) from None
+        with replacing(self.path, private=True) as beside:
+            beside.write_text(json.dumps(anchored.to_dict(), indent=1) + "\n", encoding="utf-8")
 
-    def _unwritten(self, error: OSError) -> StoreError:
-        return StoreError(f"the anchor {self.path} cannot be written: {error.strerror}", remedy=_PLACE)
+
+_REMEDY = (
+    "start with the newest store; if it is lost, --accept-store goes on with this one and closes the data sets that "
+    "are older than the anchor says, for good: what was spent of them since is not known here"
+)
+
+
+@final
+@dataclass(frozen=True)
+class Departures:
+    """Where a store is not what its anchor says, or what came after it.
+
+    Attributes:
+        older: Names of data sets, and what is wrong with them.
+        missing: Names of data sets that are not there.
+        audit: What is wrong with the audit log; empty if nothing is.
+
+    Example:
+        >>> Departures({"people": "version 3, and it was at 7"}, ("adult",), "").sentences()
+        ["data set 'people': version 3, and it was at 7", "data set 'adult' is not there"]
+    """
+
+    older: Mapping[str, str]
+    missing: tuple[str, ...]
+    audit: str
+
+    def sentences(self) -> list[str]:
+        """Each of them, in words."""
+        listed = [f"data set {name!r}: {what}" for name, what in self.older.items()]
+        listed += [f"data set {name!r} is not there" for name in self.missing]
+        return listed + ([f"audit log: {self.audit}"] if self.audit else [])
+
+
+def hold_to(store: Store, anchor: Anchor, *, accept: bool = False) -> Departures:
+    """Compare a store with its anchor, then bring the anchor up to date; it is made if there is none.
+
+    Args:
+        store: The store, with this anchor.
+        anchor: Its anchor.
+        accept: Whether to go on with an older store, whose older data sets are then closed.
+
+    Returns:
+        What was accepted; empty if the store is as new as the anchor, or newer.
+
+    Raises:
+        OlderStoreError: The store is older than the anchor, or has another history, and is not accepted.
+        DamagedStoreError: The audit log was changed after it was written.
+        StoreError: The anchor, or the store, cannot be read or written.
+    """
+    said = anchor.read()  # first: the store may go on meanwhile
+    store.check_audit()
+    found = Departures({}, (), "") if said is None else departures(store, said)
+    if said is not None and found.sentences():
+        if not accept:
+            raise OlderStoreError(
+                f"the store is not the one that the anchor {anchor.path} knows: {'; '.join(found.sentences())}",
+                data_sets=(*found.older, *found.missing),
+                remedy=_REMEDY,
+            )
+        _accepted(store, anchor, said, found)
+    anchor.cover(store.points(), store.audit_point())
+    return found
+
+
+def departures(store: Store, said: Anchored) -> Departures:
+    """Where a store is older than an anchor says, or has another history.
+
+    Raises:
+        DamagedStoreError: The audit log was changed after it was written.
+    """
+    points = store.points()
+    older = {}
+    for name, point in said.ledgers.items():
+        if name in points and (what := _departure(store, name, points[name], point)):
+            older[name] = what
+    missing = tuple(name for name in said.ledgers if name not in points)
+    return Departures(older, missing, _audit_departure(store, said.audit))
+
+
+def _departure(store: Store, name: str, found: Point, said: Point) -> str:
+    if found.version < said.version:
+        return f"it is at version {found.version:,}, and was at {said.version:,}"
+    if found.count < said.count:
+        return f"its ledger has {found.count:,} events, and had {said.count:,}"
+    try:
+        linked = store.ledger_link(store.data_set(name).id, said.count)
+    except DamagedStoreError:  # which is what everybody is told who wants to go on with it
+        return ""
+    if linked != said.head:
+        return f"the first {said.count:,} events of its ledger are other ones than they were"
+    return ""
+
+
+def _audit_departure(store: Store, said: Point) -> str:
+    found = store.audit_point()
+    if found.count < said.count:
+        return f"it ends with entry {found.count:,}, and ended with {said.count:,}"
+    linked = store.audit_link(said.count)
+    return (
+        ""
+        if not said.head or linked == said.head
+        else f"its entries up to {said.count:,} are other ones than they were"
+    )
+
+
+def _accepted(store: Store, anchor: Anchor, said: Anchored, found: Departures) -> None:
+    """Close what is older, before the anchor forgets it; then note that in the log, whose chain goes on from here."""
+    kept = {name: point for name, point in said.ledgers.items() if name not in found.older}
+    for name in found.older:
+        store.close_data_set(store.data_set(name).id, by=None)
+    points = store.points()
+    present = {name: points[name] for name in (*found.older, *kept) if name in points}
+    anchor.replace(Anchored(present, store.audit_point()))
+    store.note_acceptance(_told(said, found))
+
+
+def _told(said: Anchored, found: Departures) -> dict[str, Any]:
+    expected = {name: asdict(said.ledgers[name]) for name in (*found.older, *found.missing)}
+    return {
+        "closed": list(found.older),
+        "missing": list(found.missing),
+        "expected": expected,
+        "expected_audit": asdict(said.audit),
+    }

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, final
+from functools import cached_property
+from typing import Any, TypeVar, final
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
-from hedgerow.service.store.database import Database
+from hedgerow.service.store.anchor import Anchor
+from hedgerow.service.store.database import Database, Insert
 from hedgerow.service.store.entries import Point
-from hedgerow.service.store.schema import AUDIT, CHAINS, DATA_SETS, PEOPLE
+from hedgerow.service.store.schema import AUDIT, CHAINS, DATA_SETS, GRANTS, PEOPLE
 from hedgerow.system import link
 
-if TYPE_CHECKING:
-    from hedgerow.service.store.anchor import Anchor
+_Record = TypeVar("_Record")
 
 Reached = Callable[[str], None]
 """Told at named steps of the order in which a session goes on, also inside transactions, before they are committed."""
@@ -68,6 +70,13 @@ class Part:
         self.quota = quota
         self._known: dict[int, str] = {}
 
+    @cached_property
+    def _more(self) -> Insert:
+        """The statement that adds to what people have used; made once: that takes as long as its execution."""
+        grants = self._database.insert(GRANTS)
+        more = {name: GRANTS.c[name] + grants.excluded[name] for name in ("asked", "spent", "stored")}
+        return grants.on_conflict_do_update(index_elements=[GRANTS.c.data_set, GRANTS.c.person], set_=more)
+
     @contextmanager
     def _writing(self) -> Iterator[Writing]:
         """A transaction that takes hash chains further; when this ends, the anchor covers it.
@@ -90,6 +99,18 @@ class Part:
                 wanted = select(DATA_SETS.c.name).where(DATA_SETS.c.id == data_set)
                 self._known[data_set] = connection.execute(wanted).scalar_one()
         return self._known[data_set]
+
+
+def record_of(kind: type[_Record], row: RowMapping, **more: Any) -> _Record:
+    """A frozen record from the columns of a row that are called like its fields.
+
+    Args:
+        kind: Class of the record.
+        row: The row.
+        **more: Fields that the row does not hold, or not in this form.
+    """
+    names = {each.name for each in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: row[name] for name in names & row.keys()} | more)
 
 
 def now() -> datetime:

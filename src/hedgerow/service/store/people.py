@@ -1,16 +1,20 @@
-"""People, tokens and secrets of a store."""
+"""People of a store: their tokens, what they may ask, and requests that may be repeated."""
 
 from __future__ import annotations
 
 import secrets
+from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import RowMapping, insert, select, update
+from sqlalchemy import Connection, RowMapping, Select, insert, select, update
 
-from hedgerow.errors import ConflictError, NotThereError
-from hedgerow.service.store.entries import Person, Role, Token
-from hedgerow.service.store.part import Part, audited, now
-from hedgerow.service.store.schema import PEOPLE, SECRETS, TOKENS
+from hedgerow.errors import ConflictError, NotThereError, QuotaError
+from hedgerow.service.store.entries import Grant, Person, Role, Token
+from hedgerow.service.store.part import Part, audited, now, record_of
+from hedgerow.service.store.schema import DATA_SETS, GRANTS, PEOPLE, REQUESTS, SECRETS, TOKENS
+
+QUOTA = 2**28
+"""Bytes that the questions of a person about a data set may add to the store, unless something else is said."""
 
 _SIGNED_IN = select(TOKENS, PEOPLE.c.name, PEOPLE.c.role, PEOPLE.c.created.label("person_created")).join(PEOPLE)
 
@@ -80,9 +84,8 @@ class People(Part):
             ConflictError: There is a token of this id.
             NotThereError: There is no such person.
         """
-        row = {name: getattr(token, name) for name in ("id", "person", "created", "expires", "revoked", "note")}
         scope = None if token.data_sets is None else list(token.data_sets)
-        row |= {"data_sets": scope, "salt": salt, "digest": digest}
+        row = asdict(token) | {"data_sets": scope, "salt": salt, "digest": digest}
         with self._writing() as writing:
             writing.connection.execute(insert(TOKENS), row)
             person = writing.connection.scalar(select(PEOPLE.c.name).where(PEOPLE.c.id == token.person))
@@ -118,15 +121,102 @@ class People(Part):
             elif writing.connection.scalar(select(TOKENS.c.id).where(TOKENS.c.id == id)) is None:
                 raise NotThereError("there is no such token", remedy="see the list of tokens")
 
+    def room(self, grant: Grant) -> int:
+        """How many bytes the questions of a person may still add; below 0 where a limit was lowered."""
+        return (self.quota if grant.storage is None else grant.storage) - grant.stored
+
+    def grant(self, data_set: int, person: int) -> Grant:
+        """Limits of a person at a data set, and what is used of them."""
+        with self._database.reading() as connection:
+            row = connection.execute(_wanted(data_set, person)).mappings().first()
+        return Grant(person, None, None, 0, 0.0) if row is None else record_of(Grant, row)
+
+    def grants(self, data_set: int) -> list[Grant]:
+        """Those of everybody who has limits there or has asked."""
+        wanted = select(GRANTS).where(GRANTS.c.data_set == data_set).order_by(GRANTS.c.person)
+        with self._database.reading() as connection:
+            return [record_of(Grant, row) for row in connection.execute(wanted).mappings()]
+
+    def set_grant(
+        self,
+        data_set: int,
+        person: int,
+        queries: int | None,
+        budget: float | None,
+        storage: int | None = None,
+        *,
+        by: int | None,
+    ) -> Grant:
+        """Set the limits of a person; what is used of them stays.
+
+        Args:
+            data_set: Number of the data set.
+            person: Number of the person.
+            queries: How many questions may be asked; None for any number.
+            budget: What they may cost in all; None for all there is.
+            storage: How many bytes they may add to the store; None for as many as it grants everybody.
+            by: Number of the person who does it; None for the server itself.
+
+        Raises:
+            NotThereError: There is no such person or data set.
+        """
+        limits = {"queries": queries, "budget": budget, "storage": storage}
+        row = {"data_set": data_set, "person": person, "asked": 0, "spent": 0.0, "stored": 0, **limits}
+        statement = self._database.insert(GRANTS).on_conflict_do_update(
+            index_elements=[GRANTS.c.data_set, GRANTS.c.person], set_=limits
+        )
+        with self._writing() as writing:
+            written = writing.connection.execute(statement.returning(GRANTS), row).mappings().one()
+            name = writing.connection.scalar(select(DATA_SETS.c.name).where(DATA_SETS.c.id == data_set))
+            whom = writing.connection.scalar(select(PEOPLE.c.name).where(PEOPLE.c.id == person))
+            audited(writing, by, "grant", str(name), {"person": whom, **limits})
+        return record_of(Grant, written)
+
+    def request(self, *, data_set: int, person: int, key: str, digest: bytes) -> int:
+        """The number of a request that may be repeated: the same for every repetition.
+
+        Args:
+            data_set: Number of the data set that is asked.
+            person: Number of who asks.
+            key: The person's own word for the request.
+            digest: Digest of what is asked.
+
+        Raises:
+            ConflictError: The key stands for another request.
+            QuotaError: There is no room left for what the person asks.
+        """
+        wanted = select(REQUESTS.c.id, REQUESTS.c.digest).where(
+            REQUESTS.c.person == person, REQUESTS.c.data_set == data_set, REQUESTS.c.key == key
+        )
+        with self._database.reading() as connection:
+            found = connection.execute(wanted).first()
+        if found is None:
+            row = {"person": person, "data_set": data_set, "key": key, "digest": digest, "at": now()}
+            new = self._database.insert(REQUESTS).on_conflict_do_nothing().returning(REQUESTS.c.id)
+            with self._database.writing() as connection:
+                if connection.scalar(new, row) is not None:
+                    self._keep(connection, data_set, person, len(key) + len(digest))
+                found = connection.execute(wanted).one()
+        if bytes(found.digest) != digest:
+            raise ConflictError(
+                "this idempotency key was used for other questions", remedy="take a new key for new questions"
+            )
+        return int(found.id)
+
+    def _keep(self, connection: Connection, data_set: int, person: int, size: int) -> None:
+        """Count bytes that something of a person's adds, if there is room for them."""
+        connection.execute(
+            self._more, {"data_set": data_set, "person": person, "asked": 0, "spent": 0.0, "stored": size}
+        )
+        grant = record_of(Grant, connection.execute(_wanted(data_set, person)).mappings().one())
+        if self.room(grant) < 0:
+            raise QuotaError(stored=grant.stored - size, room=self.room(grant) + size, needed=size)
+
 
 def _token(row: RowMapping) -> Token:
     scope = row["data_sets"]
-    return Token(
-        id=row["id"],
-        person=row["person"],
-        data_sets=None if scope is None else tuple(scope),
-        created=row["created"],
-        expires=row["expires"],
-        revoked=row["revoked"],
-        note=row["note"],
-    )
+    return record_of(Token, row, data_sets=None if scope is None else tuple(scope))
+
+
+def _wanted(data_set: int, person: int) -> Select[Any]:
+    return select(GRANTS).where(GRANTS.c.data_set == data_set, GRANTS.c.person == person)

@@ -10,9 +10,8 @@ from typing import Any, final
 from sqlalchemy import Connection, create_engine, event, func, make_url, select
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
-from hedgerow.errors import StoreBusyError, StoreError, raise_alone
-from hedgerow.service.store.database import Database
-from hedgerow.service.store.failures import told
+from hedgerow.errors import StoreError, raise_alone
+from hedgerow.service.store.database import Database, told
 from hedgerow.service.store.schema import to_json
 
 _LOCKS = 0x68676572
@@ -110,11 +109,7 @@ class PostgreSQLDatabase(Database):
         except OperationalError as error:
             if getattr(error.orig, "sqlstate", None) != _LOCKED:
                 raise
-            raise_alone(
-                StoreBusyError(
-                    "another process is at this for too long", remedy="try again in a moment", place=self.place
-                )
-            )
+            raise_alone(self.busy())
 
 
 def _unlock(connection: Connection, number: int) -> bool:

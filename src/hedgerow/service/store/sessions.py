@@ -6,32 +6,31 @@ the session's row comes first in every transaction, and it finds the version or 
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, final
+from functools import cached_property
+from typing import Any, final
 
-from sqlalchemy import Connection, Row, bindparam, delete, insert
+from sqlalchemy import Connection, Row, RowMapping, Select, bindparam, delete, insert, select, update
+from sqlalchemy.sql.dml import ReturningInsert
 
 from hedgerow.algorithms.online_pmw import START, Mark, Step
 from hedgerow.errors import ConflictError, NotThereError
-from hedgerow.service.store.database import Database
-from hedgerow.service.store.entries import GivenAnswer, Hold, Progress
-from hedgerow.service.store.grants import Grants
-from hedgerow.service.store.part import Reached, Writing, now
-from hedgerow.service.store.schema import ANSWERS, HOLDS, MODELS
-from hedgerow.service.store.steps import SESSION, advance, size_of, step_since, write_rows
-
-if TYPE_CHECKING:
-    from hedgerow.service.store.anchor import Anchor
+from hedgerow.service.store.database import Insert
+from hedgerow.service.store.entries import DataSet, GivenAnswer, Hold, Point, Progress, Registration
+from hedgerow.service.store.part import Part, Writing, audited, now, record_of
+from hedgerow.service.store.schema import ANSWERS, DATA_SETS, HOLDS, MODELS, SESSIONS
+from hedgerow.service.store.steps import LEDGER, advance, fixed_of, session_of, size_of, step_since, write_rows
+from hedgerow.system import start_of
 
 ROW_OF_ANSWER = ("person", "request", "position", "id", "at")
 """What of an answer has a column of its own; the rest is in its body."""
 
+_DATA_SETS = select(DATA_SETS, SESSIONS.c.status, SESSIONS.c.version).join(SESSIONS)
 _NOTHING = Step()
 
 _GIVE = insert(ANSWERS).returning(ANSWERS.c.id, sort_by_parameter_order=True)
@@ -52,17 +51,85 @@ class Settled:
     answers: tuple[GivenAnswer, ...]
 
 
-class Sessions(Grants):
-    """How sessions go on. Statements are made once: that takes as long as their execution."""
+class Sessions(Part):
+    """Data sets, and how their sessions go on."""
 
-    def __init__(self, database: Database, reached: Reached, *, anchor: Anchor | None, quota: int) -> None:
-        """Open no connection yet."""
-        super().__init__(database, reached, anchor=anchor, quota=quota)
-        models = database.insert(MODELS)
-        self._hold = database.insert(HOLDS).on_conflict_do_nothing().returning(HOLDS.c.data_set)
-        self._model = models.on_conflict_do_update(
-            index_elements=[MODELS.c.data_set], set_={"body": models.excluded.body}
-        )
+    def register(self, new: Registration, *, by: int | None) -> DataSet:
+        """Add a data set whose session has not begun.
+
+        Args:
+            new: What its custodian said.
+            by: Number of the person who does it; None for the server itself.
+
+        Raises:
+            ConflictError: There is one of this name.
+            ConfigError: The budget is none.
+        """
+        at, fixed = now(), fixed_of(new.budget)
+        head = start_of(LEDGER, fixed)
+        row = {"name": new.name, "registration": asdict(new), "created": at}
+        statement = self._database.insert(DATA_SETS).on_conflict_do_nothing().returning(DATA_SETS.c.id)
+        with self._writing() as writing:
+            number = writing.connection.scalar(statement, row)
+            if number is None:
+                raise ConflictError(f"there is a data set named {new.name!r} already", remedy="take another name")
+            session = {"data_set": number, "version": 0, "status": "opening", "events": 0, "findings": 0}
+            writing.connection.execute(insert(SESSIONS), {**session, "fixed": fixed, "head": head})
+            writing.ledgers[number] = Point(0, head)
+            audited(writing, by, "register", new.name, {"budget": dict(new.budget)})
+            self._reached("registration written")
+        return DataSet(number, new, "opening", 0, at, None)
+
+    def data_sets(self) -> list[DataSet]:
+        """All of them, by name."""
+        with self._database.reading() as connection:
+            return [_data_set(row) for row in connection.execute(_DATA_SETS.order_by(DATA_SETS.c.name)).mappings()]
+
+    def data_set(self, name: str) -> DataSet:
+        """One by name.
+
+        Raises:
+            NotThereError: There is none of this name.
+        """
+        return self._found(_DATA_SETS.where(DATA_SETS.c.name == name))
+
+    def close_data_set(self, id: int, *, by: int | None) -> DataSet:
+        """Look at its data never again; whoever is at it now is outdated. Closing it twice changes nothing.
+
+        Raises:
+            NotThereError: There is none of this number.
+        """
+        closing = update(DATA_SETS).where(DATA_SETS.c.id == id, DATA_SETS.c.closed.is_(None)).values(closed=now())
+        session = select(SESSIONS.c.version, SESSIONS.c.events, SESSIONS.c.head).where(SESSIONS.c.data_set == id)
+        with self._writing() as writing:
+            # In the order in which others lock: the session first.
+            row = writing.connection.execute(session.with_for_update()).first()
+            name = writing.connection.scalar(closing.returning(DATA_SETS.c.name))
+            if row is not None and name is not None:
+                closed = update(SESSIONS).where(SESSIONS.c.data_set == id)
+                writing.connection.execute(closed.values(status="closed", version=row.version + 1))
+                writing.ledgers[id] = Point(row.events, row.head, row.version + 1)
+                audited(writing, by, "close", name)
+        return self._found(_DATA_SETS.where(DATA_SETS.c.id == id))
+
+    def _found(self, wanted: Select[tuple[object, ...]]) -> DataSet:
+        with self._database.reading() as connection:
+            row = connection.execute(wanted).mappings().first()
+        if row is None:
+            raise NotThereError("there is no such data set", remedy="see the list of data sets")
+        return _data_set(row)
+
+    # Sessions
+
+    @cached_property
+    def _hold(self) -> ReturningInsert[tuple[int]]:
+        return self._database.insert(HOLDS).on_conflict_do_nothing().returning(HOLDS.c.data_set)
+
+    @cached_property
+    def _model(self) -> Insert:
+        models = self._database.insert(MODELS)
+        body = {"body": models.excluded.body}
+        return models.on_conflict_do_update(index_elements=[MODELS.c.data_set], set_=body)
 
     def alone(self, data_set: int, *, wait: float) -> AbstractContextManager[None]:
         """Keep other threads and processes away from a data set; ends with the process, however it ends.
@@ -88,9 +155,7 @@ class Sessions(Grants):
         """
         mark = since or START
         with self._database.reading() as connection:
-            row = connection.execute(SESSION, {"of": data_set}).first()
-            if row is None:
-                raise NotThereError("there is no such data set", remedy="see the list of data sets")
+            row = session_of(connection, data_set)
             step = step_since(connection, row, mark)
         hold = None if row.charge is None else Hold(row.charge, row.purpose, row.person)
         return Progress(row.version, row.status, hold, None if step == _NOTHING else step, row.fixed, row.head)
@@ -116,7 +181,7 @@ class Sessions(Grants):
             session = advance(writing, data_set, version, step or _NOTHING)
             if session.status == "closed":
                 raise ConflictError("the data set is closed: its data are not looked at any more")
-            row = {"data_set": data_set, "at": at, **vars(hold)}
+            row = {"data_set": data_set, "at": at, **asdict(hold)}
             if writing.connection.scalar(self._hold, row) is None:
                 raise ConflictError("what was held for the data set before is not settled", remedy="forfeit it first")
             if step is not None:
@@ -236,11 +301,15 @@ def _given(
     if not answers:
         return ()
     numbers = connection.execute(_GIVE, rows).scalars()
-    return tuple(dataclasses.replace(answer, id=number, at=at) for answer, number in zip(answers, numbers, strict=True))
+    return tuple(replace(answer, id=number, at=at) for answer, number in zip(answers, numbers, strict=True))
 
 
 def _answer_row(data_set: int, answer: GivenAnswer, at: datetime) -> dict[str, Any]:
-    row = dict(vars(answer))
+    row = asdict(answer)
     columns = {name: row.pop(name) for name in ROW_OF_ANSWER}
     del columns["id"]
     return {**columns, "data_set": data_set, "at": at, "body": row}
+
+
+def _data_set(row: RowMapping) -> DataSet:
+    return record_of(DataSet, row, registration=Registration(**row["registration"]))

@@ -6,7 +6,6 @@ import os
 import sqlite3
 import stat
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,10 +14,8 @@ from typing import Any, final
 from sqlalchemy import URL, Connection, create_engine, event, inspect
 
 from hedgerow.errors import StoreBusyError, StoreError
-from hedgerow.service.store.database import Database
-from hedgerow.service.store.failures import told
+from hedgerow.service.store.database import Database, alone_within, told
 from hedgerow.service.store.schema import VERSION_TABLE, to_json
-from hedgerow.system import alone_with
 
 _CONNECTIONS = 40  # as many as a server has threads that work for requests
 _BEGIN = "hedgerow_begin"
@@ -82,18 +79,10 @@ class SQLiteDatabase(Database):
 
     @contextmanager
     def _locked(self, name: str, wait: float) -> Iterator[None]:
-        end, pause = time.monotonic() + wait, 0.001
-        while True:
-            with alone_with(f"{self._path}.{name}") as alone:
-                if alone:
-                    yield
-                    return
-            if time.monotonic() >= end:
-                raise StoreBusyError(
-                    "another process is at this for too long", remedy="try again in a moment", place=self.place
-                )
-            time.sleep(pause)
-            pause = min(2 * pause, 0.02)
+        with alone_within(f"{self._path}.{name}", wait) as alone:
+            if not alone:
+                raise self.busy()
+            yield
 
     def _switch(self) -> None:
         with told(self.place), self._bare.connect() as connection:

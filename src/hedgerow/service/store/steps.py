@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Table, bindparam, case, insert, literal, select, update
 
 from hedgerow.algorithms.online_pmw import START, Finding, Mark, Step
-from hedgerow.errors import BudgetError, DamagedStoreError, OutdatedError
+from hedgerow.errors import BudgetError, DamagedStoreError, NotThereError, OutdatedError
 from hedgerow.privacy import Event, budget_from_dict
 from hedgerow.service.store.entries import Point
 from hedgerow.service.store.part import Writing
@@ -26,12 +26,24 @@ CHANGED_REMEDY = (
 )
 """What to do where the rows of a chain are not those that were written."""
 
-SESSION = (
+_SESSION = (
     select(SESSIONS, *_HELD)
     .outerjoin(HOLDS, HOLDS.c.data_set == SESSIONS.c.data_set)
     .where(SESSIONS.c.data_set == bindparam("of"))
 )
 """The row of a session, with what is held for it."""
+
+
+def session_of(connection: Connection, data_set: int) -> Row[Any]:
+    """The row of a session, with what is held for it.
+
+    Raises:
+        NotThereError: There is no such data set.
+    """
+    row: Row[Any] | None = connection.execute(_SESSION, {"of": data_set}).first()
+    if row is None:
+        raise NotThereError("there is no such data set", remedy="see the list of data sets")
+    return row
 
 
 def _from(table: Table, *names: str) -> Any:

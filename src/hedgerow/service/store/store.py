@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Self, final
+from typing import Final, Self, final
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect
 
 from hedgerow.errors import StoreError
 from hedgerow.service.store.anchor import Anchor
-from hedgerow.service.store.chains import Chains
-from hedgerow.service.store.data_sets import DataSets
 from hedgerow.service.store.database import Database
-from hedgerow.service.store.grants import QUOTA
 from hedgerow.service.store.lists import Lists
-from hedgerow.service.store.migrate import migrate
 from hedgerow.service.store.part import Reached, nowhere
-from hedgerow.service.store.people import People
+from hedgerow.service.store.people import QUOTA, People
 from hedgerow.service.store.postgresql import PostgreSQLDatabase
-from hedgerow.service.store.sessions import Sessions, Settled
+from hedgerow.service.store.schema import METADATA, VERSION_TABLE
+from hedgerow.service.store.sessions import Sessions
 from hedgerow.service.store.sqlite import SQLiteDatabase
-
-__all__ = ["Settled", "Store"]
+from hedgerow.version import __version__
 
 _SQLITE = "sqlite:///"
 
 
 @final
-class Store(People, DataSets, Sessions, Lists, Chains):
+class Store(People, Sessions, Lists):
     """People, data sets, sessions, answers and who did what, in one database; safe for threads and processes.
 
     When a method returns, what it wrote is on the disk; when it raises, nothing of it is there. One case is in between:
@@ -97,3 +101,53 @@ def _database(address: str, wait: float) -> Database:
             remedy="write sqlite:///folder/file.db, or a path, or postgresql://user@host/database",
         )
     return SQLiteDatabase(Path(path), wait)
+
+
+LOCATION: Final = "hedgerow.service:migrations"
+"""Where the revisions are: inside the installed package."""
+
+_ONE_AT_A_TIME = threading.Lock()  # Alembic keeps what it works on in its modules
+
+
+def migrate(database: Database) -> None:
+    """Make the tables, or carry them forward; all of it in one transaction, by one process at a time.
+
+    Raises:
+        StoreError: A newer version made them, or the database holds tables of others by these names.
+    """
+    with _ONE_AT_A_TIME, database.preparing() as connection:
+        config = Config()
+        config.set_main_option("script_location", LOCATION)
+        script = ScriptDirectory.from_config(config)
+        found = current(connection)
+        _check(database.place, found, {revision.revision for revision in script.walk_revisions()}, connection)
+        if found != script.get_heads():
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+
+def current(connection: Connection) -> Sequence[str]:
+    """The revision of the tables; none in a new database.
+
+    Example:
+        >>> from sqlalchemy import create_engine
+        >>> with create_engine("sqlite://").connect() as connection:
+        ...     current(connection)
+        []
+    """
+    context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+    return list(context.get_current_heads())
+
+
+def _check(place: str, found: Sequence[str], known: set[str], connection: Connection) -> None:
+    if not known.issuperset(found):
+        raise StoreError(
+            f"{place}: a newer version of hedgerow made this store; this is {__version__}",
+            remedy="install a newer hedgerow",
+        )
+    others = METADATA.tables.keys() & set(inspect(connection).get_table_names()) if not found else ()
+    if others:
+        raise StoreError(
+            f"{place}: there are tables of something else by the names {', '.join(sorted(others))}",
+            remedy="give the store a database of its own",
+        )
