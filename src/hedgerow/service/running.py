@@ -12,10 +12,11 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import uvicorn
+from fastapi import FastAPI
 
 from hedgerow.algorithms.online_pmw import OnlinePMW
 from hedgerow.domain import Domain, IntegerRange
@@ -23,12 +24,7 @@ from hedgerow.errors import ConfigError, ConflictError, NotThereError
 from hedgerow.privacy import ApproxDP
 from hedgerow.service.desks import made_up
 from hedgerow.service.http import BACKLOG, DEFAULT_DAYS, ConnectionLimits, Connections, GuardedProtocol, new_token
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-
-    from hedgerow.service.store import Person, Role, Store
-
+from hedgerow.service.store import Person, Role, Store
 
 FIRST_CUSTODIAN = "custodian"
 """Name of the custodian of an empty store."""

@@ -302,7 +302,7 @@ def test_an_upload_that_is_broken_off_leaves_nothing(fresh: Api) -> None:
     import anyio
     from starlette.requests import ClientDisconnect
 
-    from hedgerow.service.http.routes_server import _taken
+    from hedgerow.service.http.routes_data_sets import _taken
 
     async def pieces() -> Any:
         yield b"x" * (3 << 20)
@@ -321,7 +321,7 @@ def test_two_uploads_of_one_name_leave_one_file(fresh: Api) -> None:
     import anyio
 
     from hedgerow.errors import ConflictError
-    from hedgerow.service.http.routes_server import _taken
+    from hedgerow.service.http.routes_data_sets import _taken
 
     async def slow(letter: bytes, other: anyio.Event, own: anyio.Event) -> Any:
         own.set()

@@ -5,14 +5,12 @@ from __future__ import annotations
 import shutil
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hedgerow.algorithms.online_pmw import OnlinePMW
 from hedgerow.privacy import ApproxDP
+from hedgerow.service.desks import Desks
 from hedgerow.service.store import DataSet, Person, Registration
-
-if TYPE_CHECKING:
-    from hedgerow.service.desks import Desks
 
 NAME = "adult"
 FILE = "adult.parquet"

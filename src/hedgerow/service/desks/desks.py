@@ -7,24 +7,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import final
 
+from hedgerow.algorithms.online_pmw import OnlineSession
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, ConflictError, DataError, HedgerowError, QueryError, ServiceError, TableError
+from hedgerow.privacy import NoiseSource, Register
 from hedgerow.queries import LinearQuery
-from hedgerow.release import Release, check_confidence
+from hedgerow.release import Records, Release, check_confidence
 from hedgerow.service.desks.desk import Desk
 from hedgerow.service.desks.keeper import Keeper
 from hedgerow.service.desks.registering import charging, check_registration, within_filter
 from hedgerow.service.desks.tables import PrivateTable, domain_of, earlier_release, read_private
-from hedgerow.service.store import DataSet, GivenAnswer, Person, Reached, Registration, nowhere
-
-if TYPE_CHECKING:
-    from hedgerow.algorithms.online_pmw import OnlineSession
-    from hedgerow.privacy import NoiseSource, Register
-    from hedgerow.release import Records
-    from hedgerow.service.store import Store
+from hedgerow.service.store import DataSet, GivenAnswer, Person, Reached, Registration, Store, nowhere
 
 MOST_CELLS = 100_000
 """Of a table of the hypothesis that is handed out."""
@@ -213,11 +209,6 @@ class Desks:
         opened, release = self._release(data_set, person)
         with opened.drawing:
             return release.sample(n)
-
-    def close_data_set(self, data_set: DataSet, *, by: Person) -> DataSet:
-        """Never look at its data again; the hypothesis goes on answering."""
-        self._store.close_data_set(data_set.id, by=by.id)
-        return self._store.data_set(data_set.name)
 
     def close(self) -> None:
         """Finish what was begun at all desks."""

@@ -14,18 +14,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, final
+from dataclasses import asdict, dataclass, field, replace
+from typing import final
 
 from hedgerow.algorithms.online_pmw import OnlineAnswer, OnlineSession, finding_about
 from hedgerow.errors import HedgerowError, MarginalTooLargeError, NotAllowedError, QuestionTooLargeError, QuotaError
 from hedgerow.queries import Explicit, LinearQuery
 from hedgerow.service.desks.keeper import Keeper
 from hedgerow.service.store import GivenAnswer, Grant, to_json
-
-if TYPE_CHECKING:
-    from hedgerow.queries import LinearQuery
-
 
 MOST_TOGETHER = 256
 """Questions of one group."""
@@ -261,21 +257,8 @@ class _Group:
 
 
 def _given(request: Request, at: int, found: OnlineAnswer, charged: float) -> GivenAnswer:
-    return GivenAnswer(
-        person=request.person,
-        request=request.number,
-        position=at,
-        where=request.questions[at].text,
-        value=found.value,
-        low=found.low,
-        high=found.high,
-        confidence=request.confidence,
-        covers=found.covers,
-        source=found.source,
-        charged=charged,
-        spent=found.spent,
-        updates_left=found.updates_left,
-    )
+    told = asdict(found) | {"where": request.questions[at].text, "confidence": request.confidence, "charged": charged}
+    return GivenAnswer(person=request.person, request=request.number, position=at, **told)
 
 
 _REST = 2048

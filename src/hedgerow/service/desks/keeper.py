@@ -10,23 +10,19 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from hedgerow.algorithms.online_pmw import hold as online_hold
 from hedgerow.algorithms.online_pmw.journal import Mark, Step, Transcript
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.algorithms.online_pmw.start import earlier_events
 from hedgerow.algorithms.online_pmw.state import config_from_dict
+from hedgerow.domain import Domain
 from hedgerow.errors import ConflictError, OutdatedError, StoreError, TableError
-from hedgerow.privacy import Curator, budget_from_dict
+from hedgerow.privacy import Curator, NoiseSource, budget_from_dict
+from hedgerow.release import Release
 from hedgerow.service.desks.tables import PrivateTable, no_records
-from hedgerow.service.store import DataSet, GivenAnswer, Hold, Reached, nowhere
-
-if TYPE_CHECKING:
-    from hedgerow.domain import Domain
-    from hedgerow.privacy import NoiseSource
-    from hedgerow.release import Release
-    from hedgerow.service.store import Store
+from hedgerow.service.store import DataSet, GivenAnswer, Hold, Reached, Store, nowhere
 
 _TRIES = 4
 """How often a commit is tried while the store is busy."""

@@ -6,18 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hedgerow.algorithms.online_pmw import check_start, config_from_dict
+from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.models import may_be_dense
-from hedgerow.privacy import DATA_SET, Budget, budget_from_dict, budget_of_filtered
+from hedgerow.privacy import DATA_SET, Budget, Register, budget_from_dict, budget_of_filtered
 from hedgerow.service.desks.tables import domain_of, earlier_release
 from hedgerow.service.store import Registration
-
-if TYPE_CHECKING:
-    from hedgerow.domain import Domain
-    from hedgerow.privacy import Register
 
 MOST_WARM_CELLS = 1 << 22
 """Of a histogram that a session starts from: all of them are kept with each correction."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hedgerow.algorithms.online_pmw import Mark
 from hedgerow.privacy import Ledger, budget_from_dict
-from hedgerow.service.store import DataSet, Person, Progress
-
-if TYPE_CHECKING:
-    from hedgerow.service.store import Store
+from hedgerow.service.store import DataSet, Person, Progress, Store
 
 _TOLD_HOW_MANY = "NOT PRIVATE: how many rows pass the filter was told exactly"
 _EVERYTHING = Mark(events=2**62, findings=2**62)

@@ -1,30 +1,61 @@
-"""The HTTP API as an ASGI application."""
+"""The HTTP API as an ASGI application, and its routes about the server itself."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio.to_thread
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.responses import Response
 
-from hedgerow.service.http import routes_custodians, routes_data_sets, routes_questions, routes_server, web
-from hedgerow.service.http.gate import SECURITY, Service
-from hedgerow.service.http.guards import BodyLimit, Counted, Forwarded, SecurityHeaders, Shield
+from hedgerow.service.desks import Desks
+from hedgerow.service.http import routes_custodians, routes_data_sets, routes_questions, web
+from hedgerow.service.http.gate import SECURITY, By, ForAnyone, ForTokens, Here, Operation, Service
+from hedgerow.service.http.guards import METRICS_TYPE, BodyLimit, Counted, Forwarded, SecurityHeaders, Shield
 from hedgerow.service.http.problems import add_handlers
-from hedgerow.service.http.told import Problem
+from hedgerow.service.http.told import Health, Me, Problem, scope_of
 from hedgerow.service.settings import Settings
+from hedgerow.service.store import Store
 from hedgerow.version import __version__
 
-if TYPE_CHECKING:
-    from hedgerow.service.desks import Desks
-    from hedgerow.service.store import Store
+
+def health(here: Here) -> Health:
+    """Whether the server is well.
+
+    503 if the store cannot be read.
+    """
+    here.store.ping()
+    return Health(status="ok", version=__version__)
+
+
+def metrics_text(here: Here) -> Response:
+    """Counters in Prometheus' text format.
+
+    Requests by route, method and status, and how long they took; nothing by data set or person.
+    """
+    return Response(here.metrics.text(), media_type=METRICS_TYPE)
+
+
+async def me(by: By) -> Me:
+    """Whose the token is, and what it is good for."""
+    token = by.token
+    return Me(
+        person=by.person.name,
+        role=by.person.role,
+        datasets=scope_of(token),
+        expires=token.expires,
+        version=__version__,
+    )
+
 
 OPERATIONS = (
-    *routes_server.OPERATIONS,
+    Operation("GET", "/v1/health", health, ForAnyone),
+    Operation("GET", "/v1/metrics", metrics_text, ForAnyone, content={METRICS_TYPE: {"schema": {"type": "string"}}}),
+    Operation("GET", "/v1/me", me, ForTokens),
     *routes_data_sets.OPERATIONS,
     *routes_questions.OPERATIONS,
     *routes_custodians.OPERATIONS,
@@ -78,7 +109,7 @@ def create_app(desks: Desks, store: Store, settings: Settings) -> FastAPI:
         redirect_slashes=False,
         lifespan=_with_threads(settings.threads),
     )
-    app.state.service = service = Service.of(desks, store, settings)
+    app.state.service = service = Service(desks, store, settings)
     for operation in OPERATIONS:
         operation.add_to(app)
     add_handlers(app)

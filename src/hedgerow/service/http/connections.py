@@ -110,30 +110,25 @@ def open_files() -> int:
 
 
 class Connection(Protocol):
-    """What is asked of a connection here."""
+    """A connection as its limits see it.
 
-    @property
-    def address(self) -> str:
-        """Where it comes from; empty where no limit of one address holds."""
-        ...
+    Attributes:
+        address: Where it comes from; empty where no limit of one address holds.
+        is_known: Whether it has brought a good token.
+    """
 
-    @property
-    def is_known(self) -> bool:
-        """Whether it has brought a good token."""
-        ...
+    address: str
+    is_known: bool
 
     @property
     def is_silent(self) -> bool:
         """Whether nothing has come for a while although something is owed."""
-        ...
 
     def give_up(self) -> None:
         """End, to make room."""
-        ...
 
     def check(self, now: float) -> None:
         """End, if a time-out has passed."""
-        ...
 
 
 @final

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast, final, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, cast, final, get_type_hints
 
 import anyio.to_thread
 from anyio import CapacityLimiter
@@ -16,24 +16,15 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from hedgerow.errors import (
-    NotAllowedError,
-    NotThereError,
-    StoreBusyError,
-    StoreError,
-)
+from hedgerow.errors import NotAllowedError, NotThereError, StoreBusyError, StoreError
+from hedgerow.service.desks import Desks
 from hedgerow.service.http import problems
 from hedgerow.service.http.guards import Metrics, Rates, address_of
 from hedgerow.service.http.problems import Kind
 from hedgerow.service.http.strict import Cursors, StrictRequest, authorization, check_parameters
 from hedgerow.service.http.tokens import Caller, Verifier, WrongTokenError, bearer
 from hedgerow.service.settings import Settings
-from hedgerow.service.store import DataSet
-
-if TYPE_CHECKING:
-    from hedgerow.service.desks import Desks
-    from hedgerow.service.store import Store
-
+from hedgerow.service.store import DataSet, Store
 
 Who = Literal["anyone", "token", "custodian"]
 _SIGN_INS = 16
@@ -42,52 +33,41 @@ _UNSENT = 8
 
 
 @final
-@dataclass(frozen=True)
 class Service:
-    """What the routes of one application work with.
+    """Everything that the routes of one application work with.
+
+    Args:
+        desks: The data sets.
+        store: The store.
+        settings: Limits.
 
     Attributes:
         desks: The data sets.
-        store: What is kept.
+        store: The store.
         settings: Limits.
-        verifier: Whose a token is.
-        rates: How often something may happen.
-        cursors: Of lists.
-        metrics: What is counted.
-        sign_ins: Threads that tokens are looked at in; not those that wait for answers.
+        verifier: Tells whose a token is.
+        rates: Limits of how often something may happen.
+        cursors: Cursors of lists.
+        metrics: Counters.
+        sign_ins: Threads that check tokens; not those that wait for answers.
         downloads: Files of records that are made at a time.
         unsent: Files of records that may be on their way at a time: until then they take room on the disk.
         waits: Requests that may wait for a data set at a time; fewer than there are threads.
     """
 
-    desks: Desks
-    store: Store
-    settings: Settings
-    verifier: Verifier
-    rates: Rates
-    cursors: Cursors
-    metrics: Metrics
-    sign_ins: CapacityLimiter
-    downloads: threading.BoundedSemaphore
-    unsent: threading.BoundedSemaphore
-    waits: threading.BoundedSemaphore
-
-    @classmethod
-    def of(cls, desks: Desks, store: Store, settings: Settings) -> Service:
+    def __init__(self, desks: Desks, store: Store, settings: Settings) -> None:
         """Put together what an application needs."""
-        return cls(
-            desks,
-            store,
-            settings,
-            Verifier(store),
-            Rates(settings),
-            Cursors(store.secret("cursor")),
-            Metrics(),
-            CapacityLimiter(_SIGN_INS),
-            threading.BoundedSemaphore(settings.downloads),
-            threading.BoundedSemaphore(_UNSENT * settings.downloads),
-            threading.BoundedSemaphore(max(1, settings.threads * 3 // 4)),
-        )
+        self.desks = desks
+        self.store = store
+        self.settings = settings
+        self.verifier = Verifier(store)
+        self.rates = Rates(settings)
+        self.cursors = Cursors(store.secret("cursor"))
+        self.metrics = Metrics()
+        self.sign_ins = CapacityLimiter(_SIGN_INS)
+        self.downloads = threading.BoundedSemaphore(settings.downloads)
+        self.unsent = threading.BoundedSemaphore(_UNSENT * settings.downloads)
+        self.waits = threading.BoundedSemaphore(max(1, settings.threads * 3 // 4))
 
     def sign_in(self, header: str | None, address: str) -> Caller:
         """Whose token a request carries.

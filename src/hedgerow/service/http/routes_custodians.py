@@ -5,81 +5,59 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any
-
-from fastapi import Path
+from typing import Any
 
 from hedgerow.errors import NotThereError
 from hedgerow.service.desks import ledger_file_of, ledger_of
-from hedgerow.service.http import problems
+from hedgerow.service.http import problems, told
 from hedgerow.service.http.gate import By, ForCustodians, Here, Operation, Service
-from hedgerow.service.http.routes_data_sets import Name
-from hedgerow.service.http.routes_questions import Cursor, Limit
-from hedgerow.service.http.sent import PERSON_NAME, TOKEN_ID, GrantAsked, PersonAsked, TokenAsked
+from hedgerow.service.http.sent import Cursor, GrantAsked, Limit, Name, PersonAsked, TokenAsked, TokenId, Who
 from hedgerow.service.http.strict import Place
 from hedgerow.service.http.tokens import Caller, check_may_have, end_of, new_token, people_in, person_in, tokens_in
-from hedgerow.service.http.told import (
-    AuditEntryTold,
-    AuditTold,
-    EventTold,
-    GrantList,
-    GrantTold,
-    LedgerFile,
-    LedgerTold,
-    PersonList,
-    PersonTold,
-    TokenList,
-    TokenMade,
-    TokenTold,
-    scope_of,
-)
 from hedgerow.service.store import Grant, Person, Token
 
-Who = Annotated[
-    str, Path(pattern=PERSON_NAME, description="Name of the person.", openapi_examples={"ada": {"value": "ada"}})
-]
-TokenId = Annotated[str, Path(pattern=TOKEN_ID, description="The public part of the token.")]
 
-
-def get_ledger(name: Name, here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> LedgerTold:
+def get_ledger(name: Name, here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> told.LedgerTold:
     """What was spent of a data set's budget, and on what; newest first."""
     data_set = here.data_set(name, by)
     place = Place("ledger", data_set.id, by.person.id)
     read = partial(here.store.events, data_set.id)
     found, after = here.cursors.page(place, cursor, limit, read, lambda entry: entry.number)
-    events = [EventTold(**each.event.to_dict(), number=each.number, at=each.at, person=each.person) for each in found]
-    return LedgerTold(**ledger_of(here.store, data_set), events=events, next=after)
+    events = [
+        told.EventTold(**each.event.to_dict(), number=each.number, at=each.at, person=each.person) for each in found
+    ]
+    return told.LedgerTold(**ledger_of(here.store, data_set), events=events, next=after)
 
 
-def get_ledger_file(name: Name, here: Here, by: By) -> LedgerFile:
+def get_ledger_file(name: Name, here: Here, by: By) -> told.LedgerFile:
     """The whole ledger of a data set, as `hedgerow audit` checks it: nothing of the server has to be believed."""
-    return LedgerFile(**ledger_file_of(here.store, here.data_set(name, by)))
+    return told.LedgerFile(**ledger_file_of(here.store, here.data_set(name, by)))
 
 
-def list_grants(name: Name, here: Here, by: By) -> GrantList:
+def list_grants(name: Name, here: Here, by: By) -> told.GrantList:
     """Limits of people at a data set, and what is used of them."""
     names = {person.id: person.name for person in here.store.people()}
     found = here.store.grants(here.data_set(name, by).id)
-    return GrantList(grants=[_grant(grant, names[grant.person]) for grant in found])
+    return told.GrantList(grants=[_grant(grant, names[grant.person]) for grant in found])
 
 
-def set_grant(name: Name, person: Who, asked: GrantAsked, here: Here, by: By) -> GrantTold:
+def set_grant(name: Name, person: Who, asked: GrantAsked, here: Here, by: By) -> told.GrantTold:
     """Limit how much an analyst may ask of a data set, and what it may cost."""
     data_set, whom = here.data_set(name, by), person_in(here.store, person, by)
     grant = here.store.set_grant(data_set.id, whom.id, asked.queries, asked.budget, asked.storage, by=by.person.id)
     return _grant(grant, whom.name)
 
 
-def _grant(grant: Grant, person: str) -> GrantTold:
-    return GrantTold(**asdict(grant) | {"person": person})
+def _grant(grant: Grant, person: str) -> told.GrantTold:
+    return told.GrantTold(**asdict(grant) | {"person": person})
 
 
-def list_people(here: Here, by: By) -> PersonList:
+def list_people(here: Here, by: By) -> told.PersonList:
     """Everybody who may have tokens; with a token for some data sets, those who have to do with them."""
-    return PersonList(people=[_person(person) for person in people_in(here.store, by)])
+    return told.PersonList(people=[_person(person) for person in people_in(here.store, by)])
 
 
-def add_person(asked: PersonAsked, here: Here, by: By) -> PersonTold:
+def add_person(asked: PersonAsked, here: Here, by: By) -> told.PersonTold:
     """Add somebody who may have tokens.
 
     With a token for all data sets: people are the whole server's.
@@ -88,17 +66,19 @@ def add_person(asked: PersonAsked, here: Here, by: By) -> PersonTold:
     return _person(here.store.add_person(asked.name, asked.role, by=by.person.id))
 
 
-def _person(person: Person) -> PersonTold:
-    return PersonTold(**asdict(person))
+def _person(person: Person) -> told.PersonTold:
+    return told.PersonTold(**asdict(person))
 
 
-def list_tokens(here: Here, by: By) -> TokenList:
+def list_tokens(here: Here, by: By) -> told.TokenList:
     """Tokens, without their secrets; with a token for some data sets, those that are good for no others."""
     names = {person.id: person.name for person in here.store.people()}
-    return TokenList(tokens=[TokenTold(**_token(token, names[token.person])) for token in tokens_in(here.store, by)])
+    return told.TokenList(
+        tokens=[told.TokenTold(**_token(token, names[token.person])) for token in tokens_in(here.store, by)]
+    )
 
 
-def make_token(asked: TokenAsked, here: Here, by: By) -> TokenMade:
+def make_token(asked: TokenAsked, here: Here, by: By) -> told.TokenMade:
     """Make a token for somebody; its secret is shown this once.
 
     With a token for some data sets, what is made with it is good for no others, does not outlive it, and is for an
@@ -110,7 +90,7 @@ def make_token(asked: TokenAsked, here: Here, by: By) -> TokenMade:
     days = asked.days if "days" in asked.model_fields_set else None
     made = new_token(person.id, data_sets=scope, expires=end_of(days, by, now), note=asked.note, now=now)
     here.store.add_token(made.token, made.salt, made.digest, by=by.person.id)
-    return TokenMade(**_token(made.token, person.name), token=made.text)
+    return told.TokenMade(**_token(made.token, person.name), token=made.text)
 
 
 def _scope(asked: TokenAsked, here: Service, by: Caller) -> tuple[str, ...] | None:
@@ -129,10 +109,10 @@ def revoke_token(id: TokenId, here: Here, by: By) -> None:
 
 
 def _token(token: Token, person: str) -> dict[str, Any]:
-    return asdict(token) | {"person": person, "datasets": scope_of(token)}
+    return asdict(token) | {"person": person, "datasets": told.scope_of(token)}
 
 
-def get_audit(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> AuditTold:
+def get_audit(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> told.AuditTold:
     """What was done by whom, newest first; with a token for some data sets, what was done to them and their tokens."""
     scope = by.token.data_sets
     place = Place("audit", 0, by.person.id, "" if scope is None else " ".join(scope))
@@ -140,7 +120,7 @@ def get_audit(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> 
     read = partial(here.store.audit, data_sets=scope, tokens=tokens)
     found, after = here.cursors.page(place, cursor, limit, read, lambda entry: entry.id)
     head = found[0].link if cursor is None and scope is None and found else here.store.audit_point().head
-    return AuditTold(entries=[AuditEntryTold(**asdict(each)) for each in found], head=head, next=after)
+    return told.AuditTold(entries=[told.AuditEntryTold(**asdict(each)) for each in found], head=head, next=after)
 
 
 OPERATIONS = (

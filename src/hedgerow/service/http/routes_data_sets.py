@@ -1,28 +1,32 @@
-"""Routes about data sets: listing, registering, closing."""
+"""Routes about data sets: listing, registering, closing, and uploading their tables."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import os
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Literal
 
-from fastapi import Path
+import anyio.to_thread
+from starlette.requests import Request
 
 from hedgerow.algorithms.online_pmw import OnlinePMW
 from hedgerow.algorithms.shared import MEMORY
 from hedgerow.domain import Attribute, Binned, IntegerRange
-from hedgerow.errors import DataError, ReleaseError
+from hedgerow.errors import ConflictError, DataError, InvalidRequestError, ReleaseError, StoreError
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.queries import Neighbours
 from hedgerow.service.desks import domain_of, summary_of
 from hedgerow.service.http import problems
 from hedgerow.service.http.gate import By, ForCustodians, ForTokens, Here, Operation, Service
-from hedgerow.service.http.sent import DATA_SET_NAME, BudgetAsked, Options, PlanAsked, RegistrationAsked
+from hedgerow.service.http.sent import BudgetAsked, FileName, Name, Options, PlanAsked, RegistrationAsked
 from hedgerow.service.http.tokens import Caller
-from hedgerow.service.http.told import AttributeTold, Detail, Plan, PlanLine, Summary, SummaryList
+from hedgerow.service.http.told import AttributeTold, Detail, FileTold, Plan, PlanLine, Summary, SummaryList
 from hedgerow.service.store import DataSet, Registration
 
-Name = Annotated[
-    str, Path(pattern=DATA_SET_NAME, description="Of the data set.", openapi_examples={"adult": {"value": "adult"}})
-]
+_PIECE = 1 << 20
 _LISTED = 1000
 """Of so many values at most are all labels listed."""
 
@@ -70,8 +74,7 @@ def close_data_set(name: Name, here: Here, by: By) -> Detail:
 
     The data are not looked at any more; the hypothesis still answers.
     """
-    here.desks.close_data_set(here.data_set(name, by), by=by.person)
-    return detail(here, here.data_set(name, by), by)
+    return detail(here, here.store.close_data_set(here.data_set(name, by).id, by=by.person.id), by)
 
 
 def registration(asked: RegistrationAsked) -> Registration:
@@ -132,6 +135,75 @@ def _kind(attribute: Attribute) -> Literal["categorical", "integer", "binned"]:
     return "binned" if isinstance(attribute, Binned) else "categorical"
 
 
+async def upload_file(file: FileName, request: Request, here: Here, by: By) -> FileTold:
+    """Upload a table into the server's data folder, to register it from there.
+
+    The body is the file. A file that is there is never replaced.
+    """
+    by.check_reaches_all()
+    size = await _taken(request.stream(), here.settings.data_folder / file)
+    await anyio.to_thread.run_sync(here.store.note, by.person.id, "upload", file, {"bytes": size})
+    return FileTold(name=file, bytes=size)
+
+
+async def _taken(pieces: AsyncIterator[bytes], target: Path) -> int:
+    """Write a file under a hidden name, and give it its own when all of it is on the disk.
+
+    Raises:
+        ConflictError: There is a file of that name.
+        InvalidRequestError: Nothing was sent.
+        StoreError: The disk is full, or does not take it.
+    """
+    if target.exists():
+        raise _taken_already(target.name)
+    handle, hidden = tempfile.mkstemp(prefix=".upload-", dir=target.parent)  # mode 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            size = await _written(pieces, file)
+            if size == 0:
+                raise InvalidRequestError("the body is empty", remedy="send the file as the body")
+            await anyio.to_thread.run_sync(_to_disk, file)
+        _named(hidden, target)
+    except OSError as error:
+        raise StoreError("the file cannot be kept", remedy="make room on the server's disk") from error
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(hidden)
+    return size
+
+
+async def _written(pieces: AsyncIterator[bytes], file: IO[bytes]) -> int:
+    held, size = bytearray(), 0
+    async for piece in pieces:
+        held += piece
+        size += len(piece)
+        if len(held) >= _PIECE:
+            await anyio.to_thread.run_sync(file.write, bytes(held))
+            held.clear()
+    await anyio.to_thread.run_sync(file.write, bytes(held))
+    return size
+
+
+def _to_disk(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _named(hidden: str, target: Path) -> None:
+    """Unlike a renaming, a link never takes the place of a file that came there meanwhile."""
+    try:
+        os.link(hidden, target)
+    except FileExistsError:
+        raise _taken_already(target.name) from None
+
+
+def _taken_already(name: str) -> ConflictError:
+    return ConflictError(
+        f"there is a file {name!r} already",
+        remedy="send it under another name; or, to register what is there, give its name as the place of the table",
+    )
+
+
 OPERATIONS = (
     Operation("GET", "/v1/datasets", list_data_sets, ForTokens),
     Operation(
@@ -140,4 +212,17 @@ OPERATIONS = (
     Operation("POST", "/v1/plan", plan_data_set, ForCustodians),
     Operation("GET", "/v1/datasets/{name}", get_data_set, ForTokens),
     Operation("POST", "/v1/datasets/{name}/close", close_data_set, ForCustodians),
+    Operation(
+        "PUT",
+        "/v1/files/{file}",
+        upload_file,
+        ForCustodians,
+        201,
+        problems=(problems.CONFLICT,),
+        sent={
+            "required": True,
+            "description": "The file.",
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        },
+    ),
 )

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
-from pathlib import Path as File
-from typing import IO, Annotated, Any, Literal, NoReturn, final
+from pathlib import Path
+from typing import IO, Any, NoReturn, final
 
-from fastapi import Header, Query
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -33,28 +32,23 @@ from hedgerow.queries import Explicit, LinearQuery, in_condition, parse_count, p
 from hedgerow.service.desks import summary_of
 from hedgerow.service.http import problems
 from hedgerow.service.http.gate import By, ForTokens, Here, Operation, Service
-from hedgerow.service.http.problems import ECHOED, shortened
-from hedgerow.service.http.routes_data_sets import Name
-from hedgerow.service.http.sent import LARGEST_PAGE, PERSON_NAME, Question, QuestionsAsked
+from hedgerow.service.http.sent import (
+    MOST_RECORDS,
+    Attributes,
+    Cursor,
+    Form,
+    Key,
+    Limit,
+    Name,
+    Number,
+    OfPerson,
+    Question,
+    QuestionsAsked,
+)
 from hedgerow.service.http.strict import Place
 from hedgerow.service.http.tokens import Caller, person_in
 from hedgerow.service.http.told import Answer, Answers, EarlierAnswer, EarlierAnswers, MarginalTold, Summary
 from hedgerow.service.store import DataSet, GivenAnswer
-
-Key = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        min_length=1,
-        max_length=200,
-        pattern=r"^[!-~]+$",
-        description="Of your choice, as a UUID. Sent again with the same questions, it gives the same answers, and "
-        "nothing is charged twice.",
-    ),
-]
-Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="Entries of a page.")]
-Cursor = Annotated[str | None, Query(max_length=1000, description="Where the page before ended: its `next`.")]
-OfPerson = Annotated[str | None, Query(pattern=PERSON_NAME, description="Of whom; for analysts only themselves.")]
 
 _LONGEST_BATCH = 250_000
 """Characters: reading them takes some seconds at most."""
@@ -149,9 +143,13 @@ def _one_parsed(number: int, question: Question, domain: Domain, name: str) -> L
     except HedgerowError as error:
         # What a parser says may hold what it was given, in another form: a long text is not sent back.
         sent = _sent(question)
-        most = ECHOED if len(sent) > ECHOED else max(ECHOED, len(error.message), len(error.remedy))
-        message = f"question {number}: {shortened(error.message, most)}"
-        raise QueryError(message, remedy=shortened(error.remedy, most)) from None
+        most = (
+            problems.ECHOED
+            if len(sent) > problems.ECHOED
+            else max(problems.ECHOED, len(error.message), len(error.remedy))
+        )
+        message = f"question {number}: {problems.shortened(error.message, most)}"
+        raise QueryError(message, remedy=problems.shortened(error.remedy, most)) from None
 
 
 def _name_the_question(error: QuestionTooLargeError, queries: Sequence[LinearQuery]) -> NoReturn:
@@ -170,24 +168,9 @@ def _told(name: str, given: GivenAnswer) -> dict[str, Any]:
     return asdict(given) | {"sql": f"SELECT COUNT(*) FROM {in_condition(name)} WHERE {given.where}"}
 
 
-MOST_RECORDS = 1_000_000
 _MOST_ATTRIBUTES = 3
 _PIECE = 1 << 18
 _TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
-
-Attributes = Annotated[
-    str,
-    Query(
-        min_length=1,
-        max_length=1000,
-        description="One to three names, with commas between; a name that has a comma stands in double quotes.",
-        openapi_examples={"two": {"value": "age,sex"}},
-    ),
-]
-Number = Annotated[
-    int | None, Query(ge=1, le=MOST_RECORDS, description="How many; by default the (noisy) number of records.")
-]
-Form = Annotated[Literal["csv", "parquet"], Query(alias="format", description="Of the file.")]
 
 
 def get_marginal(name: Name, attributes: Attributes, here: Here, by: By) -> MarginalTold:
@@ -259,7 +242,7 @@ def _written(here: Service, data_set: DataSet, n: int | None, form: str, by: Cal
     with here.waiting():
         records = here.desks.records(data_set, number, person=by.person)
     with tempfile.TemporaryDirectory(prefix="hedgerow-") as folder:
-        path = File(folder, f"records.{form}")
+        path = Path(folder, f"records.{form}")
         records.write(path)
         return path.open("rb"), path.stat().st_size
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from fastapi import Header, Path, Query
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from hedgerow.service.desks import MOST_CONFIDENCE
 from hedgerow.service.http.tokens import DEFAULT_DAYS
@@ -16,12 +17,66 @@ TOKEN_ID = r"^[0-9a-f]{16}$"
 FILE_NAME = r"^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,91}\.(csv|parquet|release)$"
 LARGEST_BATCH = 1000
 LARGEST_PAGE = 1000
+MOST_RECORDS = 1_000_000
 LONGEST_QUESTION = 10_000
 DataSetName = Annotated[str, Field(pattern=DATA_SET_NAME, examples=["adult"])]
 PersonName = Annotated[str, Field(pattern=PERSON_NAME, examples=["ada"])]
 Line = Annotated[str, Field(max_length=200)]
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Amount = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+
+# Parameters of routes
+
+Name = Annotated[
+    str,
+    Path(pattern=DATA_SET_NAME, description="Name of the data set.", openapi_examples={"adult": {"value": "adult"}}),
+]
+FileName = Annotated[
+    str,
+    Path(
+        pattern=FILE_NAME,
+        description="Letters, digits, '_', '-' and '.'; it ends in .csv, .parquet or .release.",
+        openapi_examples={"adult": {"value": "adult.csv"}},
+    ),
+]
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=200,
+        pattern=r"^[!-~]+$",
+        description="A key of your choice, such as a UUID. Sent again with the same questions, it gives the same answers, "
+        "and nothing is charged twice.",
+    ),
+]
+Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="Number of entries of a page.")]
+Cursor = Annotated[str | None, Query(max_length=1000, description="The `next` of the page before.")]
+OfPerson = Annotated[
+    str | None, Query(pattern=PERSON_NAME, description="Name of the person; for analysts only their own.")
+]
+Attributes = Annotated[
+    str,
+    Query(
+        min_length=1,
+        max_length=1000,
+        description="One to three names, with commas between; a name that has a comma stands in double quotes.",
+        openapi_examples={"two": {"value": "age,sex"}},
+    ),
+]
+Number = Annotated[
+    int | None, Query(ge=1, le=MOST_RECORDS, description="How many; by default the (noisy) number of records.")
+]
+Form = Annotated[Literal["csv", "parquet"], Query(alias="format", description="Format of the file.")]
+Who = Annotated[
+    str, Path(pattern=PERSON_NAME, description="Name of the person.", openapi_examples={"ada": {"value": "ada"}})
+]
+TokenId = Annotated[str, Path(pattern=TOKEN_ID, description="The public part of the token.")]
+
+
+def examples(*samples: JsonValue) -> ConfigDict:
+    """Configuration of a model with samples of it, as OpenAPI shows them."""
+    return ConfigDict(json_schema_extra={"examples": list(samples)})
 
 
 class Asked(BaseModel):
@@ -84,18 +139,14 @@ class Options(Asked):
 class RegistrationAsked(Asked):
     """A data set to register."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "name": "adult",
-                    "title": "Census income",
-                    "source": {"place": "adult.csv", "columns": ["age", "sex"]},
-                    "domain": {"age": {"min": 17, "max": 90}, "sex": ["Female", "Male"]},
-                    "budget": {"epsilon": 1.0, "neighbours": "add-remove"},
-                    "options": {"queries": 10000},
-                }
-            ]
+    model_config = examples(
+        {
+            "name": "adult",
+            "title": "Census income",
+            "source": {"place": "adult.csv", "columns": ["age", "sex"]},
+            "domain": {"age": {"min": 17, "max": 90}, "sex": ["Female", "Male"]},
+            "budget": {"epsilon": 1.0, "neighbours": "add-remove"},
+            "options": {"queries": 10000},
         }
     )
 
@@ -110,15 +161,11 @@ class RegistrationAsked(Asked):
 class PlanAsked(Asked):
     """A data set that may be registered, without its table."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "domain": {"age": {"min": 17, "max": 90}, "sex": ["Female", "Male"]},
-                    "budget": {"epsilon": 1.0, "neighbours": "add-remove"},
-                    "records": 50000,
-                }
-            ]
+    model_config = examples(
+        {
+            "domain": {"age": {"min": 17, "max": 90}, "sex": ["Female", "Male"]},
+            "budget": {"epsilon": 1.0, "neighbours": "add-remove"},
+            "records": 50000,
         }
     )
 
@@ -154,13 +201,9 @@ class Question(Asked):
 class QuestionsAsked(Asked):
     """Questions to answer in order."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"queries": [{"sql": "SELECT COUNT(*) FROM adult WHERE sex = 'Male'"}], "confidence": 0.95},
-                {"queries": [{"where": "age >= 30"}, {"where": "age < 30"}]},
-            ]
-        }
+    model_config = examples(
+        {"queries": [{"sql": "SELECT COUNT(*) FROM adult WHERE sex = 'Male'"}], "confidence": 0.95},
+        {"queries": [{"where": "age >= 30"}, {"where": "age < 30"}]},
     )
 
     queries: Annotated[list[Question], Field(min_length=1, max_length=LARGEST_BATCH)]
@@ -170,7 +213,7 @@ class QuestionsAsked(Asked):
 class GrantAsked(Asked):
     """Limits of an analyst at one data set; null for none."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"queries": 100, "budget": 0.25}]})
+    model_config = examples({"queries": 100, "budget": 0.25})
 
     queries: Count | None
     budget: Amount | None
@@ -182,7 +225,7 @@ class GrantAsked(Asked):
 class PersonAsked(Asked):
     """Somebody new."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "ada", "role": "analyst"}]})
+    model_config = examples({"name": "ada", "role": "analyst"})
 
     name: PersonName
     role: Role
@@ -191,13 +234,9 @@ class PersonAsked(Asked):
 class TokenAsked(Asked):
     """A token to make."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"person": "ada", "datasets": ["adult"], "days": 90, "note": "laptop"},
-                {"person": "carol", "datasets": "all", "days": "ever"},
-            ]
-        }
+    model_config = examples(
+        {"person": "ada", "datasets": ["adult"], "days": 90, "note": "laptop"},
+        {"person": "carol", "datasets": "all", "days": "ever"},
     )
 
     person: PersonName

@@ -12,6 +12,7 @@ from itsdangerous import BadData, SignatureExpired, URLSafeTimedSerializer
 from starlette.requests import Request
 
 from hedgerow.errors import InvalidRequestError, MalformedRequestError
+from hedgerow.service.store import is_storable
 
 DEEPEST = 64
 """Lists and objects inside each other."""
@@ -76,7 +77,7 @@ def _check(value: Any) -> None:
 
 
 def _check_text(text: str) -> None:
-    if "\x00" in text or (not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text)):
+    if not is_storable(text):
         raise InvalidRequestError("the body holds the character U+0000 or half of a surrogate pair")
 
 

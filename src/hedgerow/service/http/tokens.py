@@ -17,14 +17,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Literal, Protocol, final
+from typing import Literal, Protocol, final
 
 from hedgerow.errors import NotAllowedError, NotSignedInError, NotThereError, RateError
-from hedgerow.service.store import Person, Token
-
-if TYPE_CHECKING:
-    from hedgerow.service.store import Store
-
+from hedgerow.service.store import Person, Store, Token
 
 PREFIX = "hgr"
 DEFAULT_DAYS = 30

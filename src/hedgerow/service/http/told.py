@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from hedgerow.service.http.sent import examples
 from hedgerow.service.store import Role, Status, Token
 
 Scope = list[str] | Literal["all"]
@@ -185,7 +186,7 @@ _ANSWER: JsonValue = {
 class Answers(Told):
     """Answers in the order of the questions, and the data set after them."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"answers": [_ANSWER], "dataset": _SUMMARY}]})
+    model_config = examples({"answers": [_ANSWER], "dataset": _SUMMARY})
 
     answers: list[Answer]
     dataset: Summary
@@ -209,12 +210,8 @@ class EarlierAnswers(Told):
 class MarginalTold(Told):
     """A marginal of the hypothesis."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"attributes": ["sex"], "labels": [["Female", "Male"]], "counts": [16230.0, 32612.0], "total": 48842.0}
-            ]
-        }
+    model_config = examples(
+        {"attributes": ["sex"], "labels": [["Female", "Male"]], "counts": [16230.0, 32612.0], "total": 48842.0}
     )
 
     attributes: list[str]

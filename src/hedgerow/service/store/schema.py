@@ -10,29 +10,11 @@ import json
 from datetime import UTC, datetime
 from typing import Any, final
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    Boolean,
-    Column,
-    DateTime,
-    Dialect,
-    Double,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
-    Text,
-    TypeDecorator,
-    UniqueConstraint,
-)
+import sqlalchemy as sa
 
 from hedgerow.errors import ConfigError
 
-METADATA = MetaData(
+METADATA = sa.MetaData(
     naming_convention={
         "pk": "pk_%(table_name)s",
         "fk": "fk_%(table_name)s_%(column_0_name)s",
@@ -60,7 +42,7 @@ def to_json(value: Any) -> str:
 
 
 @final
-class Moment(TypeDecorator[datetime]):
+class Moment(sa.TypeDecorator[datetime]):
     """A time in UTC, to the microsecond, also where the database knows no zones.
 
     Example:
@@ -69,17 +51,17 @@ class Moment(TypeDecorator[datetime]):
         datetime.datetime(2030, 1, 1, 0, 0, tzinfo=datetime.timezone.utc)
     """
 
-    impl = DateTime(timezone=True)
+    impl = sa.DateTime(timezone=True)
     cache_ok = True
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
         """To UTC; without its zone for SQLite."""
         if value is None:
             return None
         value = value.astimezone(UTC)
         return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+    def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
         """From whatever zone the connection speaks of."""
         if value is None:
             return None
@@ -87,7 +69,7 @@ class Moment(TypeDecorator[datetime]):
 
 
 @final
-class Words(TypeDecorator[str]):
+class Words(sa.TypeDecorator[str]):
     r"""Text that both databases can hold: they differ in what they make of a zero character.
 
     Example:
@@ -99,16 +81,16 @@ class Words(TypeDecorator[str]):
           Remedy: leave out zero characters and halves of surrogate pairs
     """
 
-    impl = Text
+    impl = sa.Text
     cache_ok = True
 
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
         """Check it.
 
         Raises:
             ConfigError: It holds a zero character or half of a surrogate pair.
         """
-        if value is not None and ("\0" in value or not _is_utf8(value)):
+        if value is not None and not is_storable(value):
             raise ConfigError(
                 "a text holds a character that the store cannot hold",
                 remedy="leave out zero characters and halves of surrogate pairs",
@@ -116,190 +98,192 @@ class Words(TypeDecorator[str]):
         return value
 
 
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def is_storable(text: str) -> bool:
+    r"""Whether both databases can hold a text: it has no zero character and no half of a surrogate pair.
+
+    Example:
+        >>> is_storable("é"), is_storable("a\0b"), is_storable("\ud800")
+        (True, False, False)
+    """
+    return "\0" not in text and (text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text))
 
 
-_LINK = String(64)
+_LINK = sa.String(64)
 
-_NUMBER = BigInteger().with_variant(Integer(), "sqlite")  # SQLite numbers rows itself only in INTEGER columns
-
-
-def _number() -> Column[int]:
-    return Column("id", _NUMBER, primary_key=True)
+_NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")  # SQLite numbers rows itself only in INTEGER columns
 
 
-def _of(table: str, name: str, *, primary_key: bool = False, nullable: bool = False) -> Column[int]:
+def _number() -> sa.Column[int]:
+    return sa.Column("id", _NUMBER, primary_key=True)
+
+
+def _of(table: str, name: str, *, primary_key: bool = False, nullable: bool = False) -> sa.Column[int]:
     """A column with the number of a row of another table."""
-    return Column(
-        name, _NUMBER, ForeignKey(f"{table}.id"), primary_key=primary_key, nullable=nullable, autoincrement=False
+    return sa.Column(
+        name, _NUMBER, sa.ForeignKey(f"{table}.id"), primary_key=primary_key, nullable=nullable, autoincrement=False
     )
 
 
-PEOPLE = Table(
+PEOPLE = sa.Table(
     "people",
     METADATA,
     _number(),
-    Column("name", Words, nullable=False, unique=True),
-    Column("role", String(16), nullable=False),
-    Column("created", Moment, nullable=False),
+    sa.Column("name", Words, nullable=False, unique=True),
+    sa.Column("role", sa.String(16), nullable=False),
+    sa.Column("created", Moment, nullable=False),
 )
 
-TOKENS = Table(
+TOKENS = sa.Table(
     "tokens",
     METADATA,
-    Column("id", Words, primary_key=True),
+    sa.Column("id", Words, primary_key=True),
     _of("people", "person"),
-    Column("data_sets", JSON(none_as_null=True)),
-    Column("created", Moment, nullable=False),
-    Column("expires", Moment),
-    Column("revoked", Moment),
-    Column("note", Words, nullable=False),
-    Column("salt", LargeBinary, nullable=False),
-    Column("digest", LargeBinary, nullable=False),
+    sa.Column("data_sets", sa.JSON(none_as_null=True)),
+    sa.Column("created", Moment, nullable=False),
+    sa.Column("expires", Moment),
+    sa.Column("revoked", Moment),
+    sa.Column("note", Words, nullable=False),
+    sa.Column("salt", sa.LargeBinary, nullable=False),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
 )
 
-DATA_SETS = Table(
+DATA_SETS = sa.Table(
     "data_sets",
     METADATA,
     _number(),
-    Column("name", Words, nullable=False, unique=True),
-    Column("registration", JSON, nullable=False),
-    Column("created", Moment, nullable=False),
-    Column("closed", Moment),
+    sa.Column("name", Words, nullable=False, unique=True),
+    sa.Column("registration", sa.JSON, nullable=False),
+    sa.Column("created", Moment, nullable=False),
+    sa.Column("closed", Moment),
 )
 
-SESSIONS = Table(
+SESSIONS = sa.Table(
     "sessions",
     METADATA,
     _of("data_sets", "data_set", primary_key=True),
-    Column("version", BigInteger, nullable=False),
-    Column("status", String(16), nullable=False),
-    Column("events", BigInteger, nullable=False),
-    Column("findings", BigInteger, nullable=False),
-    Column("state", JSON(none_as_null=True)),
-    Column("fixed", JSON, nullable=False),
-    Column("head", _LINK, nullable=False),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("events", sa.BigInteger, nullable=False),
+    sa.Column("findings", sa.BigInteger, nullable=False),
+    sa.Column("state", sa.JSON(none_as_null=True)),
+    sa.Column("fixed", sa.JSON, nullable=False),
+    sa.Column("head", _LINK, nullable=False),
 )
 """How far each data set has come. Its state is SECRET: it holds the noise of the running threshold.
 
 ``fixed`` is what its ledger's chain begins with (limit and unit), and ``head`` the chain's last link: see `chain.py`.
 """
 
-OPENINGS = Table(
+OPENINGS = sa.Table(
     "openings",
     METADATA,
     _of("data_sets", "data_set", primary_key=True),
-    Column("body", JSON, nullable=False),
+    sa.Column("body", sa.JSON, nullable=False),
 )
 
-MODELS = Table(
+MODELS = sa.Table(
     "models",
     METADATA,
     _of("data_sets", "data_set", primary_key=True),
-    Column("body", LargeBinary, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
 )
 
-HOLDS = Table(
+HOLDS = sa.Table(
     "holds",
     METADATA,
     _of("data_sets", "data_set", primary_key=True),
-    Column("charge", Double, nullable=False),
-    Column("purpose", String(16), nullable=False),
+    sa.Column("charge", sa.Double, nullable=False),
+    sa.Column("purpose", sa.String(16), nullable=False),
     _of("people", "person", nullable=True),
-    Column("at", Moment, nullable=False),
+    sa.Column("at", Moment, nullable=False),
 )
 
-EVENTS = Table(
+EVENTS = sa.Table(
     "events",
     METADATA,
     _of("data_sets", "data_set", primary_key=True),
-    Column("number", BigInteger, primary_key=True, autoincrement=False),
-    Column("body", JSON, nullable=False),
-    Column("at", Moment, nullable=False),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("body", sa.JSON, nullable=False),
+    sa.Column("at", Moment, nullable=False),
     _of("people", "person", nullable=True),
-    Column("link", _LINK, nullable=False),
+    sa.Column("link", _LINK, nullable=False),
 )
 
-FINDINGS = Table(
+FINDINGS = sa.Table(
     "findings",
     METADATA,
     _of("data_sets", "data_set", primary_key=True),
-    Column("number", BigInteger, primary_key=True, autoincrement=False),
-    Column("measured", Boolean, nullable=False),
-    Column("body", JSON, nullable=False),
-    Column("vector", LargeBinary, nullable=False),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("measured", sa.Boolean, nullable=False),
+    sa.Column("body", sa.JSON, nullable=False),
+    sa.Column("vector", sa.LargeBinary, nullable=False),
 )
 
-REQUESTS = Table(
+REQUESTS = sa.Table(
     "requests",
     METADATA,
     _number(),
     _of("people", "person"),
     _of("data_sets", "data_set"),
-    Column("key", Words, nullable=False),
-    Column("digest", LargeBinary, nullable=False),
-    Column("at", Moment, nullable=False),
-    UniqueConstraint("person", "data_set", "key"),
+    sa.Column("key", Words, nullable=False),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
+    sa.Column("at", Moment, nullable=False),
+    sa.UniqueConstraint("person", "data_set", "key"),
 )
 
-ANSWERS = Table(
+ANSWERS = sa.Table(
     "answers",
     METADATA,
     _number(),
     _of("data_sets", "data_set"),
     _of("people", "person"),
     _of("requests", "request", nullable=True),
-    Column("position", Integer, nullable=False),
-    Column("at", Moment, nullable=False),
-    Column("body", JSON, nullable=False),
-    UniqueConstraint("request", "position"),
-    Index(None, "data_set", "id"),
-    Index(None, "data_set", "person", "id"),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("at", Moment, nullable=False),
+    sa.Column("body", sa.JSON, nullable=False),
+    sa.UniqueConstraint("request", "position"),
+    sa.Index(None, "data_set", "id"),
+    sa.Index(None, "data_set", "person", "id"),
 )
 
-GRANTS = Table(
+GRANTS = sa.Table(
     "grants",
     METADATA,
     _of("data_sets", "data_set", primary_key=True),
     _of("people", "person", primary_key=True),
-    Column("queries", BigInteger),
-    Column("budget", Double),
-    Column("asked", BigInteger, nullable=False),
-    Column("spent", Double, nullable=False),
-    Column("storage", BigInteger),
-    Column("stored", BigInteger, nullable=False),
+    sa.Column("queries", sa.BigInteger),
+    sa.Column("budget", sa.Double),
+    sa.Column("asked", sa.BigInteger, nullable=False),
+    sa.Column("spent", sa.Double, nullable=False),
+    sa.Column("storage", sa.BigInteger),
+    sa.Column("stored", sa.BigInteger, nullable=False),
 )
 """Limits of people, and what is used of them; ``storage`` and ``stored`` are bytes."""
 
-AUDIT = Table(
+AUDIT = sa.Table(
     "audit",
     METADATA,
     _number(),
-    Column("at", Moment, nullable=False),
+    sa.Column("at", Moment, nullable=False),
     _of("people", "person", nullable=True),
-    Column("action", Words, nullable=False),
-    Column("subject", Words, nullable=False),
-    Column("details", JSON, nullable=False),
-    Column("link", _LINK, nullable=False),
+    sa.Column("action", Words, nullable=False),
+    sa.Column("subject", Words, nullable=False),
+    sa.Column("details", sa.JSON, nullable=False),
+    sa.Column("link", _LINK, nullable=False),
 )
 
-CHAINS = Table(
+CHAINS = sa.Table(
     "chains",
     METADATA,
-    Column("name", Words, primary_key=True),
-    Column("last", BigInteger, nullable=False),
-    Column("head", _LINK, nullable=False),
+    sa.Column("name", Words, primary_key=True),
+    sa.Column("last", sa.BigInteger, nullable=False),
+    sa.Column("head", _LINK, nullable=False),
 )
 """Chains over rows of the whole store: the number of the last row, and its link. Who writes locks the row."""
 
-SECRETS = Table(
+SECRETS = sa.Table(
     "secrets",
     METADATA,
-    Column("name", Words, primary_key=True),
-    Column("value", LargeBinary, nullable=False),
+    sa.Column("name", Words, primary_key=True),
+    sa.Column("value", sa.LargeBinary, nullable=False),
 )
