@@ -1,4 +1,4 @@
-"""What the operator of a server may choose."""
+"""Settings of a server: limits, and the proxies that are believed."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ class Proxies:
 
     @classmethod
     def named(cls, text: str) -> Self:
-        """Proxies from a list with commas between.
+        """Read proxies from a list separated by commas.
 
         Args:
-            text: Addresses, and networks as ``10.0.0.0/8``; may be empty.
+            text: Addresses, and networks such as ``10.0.0.0/8``; may be empty.
 
         Raises:
-            ConfigError: One is no address.
+            ConfigError: One is not an address.
 
         Example:
             >>> Proxies.named("proxy.example.org")
             Traceback (most recent call last):
                 ...
-            hedgerow.errors.ConfigError: 'proxy.example.org' is no address of a proxy
-              Remedy: give addresses or networks with commas between, as 127.0.0.1,10.0.0.0/8
+            hedgerow.errors.ConfigError: 'proxy.example.org' is not the address of a proxy
+              Remedy: give addresses or networks separated by commas, such as 127.0.0.1,10.0.0.0/8
         """
         names = [part.strip() for part in text.split(",") if part.strip()]
         return cls(tuple(_network(name) for name in names))
@@ -58,13 +58,13 @@ class Proxies:
         return found is not None and any(found in network for network in self.networks)
 
     def origin(self, peer: str, forwarded: Sequence[str]) -> str:
-        """Where a request comes from.
+        """Find the address that a request comes from.
 
-        Each proxy writes behind what it was sent, so the list is read from its end: the first address that is no
-        proxy's is the one that a proxy has seen itself. What stands before it is whatever the client likes.
+        Each proxy appends to the list it was sent, so the list is read from its end: the first address that is not a
+        proxy's is the one that a proxy saw itself. The client can write anything before it.
 
         Args:
-            peer: Where the connection comes from.
+            peer: Address that the connection comes from.
             forwarded: The headers ``X-Forwarded-For``, in their order.
 
         Example:
@@ -90,14 +90,14 @@ class Settings:
     """Limits of a server.
 
     Attributes:
-        data_folder: Where uploads go, and where tables to register may be.
-        largest_body: Bytes that the body of a request may have.
-        largest_upload: Bytes that an uploaded table may have.
-        requests_per_minute: Of one token; None for any number.
-        failures_per_minute: Wrong tokens from one address, before its unknown tokens are not looked at for a while.
+        data_folder: Folder of uploads, and of tables to register.
+        largest_body: Most bytes of a request's body.
+        largest_upload: Most bytes of an uploaded table.
+        requests_per_minute: Requests of one token; None for no limit.
+        failures_per_minute: Wrong tokens from one address before its unknown tokens are refused for a while.
         downloads: Files of synthetic records that are made at a time.
-        threads: Requests that are worked on at a time.
-        proxies: Who is believed about where requests come from.
+        threads: Requests that are handled at a time.
+        proxies: Proxies that are believed about the addresses of requests.
 
     Example:
         >>> Settings(Path("data")).largest_body
@@ -121,7 +121,7 @@ class Settings:
         """Check the numbers.
 
         Raises:
-            ConfigError: One is no positive whole number.
+            ConfigError: One is not a positive whole number.
         """
         for name in ("largest_body", "largest_upload", "failures_per_minute", "downloads", "threads"):
             check_count(name, getattr(self, name))
@@ -144,8 +144,8 @@ def _network(name: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
         return ipaddress.ip_network(name)
     except ValueError:
         raise ConfigError(
-            f"{name!r} is no address of a proxy",
-            remedy="give addresses or networks with commas between, as 127.0.0.1,10.0.0.0/8",
+            f"{name!r} is not the address of a proxy",
+            remedy="give addresses or networks separated by commas, such as 127.0.0.1,10.0.0.0/8",
         ) from None
 
 
@@ -158,7 +158,7 @@ def _address(text: str) -> _Address | None:
 
 
 def _without_port(hop: str) -> str:
-    """Of ``192.0.2.1:5000`` and ``[2001:db8::1]:5000`` the address.
+    """Drop the port of an address such as ``192.0.2.1:5000`` or ``[2001:db8::1]:5000``.
 
     Example:
         >>> [_without_port(hop) for hop in ("192.0.2.1:5000", "[2001:db8::1]:5000", "2001:db8::1", "192.0.2.1")]

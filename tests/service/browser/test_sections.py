@@ -52,7 +52,7 @@ def test_an_analyst_chooses_among_the_data_sets_of_the_token(server: Server, ope
     expect(entries).to_have_count(2)
     assert page.get_by_role("link", name="Register").count() == 0
     go(page, server, "#/d/second/ask", ready=".view [role=alert]")
-    expect(page.get_by_role("alert")).to_contain_text("Not there")
+    expect(page.get_by_role("alert")).to_contain_text("Not found")
 
 
 def test_attributes_are_shown_and_found(server: Server, open_page: Callable[..., Page]) -> None:

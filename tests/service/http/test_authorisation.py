@@ -220,7 +220,7 @@ def test_custodians_of_some_data_sets_do_what_concerns_these(
     assert answer.status_code == MATRIX[key].scoped, answer.text
     if answer.status_code == 403:
         assert answer.json()["code"] == "not-allowed"
-        assert "some data sets alone" in answer.json()["detail"]
+        assert "some data sets only" in answer.json()["detail"]
         assert actions(here) == before
 
 

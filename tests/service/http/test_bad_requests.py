@@ -58,7 +58,7 @@ def problem(answer: Any, status: int, code: str) -> dict[str, Any]:
 
 
 BODIES = {
-    "no JSON": (b"{", "no JSON: Expecting property name"),
+    "no JSON": (b"{", "not JSON: Expecting property name"),
     "two values": (b"{} {}", "Extra data"),
     "NaN": (b'{"queries": [{"where": ""}], "confidence": NaN}', "no number NaN"),
     "Infinity": (b'{"queries": [{"where": ""}], "confidence": -Infinity}', "no number -Infinity"),
@@ -108,7 +108,7 @@ def test_nesting_is_fine_up_to_the_limit() -> None:
 def test_other_types_of_content(here: Api, ada: str, kind: str | None) -> None:
     headers = {} if kind is None else {"Content-Type": kind}
     answer = here.call("POST", QUERIES, ada, content=b'{"queries": [{"where": ""}]}', headers=headers)
-    assert "not sent as JSON" in problem(answer, 422, "invalid")["detail"]
+    assert "not declared as JSON" in problem(answer, 422, "invalid")["detail"]
 
 
 WRONG = {

@@ -171,9 +171,9 @@ def test_a_data_set_that_told_how_many_rows_pass_its_filter_tells_it_no_more(tmp
         found = summary_of(store, data_set, ada)
         assert (found["total"], found["threshold"], found["private"]) == (None, None, False)
         assert found["statement"].startswith("NOT PRIVATE: how many rows pass the filter")
-        with pytest.raises(ConflictError, match="was taken for public, and is not"):
+        with pytest.raises(ConflictError, match="was treated as public, and is private"):
             desks.ask(data_set, [parse_predicate("a = 'x'", desks.domain(data_set))], person=ada)
-        with pytest.raises(ConflictError, match="was taken for public, and is not"):
+        with pytest.raises(ConflictError, match="was treated as public, and is private"):
             desks.records(data_set, 5, person=ada)
         data_set = store.close_data_set(data_set.id, by=ada.id)  # which changes nothing about that
     assert "NOT PRIVATE" in ledger_of(store, data_set)["statement"]

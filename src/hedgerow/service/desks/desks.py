@@ -1,4 +1,4 @@
-"""All data sets that this process answers for."""
+"""The data sets that this process answers for."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from hedgerow.service.desks.tables import PrivateTable, domain_of, earlier_relea
 from hedgerow.service.store import DataSet, GivenAnswer, Person, Reached, Registration, Store, nowhere
 
 MOST_CELLS = 100_000
-"""Of a table of the hypothesis that is handed out."""
+"""Most cells of a table of the hypothesis that is handed out."""
 MOST_CONFIDENCE = 0.999999999
-"""Of intervals: the risk that is left is divided over up to a million epochs, and must not vanish in rounding."""
+"""Highest confidence of intervals: the rest is divided over up to a million epochs, and must not vanish in rounding."""
 
 
 @final
 @dataclass
 class _Open:
-    """A data set at work, and the release of its hypothesis as it was when somebody last asked for it."""
+    """An open data set, and the release of its hypothesis when it was last asked for."""
 
     desk: Desk
     domain: Domain
@@ -42,15 +42,15 @@ class _Open:
 
 @final
 class Desks:
-    r"""The data sets of a store, each at a desk of its own, which is opened when it is first needed.
+    r"""The data sets of a store, each with a desk of its own, which is opened when it is first needed.
 
     Args:
-        store: Where everything is kept.
-        folder: The only one that tables are read from.
-        noise: Makes the source of noise of a data set; the secure one by default. Seeded noise is not private.
-        register: Charged with the whole budget of every data set that is registered; None where none is kept.
+        store: The store.
+        folder: The only folder that tables are read from.
+        noise: Gives the source of noise of a data set; the secure one by default. Seeded noise is not private.
+        register: Register that is charged the whole budget of every data set; None if none is kept.
         tick: See `Desk`.
-        wait: How many seconds one waits for other processes.
+        wait: Seconds to wait for other processes.
         reached: Called at named steps; for harnesses that kill the process there.
 
     Example:
@@ -100,16 +100,16 @@ class Desks:
         self._lock = threading.Lock()
 
     def register(self, new: Registration, *, by: Person) -> DataSet:
-        """Open a data set: its table is read and checked before anything is kept, and its session begun.
+        """Register a data set: its table is read and checked before anything is kept, and its session begins.
 
-        Where there is a register, it is charged before any row of the table is read.
+        If there is a register, it is charged before any row of the table is read.
 
         Args:
-            new: What its custodian says.
+            new: Description by its custodian.
             by: The custodian.
 
         Raises:
-            DomainError, BudgetError, ConfigError: What was said does not fit together.
+            DomainError, BudgetError, ConfigError: The description does not fit together.
             DataError: The table cannot be read, or does not fit the domain; nothing was kept.
             ReleaseError: The release to start from cannot be read; nothing was kept.
             ModelTooLargeError: The hypothesis would not fit into memory; nothing was kept.
@@ -175,7 +175,7 @@ class Desks:
         """A table of the hypothesis, in counts, shape ``domain.shape_of(attributes)``; free.
 
         Raises:
-            QueryError: An attribute is unknown or there twice, or the table has too many cells.
+            QueryError: An attribute is unknown or repeated, or the table has too many cells.
             TableError, StoreError: As `ask`.
         """
         domain = self.domain(data_set)
@@ -200,8 +200,8 @@ class Desks:
 
         Args:
             data_set: The data set.
-            n: How many; by default the (noisy) number of records.
-            person: Who asks.
+            n: Number of records; by default the (noisy) number of records of the data set.
+            person: The person who asks.
 
         Raises:
             TableError, StoreError: As `ask`.
@@ -211,13 +211,13 @@ class Desks:
             return release.sample(n)
 
     def close(self) -> None:
-        """Finish what was begun at all desks."""
+        """Finish what has begun at all desks."""
         with self._lock:
             opened = list(self._open.values())
         for each in opened:
             each.desk.close()
 
-    # Inside
+    # Internals
 
     def _desk(self, data_set: DataSet, at_hand: Sequence[PrivateTable] = ()) -> _Open:
         with self._lock:
@@ -246,7 +246,7 @@ class Desks:
         return _Open(Desk(keeper, tick=self._tick), domain)
 
     def _release(self, data_set: DataSet, person: Person) -> tuple[_Open, Release]:
-        """The hypothesis as it is now; made anew only if it was corrected meanwhile."""
+        """The hypothesis as it is now; rebuilt only if it was corrected meanwhile."""
         opened = self._desk(data_set)
 
         def renewed(session: OnlineSession) -> Release:
@@ -260,7 +260,7 @@ class Desks:
             raise self._told(error, person) from None
 
     def _told(self, error: DataError, person: Person) -> HedgerowError:
-        """What may be said about a table that cannot be read: the custodian sees why."""
+        """The error for a table that cannot be read; only the custodian sees why."""
         if person.role == "custodian":
             return error
         return TableError("the private table of this data set cannot be read now", remedy="tell its custodian")

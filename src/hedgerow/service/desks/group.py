@@ -1,9 +1,9 @@
-"""Questions that are committed together: charged, looked at, committed, and only then answered.
+"""Groups of questions: charged, looked at, committed together, and only then answered.
 
 A group takes questions in the order in which they came. Those that are known already, or public, cost nothing. At the
-first one that needs a look at the data the most that a look can cost is committed, whether or not its test will fire:
-what a crash leaves behind does not depend on the data. The first test that fires ends the group, so that one hold
-covers it and a crash costs one answer at most.
+first one that needs a look at the data the most that a look can cost is committed as a *hold*, whether or not its test
+will fire: what a crash leaves behind does not depend on the data. A test fires if the hypothesis is off by more than
+the threshold. The first one that does ends the group, so that one hold covers it and a crash costs one answer at most.
 
 What a person's share of the budget pays is the same for every correction: the answer, and a part of the sparse vector
 that found the need for it. The ledger has the charges as they were made.
@@ -24,33 +24,33 @@ from hedgerow.service.desks.keeper import Keeper
 from hedgerow.service.store import GivenAnswer, Grant, to_json
 
 MOST_TOGETHER = 256
-"""Questions of one group."""
+"""Most questions of one group."""
 MOST_OF_ONE = 32
-"""Questions of one request in a group while others wait."""
+"""Most questions of one request in a group while others wait."""
 
 MOST_REMEMBERED = 1 << 27
-"""Cells of the conditions of a data set that are no simple "and": a gigabyte, for as long as the data set lives."""
+"""Most cells of a data set's remembered conditions that are not a simple "and": a gigabyte, kept while it lives."""
 
 _CLOSED = "the custodian closed the data set"
 _USED_UP = "your share of the budget is used up"
-_FULL = "too many conditions that join attributes with 'or' or 'not' were asked of this data set already"
+_FULL = "this data set already remembers as many conditions that join attributes with 'or' or 'not' as it can"
 
 
 @final
 @dataclass(eq=False)
 class Request:
-    """Questions that somebody waits for.
+    """Questions that a person waits for.
 
     Attributes:
-        questions: Over the domain of the data set, in canonical form.
-        person: Number of who asks.
-        number: Of the request with an idempotency key, or None.
-        confidence: Of each interval.
+        questions: Queries over the domain of the data set, in canonical form.
+        person: Number of the person who asks.
+        number: Number of the request with an idempotency key, or None.
+        confidence: Confidence of each interval.
         sizes: Bytes that each question may add to the store at most.
         given: The answers so far, by position; all of them are committed.
-        failure: Why there will be no more.
-        known_at: When it was looked up what was answered of it before; see ``Keeper.changes``.
-        done: What the person's thread waits for.
+        failure: Reason why there will be no more.
+        known_at: Time of the last look-up of its earlier answers, in ``Keeper.changes``.
+        done: Future that the person's thread waits for.
     """
 
     questions: Sequence[LinearQuery]
@@ -69,7 +69,7 @@ class Request:
         return [] if self.failure else [at for at in range(len(self.questions)) if at not in self.given]
 
     def leave(self) -> None:
-        """Let the answers go, or the failure."""
+        """Hand over the answers, or the failure."""
         if self.failure is None:
             self.done.set_result([self.given[at] for at in range(len(self.questions))])
         else:
@@ -77,17 +77,17 @@ class Request:
 
 
 def answer_group(keeper: Keeper, waiting: Sequence[Request]) -> bool:
-    """Answer some of what is waiting, all the way to the commit. To be called alone with the data set.
+    """Answer some of what is waiting, up to the commit. The caller must hold the data set alone.
 
     Args:
-        keeper: Of the data set.
-        waiting: Who waits, in the order of arrival; answers and failures are put there once they are committed.
+        keeper: Keeper of the data set.
+        waiting: Waiting requests in the order of arrival; they get answers and failures once these are committed.
 
     Returns:
         Whether the data were looked at.
 
     Raises:
-        HedgerowError: Nothing of the group was committed but, perhaps, the hold. The keeper is to forget what it has.
+        HedgerowError: Nothing of the group was committed except, perhaps, the hold. The keeper must forget its session.
     """
     session = keeper.current()
     _look_up(keeper, waiting)
@@ -95,7 +95,7 @@ def answer_group(keeper: Keeper, waiting: Sequence[Request]) -> bool:
 
 
 def _look_up(keeper: Keeper, waiting: Sequence[Request]) -> None:
-    """Find out what was answered before, here or by other processes, of requests that were sent more than once."""
+    """Look up earlier answers, given here or by other processes, of requests that were sent more than once."""
     twins: dict[int, dict[int, GivenAnswer]] = {}
     for each in waiting:
         if each.number is None:
@@ -123,7 +123,7 @@ def _lines(waiting: Sequence[Request]) -> list[tuple[Request, int]]:
 
 @final
 class _Group:
-    """One group on its way."""
+    """One group while it is answered."""
 
     def __init__(self, keeper: Keeper, session: OnlineSession, lines: Sequence[tuple[Request, int]]) -> None:
         self._keeper = keeper
@@ -190,7 +190,7 @@ class _Group:
             self._held = True
 
     def _answer(self, request: Request, at: int) -> bool:
-        """One question; whether the next one may follow."""
+        """Answer one question, and tell whether the next one may follow."""
         if request in self._failures:
             return True
         tested = self._session.tested
@@ -213,7 +213,7 @@ class _Group:
         return found.source != "data"
 
     def _asked(self, question: LinearQuery, request: Request) -> OnlineAnswer | None:
-        """The answer; None for a question that may look at the data, where nothing is held: the next group's first."""
+        """The answer; None if it needs a look at the data and nothing is held: the next group begins with it."""
         because = self._reason_against(question, request.person)
         if because:
             return self._session.peek(question, request.confidence, because=because)
@@ -243,7 +243,7 @@ class _Group:
     def _check_number(self, person: int) -> None:
         if not self._may_ask(person):
             raise NotAllowedError(
-                f"all {self._grant(person).queries:,} questions that you may ask of this data set are asked",
+                f"you have asked all {self._grant(person).queries:,} questions that you may ask of this data set",
                 remedy="ask its custodian for more; the hypothesis (pictures, synthetic records) stays free",
             )
 

@@ -1,4 +1,4 @@
-"""What can be refused of a data set before anything of it is kept, and what it is charged before its table is read."""
+"""Registering a data set: checks before anything of it is kept, and the charge before its table is read."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from hedgerow.service.desks.tables import domain_of, earlier_release
 from hedgerow.service.store import Registration
 
 MOST_WARM_CELLS = 1 << 22
-"""Of a histogram that a session starts from: all of them are kept with each correction."""
+"""Most cells of a histogram that a session starts from: all of them are kept with each correction."""
 _STAYS = "what the server's register was charged for this data set stays charged"
 
 
 def within_filter(new: Registration) -> Registration:
-    """A registration with the budget that it has where a filter chooses its rows: how many pass is private.
+    """Adapt a registration's budget to its filter, if it has one: the number of rows that pass is private.
 
     Example:
         >>> from hedgerow.privacy.budgets.budget import PureDP
@@ -36,17 +36,17 @@ def within_filter(new: Registration) -> Registration:
 
 
 def check_registration(new: Registration, folder: Path) -> tuple[Domain, Budget]:
-    """Refuse all that can be refused of a data set before its table is opened.
+    """Refuse whatever can be refused of a data set before its table is opened.
 
     Args:
-        new: What its custodian says.
-        folder: The only one that tables are read from.
+        new: Description by its custodian.
+        folder: The only folder that tables are read from.
 
     Returns:
         Its attributes and its budget.
 
     Raises:
-        DomainError, BudgetError, ConfigError: What was said does not fit together.
+        DomainError, BudgetError, ConfigError: The description does not fit together.
         ModelTooLargeError: The hypothesis would not fit into memory.
         ReleaseError: The release to start from cannot be read.
     """
@@ -55,7 +55,7 @@ def check_registration(new: Registration, folder: Path) -> tuple[Domain, Budget]
     check_start(config_from_dict(new.config), domain, budget, warm)
     if warm is not None and may_be_dense(domain) and domain.size > MOST_WARM_CELLS:
         raise ConfigError(
-            f"a start from a release over {domain.size:,} cells would be written anew with each correction",
+            f"a start from a release over {domain.size:,} cells would be rewritten with each correction",
             remedy=f"start from a release over at most {MOST_WARM_CELLS:,} cells, or without one",
         )
     return domain, budget

@@ -24,7 +24,7 @@ from hedgerow.version import __version__
 
 
 def health(here: Here) -> Health:
-    """Whether the server is well.
+    """Health of the server.
 
     503 if the store cannot be read.
     """
@@ -41,7 +41,7 @@ def metrics_text(here: Here) -> Response:
 
 
 async def me(by: By) -> Me:
-    """Whose the token is, and what it is good for."""
+    """Owner and scope of the token."""
     token = by.token
     return Me(
         person=by.person.name,
@@ -62,7 +62,7 @@ OPERATIONS = (
     *web.OPERATIONS,
 )
 _IMPORTED_LATE = ("opendp.prelude", "scipy.optimize", "sqlglot.errors", "sqlglot.tokens")
-"""What is imported when it is first used: not well by several threads at once, where modules import each other."""
+"""Imported early: several threads that import these at once can meet half-made modules."""
 _REFERENCE = "#/components/schemas/{model}"
 _DESCRIPTION = """\
 Counting questions about private tables, answered with differential privacy.
@@ -70,13 +70,14 @@ Counting questions about private tables, answered with differential privacy.
 Send 'Authorization: Bearer hgr_...' with a token that a custodian made. Every error is a problem (RFC 9457) with a
 code, what is wrong, and what to try.
 
-Questions are answered by a public hypothesis; the data are looked at only to test it, and the privacy budget is charged
-before they are. All counts are noisy or modelled.
+Questions are answered by a public model of the data, the hypothesis. The data are looked at only to test it, and the
+privacy budget is charged before that. Where the model is off by more than a threshold it is corrected. All counts are
+noisy or modelled.
 """
 
 
 class Application(FastAPI):
-    """FastAPI with the problems in its OpenAPI description."""
+    """FastAPI with problems in the OpenAPI description."""
 
     def openapi(self) -> dict[str, Any]:
         """The description; made once."""
@@ -94,8 +95,8 @@ def create_app(desks: Desks, store: Store, settings: Settings) -> FastAPI:
     """The server as an ASGI application.
 
     Args:
-        desks: The data sets. Neither they nor the store are closed by the application.
-        store: What is kept.
+        desks: The data sets. The application closes neither them nor the store.
+        store: The store.
         settings: Limits.
     """
     for name in _IMPORTED_LATE:

@@ -45,7 +45,7 @@ class Service:
         desks: The data sets.
         store: The store.
         settings: Limits.
-        verifier: Tells whose a token is.
+        verifier: Finds the owner of a token.
         rates: Limits of how often something may happen.
         cursors: Cursors of lists.
         metrics: Counters.
@@ -70,14 +70,14 @@ class Service:
         self.waits = threading.BoundedSemaphore(max(1, settings.threads * 3 // 4))
 
     def sign_in(self, header: str | None, address: str) -> Caller:
-        """Whose token a request carries.
+        """Verify the token of a request.
 
         Args:
             header: The Authorization header.
-            address: Where the request comes from.
+            address: Address that the request comes from.
 
         Raises:
-            NotSignedInError: There is no good token.
+            NotSignedInError: There is no valid token.
             RateError: The token is used too often, or too many wrong ones come from the address.
         """
         try:
@@ -91,10 +91,10 @@ class Service:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Wait for a data set, unless so many do that no thread would be left for other requests.
+        """Wait for a data set, unless so many requests do that no thread would be left for others.
 
         Raises:
-            StoreBusyError: They do.
+            StoreBusyError: Too many wait already.
         """
         if not self.waits.acquire(blocking=False):
             raise StoreBusyError("too many questions wait for their answers", remedy="try again in a moment")
@@ -110,10 +110,10 @@ class Service:
             return
 
     def data_set(self, name: str, caller: Caller) -> DataSet:
-        """A data set that the caller's token is good for.
+        """A data set that the caller's token opens.
 
         Raises:
-            NotThereError: It is not, or there is no such data set: the two are not told apart.
+            NotThereError: The token does not open it, or it does not exist: the two are not distinguished.
         """
         if not caller.token.reaches(name):
             raise no_data_set(name)
@@ -124,15 +124,13 @@ class Service:
 
 
 def no_data_set(name: str) -> NotThereError:
-    """What is said of a data set that is not there, and of one that a token may not know of.
+    """The error for a data set that is not there, and for one that a token may not know of.
 
     Example:
         >>> no_data_set("adult").message
         "there is no data set 'adult'"
     """
-    return NotThereError(
-        f"there is no data set {name!r}", remedy="GET /v1/datasets lists those that this token is good for"
-    )
+    return NotThereError(f"there is no data set {name!r}", remedy="GET /v1/datasets lists those that this token opens")
 
 
 class GatedRoute(APIRoute):
@@ -188,12 +186,12 @@ class ForCustodians(GatedRoute):
 
 
 async def the_service(request: Request) -> Service:
-    """What the application works with."""
+    """The objects that the application works with."""
     return cast("Service", request.app.state.service)
 
 
 async def the_caller(request: Request) -> Caller:
-    """Who passed the gate."""
+    """The caller who passed the gate."""
     return cast("Caller", request.state.caller)
 
 
@@ -208,7 +206,7 @@ _EXAMPLES: Mapping[str, tuple[str, str]] = {
     "not-signed-in": ("this needs a token", "send the header 'Authorization: Bearer hgr_...'"),
     "not-allowed": ("this is for custodians", "ask a custodian to do it"),
     "quota": ("your questions about this data set have taken 5,000,000 bytes ...", "ask its custodian for more room"),
-    "not-there": ("there is no data set 'adlut'", "GET /v1/datasets lists those that this token is good for"),
+    "not-there": ("there is no data set 'adlut'", "GET /v1/datasets lists those that this token opens"),
     "conflict": ("there is a data set 'adult' already", "choose another name"),
     "too-much": ("the body is larger than 1.0 MiB", "send it in parts: fewer questions, or a smaller table"),
     "invalid": ("question 3: there is no attribute 'gender'", "did you mean 'sex'?"),

@@ -38,12 +38,12 @@ METRICS_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 _METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"})
 _BUCKETS = (0.01, 0.1, 1.0, 10.0)  # coarse: finer ones would tell what an answer took
 _OTHER = "other"
-_HUNG_UP = 499  # as proxies call it: nobody was there to be answered
+_HUNG_UP = 499  # proxies' status for a client that left before the answer
 
 
 @final
 class Rates:
-    """How often something may happen; kept in this process.
+    """Limits of how often something may happen, counted in this process.
 
     Args:
         settings: The limits.
@@ -71,7 +71,7 @@ class Rates:
         """Count a request.
 
         Args:
-            token: Its public id.
+            token: Public id of the token.
 
         Raises:
             RateError: There were too many.
@@ -88,26 +88,26 @@ class Rates:
         """Refuse to look at one more unknown token.
 
         Args:
-            address: Where it comes from.
+            address: Address that it comes from.
 
         Raises:
-            RateError: Too many from there were wrong.
+            RateError: Too many tokens from there were wrong.
         """
         if not self._limiter.test(self._failures, "failure", address):
             raise RateError(
                 "too many wrong tokens came from this address",
                 seconds=self._until(self._failures, "failure", address),
-                remedy="wait; tokens that were used before go on working",
+                remedy="wait; tokens that were used before still work",
             )
 
     def failed(self, address: str) -> bool:
         """Count a wrong token.
 
         Args:
-            address: Where it comes from.
+            address: Address that it comes from.
 
         Returns:
-            Whether to note it: once a minute for each address.
+            Whether to note it in the audit log: once a minute for each address.
         """
         self._limiter.hit(self._failures, "failure", address)
         return self._limiter.hit(self._notes, "note", address) and self._limiter.hit(self._all_notes, "notes")
@@ -118,7 +118,7 @@ class Rates:
 
 @final
 class Metrics:
-    """The numbers of one application.
+    """The counters of one application.
 
     Example:
         >>> metrics = Metrics()
@@ -128,14 +128,14 @@ class Metrics:
     """
 
     def __init__(self) -> None:
-        """Start from zero, in a registry of its own: nothing that other libraries count gets out."""
+        """Start from zero, in a registry of its own: nothing that other libraries count is published."""
         self._registry = CollectorRegistry(auto_describe=False)
         self._requests = Counter(
-            "hedgerow_requests", "Requests that were answered.", ["route", "method", "status"], registry=self._registry
+            "hedgerow_requests", "Number of answered requests.", ["route", "method", "status"], registry=self._registry
         )
         self._seconds = Histogram(
             "hedgerow_request_seconds",
-            "How long they took, rounded up.",
+            "Duration of requests in seconds, rounded up to the bound of a bucket.",
             ["route"],
             buckets=_BUCKETS,
             registry=self._registry,
@@ -145,21 +145,21 @@ class Metrics:
         """Count one request.
 
         Args:
-            route: Its template, not its address.
+            route: Template of the route, not the address.
             method: HTTP method.
             status: HTTP status.
-            seconds: How long it took.
+            seconds: Time that it took.
         """
         self._requests.labels(route, method if method in _METHODS else _OTHER, str(status)).inc()
         self._seconds.labels(route).observe(_rounded(seconds))
 
     def text(self) -> bytes:
-        """All numbers in Prometheus' text format."""
+        """The counters in Prometheus' text format."""
         return generate_latest(self._registry)
 
 
 def _rounded(seconds: float) -> float:
-    """Up to the bound of a bucket, or to whole seconds: sums would tell what single answers took.
+    """Round up to the bound of a bucket, or to whole seconds: exact sums would tell how long single answers took.
 
     Example:
         >>> _rounded(0.0301), _rounded(0.1), _rounded(12.5)
@@ -169,7 +169,7 @@ def _rounded(seconds: float) -> float:
 
 
 def address_of(scope: Scope) -> str:
-    """Where a request comes from; of IPv6 the network, since one machine has as many addresses as it likes.
+    """The address that a request comes from; for IPv6 its network, since one machine can have any number of addresses.
 
     Example:
         >>> address_of({"client": ("2001:db8::1", 50000)}), address_of({"client": ("192.0.2.1", 50000)})
@@ -299,7 +299,7 @@ class Shield(Guard):
 
         try:
             await self._app(scope, receive, told)
-        except ClientDisconnect:  # nobody is there to be told
+        except ClientDisconnect:  # nobody is left to answer
             return
         except Exception as error:  # noqa: BLE001 - nothing of it may reach whoever asked
             if begun:

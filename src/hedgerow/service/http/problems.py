@@ -1,7 +1,7 @@
-"""Errors as problems (RFC 9457), and what is logged of those that nobody foresaw.
+"""Errors as problems (RFC 9457), and the log of unforeseen ones.
 
-Errors that Hedgerow raises on purpose say what is wrong and what to try; they reach whoever asked. All others reach
-nobody: their messages can hold values. Of these the kind and the place are logged, and nothing else.
+Errors that Hedgerow raises on purpose say what is wrong and what to try; the client sees them. Of all others a client
+sees nothing, as their messages can hold values; their kind and place are logged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hedgerow.quantities import human, human_bytes
 
 MEDIA_TYPE = "application/problem+json"
 ECHOED = 200
-"""So many characters of what was sent may an error show."""
+"""Most characters of a request that an error may quote."""
 _FIELDS = 20
 _LOG = logging.getLogger("hedgerow.service")
 
@@ -35,9 +35,9 @@ class Kind:
     """One kind of problem.
 
     Attributes:
-        code: Its short name, the end of its type.
+        code: Short name, the end of its type.
         status: The HTTP status.
-        title: What it is, in words; the same for all of a kind.
+        title: The kind in words.
     """
 
     code: str
@@ -50,16 +50,16 @@ class Kind:
         return plain | {"detail": detail, "remedy": remedy, "code": self.code}
 
 
-MALFORMED = Kind("malformed", 400, "Not to be read in one way alone")
+MALFORMED = Kind("malformed", 400, "Ambiguous or malformed request")
 NOT_SIGNED_IN = Kind("not-signed-in", 401, "Not signed in")
 NOT_ALLOWED = Kind("not-allowed", 403, "Not allowed")
-QUOTA = Kind("quota", 403, "No room left in the store for this person's questions")
-NOT_THERE = Kind("not-there", 404, "Not there")
-WRONG_METHOD = Kind("wrong-method", 405, "This address does not take that method")
-TIME_OUT = Kind("time-out", 408, "Too slow")
-CONFLICT = Kind("conflict", 409, "It contradicts what is there")
-TOO_MUCH = Kind("too-much", 413, "Larger than this server takes")
-INVALID = Kind("invalid", 422, "Not well-formed")
+QUOTA = Kind("quota", 403, "This person's share of the store is full")
+NOT_THERE = Kind("not-there", 404, "Not found")
+WRONG_METHOD = Kind("wrong-method", 405, "Method not allowed at this address")
+TIME_OUT = Kind("time-out", 408, "Request timed out")
+CONFLICT = Kind("conflict", 409, "Conflict with what is there")
+TOO_MUCH = Kind("too-much", 413, "Larger than this server accepts")
+INVALID = Kind("invalid", 422, "Invalid request")
 QUESTION_TOO_LARGE = Kind("question-too-large", 422, "The question is too large to learn from")
 RATE = Kind("rate", 429, "Too many requests")
 INTERNAL = Kind("internal", 500, "Something went wrong inside the server")
@@ -102,7 +102,7 @@ def kind_of(error: Exception) -> Kind | None:
 
 
 def shortened(text: str, longest: int = ECHOED) -> str:
-    """A text that is cut where it is too long.
+    """Shorten a text that is too long.
 
     Example:
         >>> shortened("abcdefgh", 5)
@@ -119,7 +119,7 @@ def problem(
     fields: Sequence[Mapping[str, str]] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
-    """The response that states a problem.
+    """Make the response for a problem.
 
     Example:
         >>> problem(NOT_THERE, "there is no data set 'x'").status_code
@@ -142,13 +142,13 @@ def problem_of(error: Exception) -> JSONResponse:
     if kind is None or not isinstance(error, errors.HedgerowError):
         log_failure(error)
         return problem(INTERNAL)
-    if kind is STORE:  # whoever runs the server must hear of it; these messages are ours and hold no value
+    if kind is STORE:  # the operator must see it; these messages are ours and hold no private value
         _LOG.error("%s", error.message)
     return problem(kind, _detail(error), remedy=error.remedy, headers=_headers(error, kind))
 
 
 def _detail(error: errors.HedgerowError) -> str:
-    """What is wrong; not how much memory is free, in which the size of private tables shows, nor where the store is."""
+    """The error's message, without free memory, which shows the size of private tables, or the place of the store."""
     if isinstance(error, errors.StoreError | errors.RegisterError | errors.RegisterExceededError) and error.place:
         return error.message.removeprefix(f"{error.place}: ")
     if isinstance(error, errors.QuestionTooLargeError):  # says nothing of that
@@ -167,7 +167,7 @@ def _headers(error: errors.HedgerowError, kind: Kind) -> dict[str, str]:
 
 
 def log_failure(error: BaseException) -> None:
-    """Log what kind of error it was and where it arose: no message, no value.
+    """Log the kind of an error and where it arose: no message, no value.
 
     Example:
         >>> log_failure(ValueError("42 people"))
@@ -193,7 +193,7 @@ def _place(error: BaseException) -> str:
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Let an application state every error as a problem."""
+    """Make an application answer every error with a problem."""
 
     async def ours(request: Request, error: Exception) -> JSONResponse:
         return problem_of(error)
@@ -202,7 +202,7 @@ def add_handlers(app: FastAPI) -> None:
         found = error.errors() if isinstance(error, RequestValidationError) else []
         return problem(
             INVALID,
-            "the request is not as documented",
+            "the request does not match its documentation",
             remedy="see the fields, and /v1/docs",
             fields=[_field(each) for each in found[:_FIELDS]],
         )

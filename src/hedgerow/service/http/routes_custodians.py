@@ -18,7 +18,7 @@ from hedgerow.service.store import Grant, Person, Token
 
 
 def get_ledger(name: Name, here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> told.LedgerTold:
-    """What was spent of a data set's budget, and on what; newest first."""
+    """The ledger of a data set: what was spent of its budget, newest event first."""
     data_set = here.data_set(name, by)
     place = Place("ledger", data_set.id, by.person.id)
     read = partial(here.store.events, data_set.id)
@@ -30,12 +30,12 @@ def get_ledger(name: Name, here: Here, by: By, limit: Limit = 100, cursor: Curso
 
 
 def get_ledger_file(name: Name, here: Here, by: By) -> told.LedgerFile:
-    """The whole ledger of a data set, as `hedgerow audit` checks it: nothing of the server has to be believed."""
+    """The whole ledger of a data set, which `hedgerow audit` checks without trust in the server."""
     return told.LedgerFile(**ledger_file_of(here.store, here.data_set(name, by)))
 
 
 def list_grants(name: Name, here: Here, by: By) -> told.GrantList:
-    """Limits of people at a data set, and what is used of them."""
+    """Limits of people on a data set, and how much of them is used."""
     names = {person.id: person.name for person in here.store.people()}
     found = here.store.grants(here.data_set(name, by).id)
     return told.GrantList(grants=[_grant(grant, names[grant.person]) for grant in found])
@@ -53,14 +53,14 @@ def _grant(grant: Grant, person: str) -> told.GrantTold:
 
 
 def list_people(here: Here, by: By) -> told.PersonList:
-    """Everybody who may have tokens; with a token for some data sets, those who have to do with them."""
+    """All people who may have tokens; with a token for some data sets, those concerned with these."""
     return told.PersonList(people=[_person(person) for person in people_in(here.store, by)])
 
 
 def add_person(asked: PersonAsked, here: Here, by: By) -> told.PersonTold:
-    """Add somebody who may have tokens.
+    """Add a person who may have tokens.
 
-    With a token for all data sets: people are the whole server's.
+    This needs a token for all data sets: people belong to the whole server.
     """
     by.check_reaches_all()
     return _person(here.store.add_person(asked.name, asked.role, by=by.person.id))
@@ -71,7 +71,7 @@ def _person(person: Person) -> told.PersonTold:
 
 
 def list_tokens(here: Here, by: By) -> told.TokenList:
-    """Tokens, without their secrets; with a token for some data sets, those that are good for no others."""
+    """Tokens, without their secrets; with a token for some data sets, those that open no others."""
     names = {person.id: person.name for person in here.store.people()}
     return told.TokenList(
         tokens=[told.TokenTold(**_token(token, names[token.person])) for token in tokens_in(here.store, by)]
@@ -79,10 +79,10 @@ def list_tokens(here: Here, by: By) -> told.TokenList:
 
 
 def make_token(asked: TokenAsked, here: Here, by: By) -> told.TokenMade:
-    """Make a token for somebody; its secret is shown this once.
+    """Make a token for a person; its secret is shown only now.
 
-    With a token for some data sets, what is made with it is good for no others, does not outlive it, and is for an
-    analyst or oneself.
+    With a token for some data sets, the new token opens no others, does not outlive it, and is for an analyst or
+    yourself.
     """
     person, now = person_in(here.store, asked.person, by), datetime.now(UTC)
     scope = _scope(asked, here, by)
@@ -101,7 +101,7 @@ def _scope(asked: TokenAsked, here: Service, by: Caller) -> tuple[str, ...] | No
 
 
 def revoke_token(id: TokenId, here: Here, by: By) -> None:
-    """Revoke a token: from now on it is good for nothing."""
+    """Revoke a token permanently; idempotent."""
     found = here.store.token(id)
     if found is None or not found[0].lies_within(by.token.data_sets):
         raise NotThereError("there is no such token", remedy="GET /v1/tokens lists them")
@@ -113,7 +113,7 @@ def _token(token: Token, person: str) -> dict[str, Any]:
 
 
 def get_audit(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> told.AuditTold:
-    """What was done by whom, newest first; with a token for some data sets, what was done to them and their tokens."""
+    """The audit log, newest entry first; with a token for some data sets, entries about these and their tokens."""
     scope = by.token.data_sets
     place = Place("audit", 0, by.person.id, "" if scope is None else " ".join(scope))
     tokens = None if scope is None else [token.id for token in tokens_in(here.store, by)]

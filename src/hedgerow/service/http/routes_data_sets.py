@@ -28,37 +28,37 @@ from hedgerow.service.store import DataSet, Registration
 
 _PIECE = 1 << 20
 _LISTED = 1000
-"""Of so many values at most are all labels listed."""
+"""Most values of an attribute whose labels are all listed."""
 
 
 def list_data_sets(here: Here, by: By) -> SummaryList:
-    """The data sets that the token is good for."""
+    """The data sets that the token opens."""
     found = [data_set for data_set in here.store.data_sets() if by.token.reaches(data_set.name)]
     return SummaryList(datasets=[Summary(**summary_of(here.store, data_set, by.person)) for data_set in found])
 
 
 def plan_data_set(asked: PlanAsked) -> Plan:
-    """What asking a data set would be like.
+    """Forecast what asking a data set would be like.
 
-    How exact its answers would be, from public numbers alone: no table is read, and nothing is spent.
+    Says how accurate its answers would be, from public numbers alone: no table is read, and nothing is spent.
     """
     domain, budget = domain_of(asked.domain, {"columns": asked.columns}), _budget(asked.budget)
     plan = _config(asked.options).plan(domain, budget, float(asked.records))
-    lines = [line for line in plan.lines(asked.records) if line[0] != MEMORY]  # how much is free is nobody's business
+    lines = [line for line in plan.lines(asked.records) if line[0] != MEMORY]  # free memory is not public
     return Plan(lines=[PlanLine(word=word, sentence=sentence) for word, sentence in lines])
 
 
 def register_data_set(asked: RegistrationAsked, here: Here, by: By) -> Detail:
     """Register a data set.
 
-    The table is read, and a noisy number of its records is bought, unless "replace" makes it public. The budget can
+    The table is read, and its number of records is counted with noise, unless "replace" makes it public. The budget can
     never be changed.
     """
     by.check_reaches_all()
     try:
         with here.waiting():
             data_set = here.desks.register(registration(asked), by=by.person)
-    except (DataError, ReleaseError) as error:  # it names the file; where the server keeps it is nobody's business
+    except (DataError, ReleaseError) as error:  # it names the file; the folder is not public
         error.message = error.message.replace(f"{here.desks.folder.resolve()}/", "")
         raise
     return detail(here, data_set, by)
@@ -70,7 +70,7 @@ def get_data_set(name: Name, here: Here, by: By) -> Detail:
 
 
 def close_data_set(name: Name, here: Here, by: By) -> Detail:
-    """Close a data set for good.
+    """Close a data set permanently.
 
     The data are not looked at any more; the hypothesis still answers.
     """
@@ -78,7 +78,7 @@ def close_data_set(name: Name, here: Here, by: By) -> Detail:
 
 
 def registration(asked: RegistrationAsked) -> Registration:
-    """What was sent, as the store keeps it.
+    """The registration that the store keeps.
 
     Raises:
         ConfigError: The budget or the options do not fit together.
@@ -106,7 +106,7 @@ def _budget(asked: BudgetAsked) -> Budget:
 
 
 def detail(here: Service, data_set: DataSet, by: Caller) -> Detail:
-    """All that a caller may know of a data set."""
+    """Everything that a caller may know of a data set."""
     return Detail(
         **summary_of(here.store, data_set, by.person),
         attributes=[_attribute(attribute) for attribute in here.desks.domain(data_set)],
@@ -138,7 +138,7 @@ def _kind(attribute: Attribute) -> Literal["categorical", "integer", "binned"]:
 async def upload_file(file: FileName, request: Request, here: Here, by: By) -> FileTold:
     """Upload a table into the server's data folder, to register it from there.
 
-    The body is the file. A file that is there is never replaced.
+    The body is the file. An existing file is never replaced.
     """
     by.check_reaches_all()
     size = await _taken(request.stream(), here.settings.data_folder / file)
@@ -151,8 +151,8 @@ async def _taken(pieces: AsyncIterator[bytes], target: Path) -> int:
 
     Raises:
         ConflictError: There is a file of that name.
-        InvalidRequestError: Nothing was sent.
-        StoreError: The disk is full, or does not take it.
+        InvalidRequestError: The body is empty.
+        StoreError: The disk is full, or cannot be written.
     """
     if target.exists():
         raise _taken_already(target.name)
@@ -190,7 +190,7 @@ def _to_disk(file: IO[bytes]) -> None:
 
 
 def _named(hidden: str, target: Path) -> None:
-    """Unlike a renaming, a link never takes the place of a file that came there meanwhile."""
+    """Name the file by a link, which unlike a rename never replaces a file that appeared meanwhile."""
     try:
         os.link(hidden, target)
     except FileExistsError:

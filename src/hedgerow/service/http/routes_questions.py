@@ -51,9 +51,9 @@ from hedgerow.service.http.told import Answer, Answers, EarlierAnswer, EarlierAn
 from hedgerow.service.store import DataSet, GivenAnswer
 
 _LONGEST_BATCH = 250_000
-"""Characters: reading them takes some seconds at most."""
+"""Most characters of a request's questions: reading them takes some seconds at most."""
 _MOST_HELD = 1 << 22
-"""Cells and characters of conditions: all of a request are in memory, and kept, at the same time."""
+"""Most cells and characters of conditions: all of a request are in memory, and kept, at the same time."""
 
 
 def ask_questions(name: Name, asked: QuestionsAsked, here: Here, by: By, key: Key = None) -> Answers:
@@ -80,7 +80,7 @@ def ask_questions(name: Name, asked: QuestionsAsked, here: Here, by: By, key: Ke
 def list_answers(
     name: Name, here: Here, by: By, *, limit: Limit = 100, cursor: Cursor = None, person: OfPerson = None
 ) -> EarlierAnswers:
-    """Answers that were given, newest first: your own; for custodians all, or those of a person."""
+    """Earlier answers, newest first: your own; for custodians all, or those of one person."""
     data_set = here.data_set(name, by)
     chosen = _whose(here, by, person)
     place = Place("answers", data_set.id, by.person.id, "" if chosen is None else str(chosen))
@@ -97,7 +97,7 @@ def list_answers(
 
 
 def _second(at: datetime | None) -> datetime | None:
-    """Times are told in whole seconds: finer ones would tell how long the data were looked at."""
+    """Cut a time to whole seconds: finer ones would tell how long the data were looked at."""
     return None if at is None else at.replace(microsecond=0)
 
 
@@ -160,7 +160,7 @@ def _name_the_question(error: QuestionTooLargeError, queries: Sequence[LinearQue
 
 
 def _digest(asked: QuestionsAsked) -> bytes:
-    """By which a request is known again, however its JSON was written."""
+    """Digest that identifies a request however its JSON was written."""
     return hashlib.sha256(json.dumps(asked.model_dump(), sort_keys=True, separators=(",", ":")).encode()).digest()
 
 
@@ -174,7 +174,7 @@ _TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 
 def get_marginal(name: Name, attributes: Attributes, here: Here, by: By) -> MarginalTold:
-    """A marginal of the hypothesis: counts by one to three attributes. Free."""
+    """A marginal of the hypothesis: modelled counts by one to three attributes. Free."""
     data_set = here.data_set(name, by)
     domain = here.desks.domain(data_set)
     chosen = _chosen(attributes, domain)
@@ -211,7 +211,7 @@ def get_records(name: Name, here: Here, by: By, n: Number = None, form: Form = "
 
 
 def _drawn(here: Service, data_set: DataSet, n: int | None, form: str, by: Caller) -> tuple[IO[bytes], int]:
-    """A file and its size; a place among those on their way is taken until the file is closed and gone."""
+    """Draw a file, and tell its size; its place among those on their way is free again when the file is closed."""
     _take(here.unsent)
     try:
         _take(here.downloads)
@@ -237,7 +237,7 @@ def _default_number(here: Service, data_set: DataSet, by: Caller) -> int | None:
 
 
 def _written(here: Service, data_set: DataSet, n: int | None, form: str, by: Caller) -> tuple[IO[bytes], int]:
-    """A file that has no name any more: it is gone when it is closed, however that happens."""
+    """Write a file and unlink it: it is gone when it is closed, however that happens."""
     number = _default_number(here, data_set, by) if n is None else n
     with here.waiting():
         records = here.desks.records(data_set, number, person=by.person)
@@ -249,7 +249,7 @@ def _written(here: Service, data_set: DataSet, n: int | None, form: str, by: Cal
 
 @final
 class _Sent(StreamingResponse):
-    """A file on its way; closed also where nobody fetches it to its end."""
+    """A file as a response; closed even if nobody fetches it to its end."""
 
     def __init__(self, file: IO[bytes], **options: Any) -> None:
         super().__init__(_pieces(file), **options)

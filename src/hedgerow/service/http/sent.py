@@ -1,4 +1,4 @@
-"""What is sent to the server, as OpenAPI describes it."""
+"""Requests to the server, as OpenAPI describes them: parameters of routes, and bodies."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FileName = Annotated[
     str,
     Path(
         pattern=FILE_NAME,
-        description="Letters, digits, '_', '-' and '.'; it ends in .csv, .parquet or .release.",
+        description="Letters, digits, '_', '-' and '.', ending in .csv, .parquet or .release.",
         openapi_examples={"adult": {"value": "adult.csv"}},
     ),
 ]
@@ -46,7 +46,7 @@ Key = Annotated[
         min_length=1,
         max_length=200,
         pattern=r"^[!-~]+$",
-        description="A key of your choice, such as a UUID. Sent again with the same questions, it gives the same answers, "
+        description="A key of your choice, such as a UUID. Repeating a request with its key gives the same answers, "
         "and nothing is charged twice.",
     ),
 ]
@@ -60,12 +60,17 @@ Attributes = Annotated[
     Query(
         min_length=1,
         max_length=1000,
-        description="One to three names, with commas between; a name that has a comma stands in double quotes.",
+        description="One to three names, separated by commas; put a name that has a comma in double quotes.",
         openapi_examples={"two": {"value": "age,sex"}},
     ),
 ]
 Number = Annotated[
-    int | None, Query(ge=1, le=MOST_RECORDS, description="How many; by default the (noisy) number of records.")
+    int | None,
+    Query(
+        ge=1,
+        le=MOST_RECORDS,
+        description="Number of records to draw; by default the (noisy) number of records of the data set.",
+    ),
 ]
 Form = Annotated[Literal["csv", "parquet"], Query(alias="format", description="Format of the file.")]
 Who = Annotated[
@@ -80,13 +85,13 @@ def examples(*samples: JsonValue) -> ConfigDict:
 
 
 class Asked(BaseModel):
-    """Something that is sent: nothing that is not documented, and no conversions."""
+    """Base of all bodies: no undocumented fields, and no conversions."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Source(Asked):
-    """Where the table is, and how it is read."""
+    """Place of the table, and options for reading it."""
 
     place: Annotated[
         str,
@@ -99,9 +104,11 @@ class Source(Asked):
         ),
     ]
     columns: Annotated[list[Line], Field(min_length=1, max_length=5000)] | None = None
-    count_column: Line | None = Field(None, description="The column that says how many records a row stands for.")
-    coded: bool = Field(False, description="Whether cells hold codes in place of values.")
-    where: Annotated[str, Field(max_length=LONGEST_QUESTION)] | None = Field(None, description="Which rows to take.")
+    count_column: Line | None = Field(None, description="Column with the number of records that a row stands for.")
+    coded: bool = Field(False, description="Whether cells hold codes instead of values.")
+    where: Annotated[str, Field(max_length=LONGEST_QUESTION)] | None = Field(
+        None, description="Condition on the rows to read."
+    )
     warm: Annotated[str, Field(max_length=1000)] | None = Field(
         None,
         description="A .release file of the data folder to start from: an earlier release of the same table, whose "
@@ -125,7 +132,7 @@ class BudgetAsked(Asked):
 
 
 class Options(Asked):
-    """How the session goes; see OnlinePMW."""
+    """Options of the session; see OnlinePMW."""
 
     variant: Literal["4a", "4b", "4c", "pay-as-you-go"] | None = None
     queries: Annotated[int, Field(ge=1, le=10**9)] | None = None
@@ -153,13 +160,13 @@ class RegistrationAsked(Asked):
     name: DataSetName
     title: Line = ""
     source: Source
-    domain: dict[str, Any] = Field(description="As in domain files.", min_length=1)
+    domain: dict[str, Any] = Field(description="Attributes and their values, as in domain files.", min_length=1)
     budget: BudgetAsked
     options: Options = Options()
 
 
 class PlanAsked(Asked):
-    """A data set that may be registered, without its table."""
+    """A data set to plan for, without its table."""
 
     model_config = examples(
         {
@@ -169,11 +176,11 @@ class PlanAsked(Asked):
         }
     )
 
-    domain: dict[str, Any] = Field(description="As in domain files.", min_length=1)
+    domain: dict[str, Any] = Field(description="Attributes and their values, as in domain files.", min_length=1)
     columns: Annotated[list[Line], Field(min_length=1, max_length=5000)] | None = None
     budget: BudgetAsked
     options: Options = Options()
-    records: int = Field(ge=1, lt=2**31, description="A public guess of the number of records.")
+    records: int = Field(ge=1, lt=2**31, description="Public estimate of the number of records.")
 
 
 Text = Annotated[str, Field(max_length=LONGEST_QUESTION)]
@@ -207,23 +214,23 @@ class QuestionsAsked(Asked):
     )
 
     queries: Annotated[list[Question], Field(min_length=1, max_length=LARGEST_BATCH)]
-    confidence: Annotated[float, Field(gt=0.0, le=MOST_CONFIDENCE, description="Of the intervals.")] = 0.95
+    confidence: Annotated[float, Field(gt=0.0, le=MOST_CONFIDENCE, description="Confidence of the intervals.")] = 0.95
 
 
 class GrantAsked(Asked):
-    """Limits of an analyst at one data set; null for none."""
+    """Limits of an analyst on one data set; null for no limit."""
 
     model_config = examples({"queries": 100, "budget": 0.25})
 
     queries: Count | None
     budget: Amount | None
     storage: Count | None = Field(
-        None, description="Bytes that the questions may add to the server's store; null for what it grants everybody."
+        None, description="Bytes that the questions may add to the server's store; null for the server's default."
     )
 
 
 class PersonAsked(Asked):
-    """Somebody new."""
+    """A person to add."""
 
     model_config = examples({"name": "ada", "role": "analyst"})
 
@@ -241,9 +248,9 @@ class TokenAsked(Asked):
 
     person: PersonName
     datasets: Annotated[list[DataSetName], Field(min_length=1, max_length=1000)] | Literal["all"] = Field(
-        description="Names of the data sets that it is good for; 'all' for all of them, also later ones."
+        description="Names of the data sets that it opens; 'all' for all of them, also later ones."
     )
     days: Annotated[int, Field(ge=1, le=36_500)] | Literal["ever"] = Field(
-        DEFAULT_DAYS, description="How long it is good; 'ever' for without end."
+        DEFAULT_DAYS, description="Lifetime in days; 'ever' for a token that does not expire."
     )
     note: Line = ""

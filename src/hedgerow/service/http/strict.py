@@ -15,7 +15,7 @@ from hedgerow.errors import InvalidRequestError, MalformedRequestError
 from hedgerow.service.store import is_storable
 
 DEEPEST = 64
-"""Lists and objects inside each other."""
+"""Deepest nesting of lists and objects."""
 LASTING_SECONDS = 24 * 3600
 """Lifetime of a cursor."""
 _REMEDY = "take the cursor that the page before ended with, for the same list; or begin again without one"
@@ -29,8 +29,8 @@ def parse_json(body: bytes) -> Any:
         body: UTF-8.
 
     Raises:
-        InvalidRequestError: It is no JSON; names a key twice; holds numbers that are no numbers, or characters that
-            are none; or is nested too deeply.
+        InvalidRequestError: It is not JSON; names a key twice; holds NaN, infinity, an oversized number, or characters
+            that cannot be stored; or is nested too deeply.
 
     Example:
         >>> parse_json(b'{"queries": []}')
@@ -49,8 +49,8 @@ def parse_json(body: bytes) -> Any:
         raise InvalidRequestError("the body is not UTF-8") from None
     except json.JSONDecodeError as error:
         raise InvalidRequestError(
-            f"the body is no JSON: {error.msg} at line {error.lineno}, column {error.colno}",
-            remedy="mend it there; names and texts stand in double quotes",
+            f"the body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}",
+            remedy="correct it there; put names and texts in double quotes",
         ) from None
     except RecursionError:
         raise _too_deep() from None
@@ -82,7 +82,7 @@ def _check_text(text: str) -> None:
 
 
 def _too_deep() -> InvalidRequestError:
-    return InvalidRequestError(f"the body is nested more than {DEEPEST} deep", remedy="write it flatter")
+    return InvalidRequestError(f"the body is nested more than {DEEPEST} levels deep", remedy="nest it less deeply")
 
 
 def _refuse_constant(name: str) -> Any:
@@ -116,21 +116,21 @@ class StrictRequest(Request):
         """The body as values.
 
         Raises:
-            InvalidRequestError: It is not sent as JSON, or is none.
+            InvalidRequestError: It is not declared as JSON, or is not JSON.
         """
         if not hasattr(self, "_strict"):
             body = await self.body()
             kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
             if body and kind != "application/json":
                 raise InvalidRequestError(
-                    "the body is not sent as JSON", remedy="send the header 'Content-Type: application/json'"
+                    "the body is not declared as JSON", remedy="send the header 'Content-Type: application/json'"
                 )
             self._strict = parse_json(body) if body else None
         return self._strict
 
 
 def authorization(request: Request) -> str | None:
-    """The header that says who asks; of two, a proxy may have looked at the other one."""
+    """The Authorization header; two are refused, as a proxy may have checked the other one."""
     found = request.headers.getlist("authorization")
     if len(found) > 1:
         raise MalformedRequestError("there are two Authorization headers", remedy="send one")
@@ -138,12 +138,12 @@ def authorization(request: Request) -> str | None:
 
 
 def check_parameters(given: list[str], known: set[str]) -> None:
-    """Refuse parameters that are misspelt or there twice, which would be ignored otherwise."""
+    """Refuse parameters that are misspelt or given twice, which would be ignored otherwise."""
     if not known.issuperset(given):
         listed = ", ".join(sorted(known))
         raise InvalidRequestError(
-            "the address has a parameter that is not known here",
-            remedy=f"known are {listed}" if known else "leave it out",
+            "the address has an unknown parameter",
+            remedy=f"the known ones are {listed}" if known else "leave it out",
         )
     if len(set(given)) < len(given):
         raise InvalidRequestError("the address has a parameter twice", remedy="give each parameter once")
@@ -152,13 +152,13 @@ def check_parameters(given: list[str], known: set[str]) -> None:
 @final
 @dataclass(frozen=True)
 class Place:
-    """The list that a cursor is good for.
+    """The list that a cursor belongs to.
 
     Attributes:
-        route: Which list.
+        route: Name of the list.
         data_set: Number of the data set; 0 where there is none.
-        person: Number of whoever asked.
-        choice: What the list was narrowed to.
+        person: Number of the person who asked.
+        choice: Filter of the list.
     """
 
     route: str
@@ -172,7 +172,7 @@ class Cursors:
     """Makes cursors, and reads them.
 
     Args:
-        secret: Of the store.
+        secret: Secret of the store.
 
     Example:
         >>> cursors, place = Cursors(b"secret"), Place("answers", 1, 1)
@@ -218,15 +218,15 @@ class Cursors:
         return signed if isinstance(signed, str) else signed.decode()
 
     def read(self, cursor: str | None, place: Place, *, lasting: int = LASTING_SECONDS) -> int | None:
-        """The number that the next page goes on before; None for the first page.
+        """Read the number that the next page ends before; None for the first page.
 
         Args:
-            cursor: As `make` made it.
+            cursor: Cursor that `make` made; None for the first page.
             place: The list.
-            lasting: For how many seconds it is good.
+            lasting: Lifetime of a cursor, in seconds.
 
         Raises:
-            InvalidRequestError: It was not made here, for this list or lately.
+            InvalidRequestError: It was not made here or for this list, or has expired.
         """
         if cursor is None:
             return None
@@ -235,7 +235,7 @@ class Cursors:
         except SignatureExpired:
             raise InvalidRequestError("this cursor has expired", remedy=_REMEDY) from None
         except BadData:
-            raise InvalidRequestError("this is no cursor of this server", remedy=_REMEDY) from None
+            raise InvalidRequestError("this is not a cursor of this server", remedy=_REMEDY) from None
         if where != [place.route, place.data_set, place.person, place.choice]:
             raise InvalidRequestError("this cursor belongs to another list", remedy=_REMEDY)
         return int(before)

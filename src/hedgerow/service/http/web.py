@@ -1,7 +1,8 @@
-"""The web page: static files of the package, and nothing else, at the server's root.
+"""Pages for browsers: the web page at the server's root, and the API's description as HTML without a script.
 
-The files are named one by one, so no path of a request ever reaches the file system. They need no build step and name
-no other host: the policy that goes with every response (`guards.SecurityHeaders`) lets a browser load nothing else.
+The files of the web page are read when the application is made, so no path of a request ever reaches the file system.
+They need no build step and name no other host: the policy that goes with every response (`guards.SecurityHeaders`) lets
+a browser load nothing else.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ class PageFile:
     """A file of the page.
 
     Attributes:
-        content: Its bytes.
-        media_type: For the header ``Content-Type``.
-        etag: Changes with the content.
+        content: Bytes of the file.
+        media_type: Value of the header ``Content-Type``.
+        etag: Tag that changes with the content.
     """
 
     content: bytes
@@ -60,8 +61,8 @@ def page_files() -> dict[str, PageFile]:
 def mount(app: FastAPI) -> None:
     """Serve the page at the root of an application; call it after all other routes.
 
-    Browsers ask each time whether a file has changed and are told "304" if not, so that a new version of the package is
-    seen at once.
+    Browsers ask each time whether a file has changed and get a 304 if not, so that a new version of the package is seen
+    at once.
 
     Args:
         app: The application.
@@ -97,7 +98,7 @@ def _served(file: PageFile) -> Callable[[Request], Awaitable[Response]]:
 
 
 def _is_known(known: str, etag: str) -> bool:
-    """Whether a browser has the file already, as its header ``If-None-Match`` says."""
+    """Whether a browser has the file already, according to its header ``If-None-Match``."""
     tags = {tag.strip().removeprefix("W/") for tag in known.split(",")}
     return etag in tags or "*" in tags
 
@@ -120,12 +121,12 @@ def openapi_json(request: Request) -> JSONResponse:
 
 
 def docs_html(request: Request) -> HTMLResponse:
-    """The description of the API, to read."""
+    """The description of the API as HTML."""
     return HTMLResponse(page(request.app.openapi()))
 
 
 async def docs_css(request: Request) -> Response:
-    """How it looks."""
+    """Style of the page."""
     return Response(STYLE, media_type="text/css")
 
 
@@ -196,7 +197,7 @@ def _meanings(response: Mapping[str, Any]) -> str:
 
 
 def _body(head: str, content: Mapping[str, Any], models: Mapping[str, Any]) -> str:
-    """What is sent or answered: its types, and samples of the models."""
+    """Types of a body or an answer, and samples of its models."""
     schemas = [each.get("schema", {}) for each in content.values()]
     named = [models[schema["$ref"].rpartition("/")[2]] for schema in schemas if "$ref" in schema]
     samples = [json.dumps(sample, indent=2) for model in named for sample in model.get("examples", ())]

@@ -1,4 +1,7 @@
-"""A database of either kind: its transactions, and one process at a time at a data set."""
+"""The base of both kinds of database: transactions, locks, and failures as errors of ours.
+
+Those errors have a remedy, and no SQL, parameters or passwords.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +25,16 @@ Insert = postgresql.Insert | sqlite.Insert
 
 
 class Database(ABC):
-    """What the store needs of a database.
+    """The operations that the store needs from a database.
 
     Args:
-        place: As messages may show it: without user, password and options.
+        place: Address to show in messages: without user, password and options.
         reads: Gives connections whose transactions see one state of the database.
         writes: Gives connections for transactions that write.
         wait: Seconds to wait for others' transactions.
 
     Attributes:
-        place: As messages may show it.
+        place: Address to show in messages.
         wait: Seconds to wait for others' transactions.
     """
 
@@ -65,7 +68,7 @@ class Database(ABC):
             yield connection
 
     def insert(self, table: Table) -> Insert:
-        """An INSERT in the words of this database."""
+        """An INSERT in the dialect of this database."""
         return postgresql.insert(table) if self._writes.dialect.name == "postgresql" else sqlite.insert(table)
 
     @abstractmethod
@@ -73,47 +76,47 @@ class Database(ABC):
         """Keep other threads and processes away from a data set; ends with the process, however it ends.
 
         Raises:
-            StoreBusyError: Another one is at it for longer than ``wait`` seconds.
+            StoreBusyError: Another one holds it for longer than ``wait`` seconds.
         """
 
     @abstractmethod
     def preparing(self) -> AbstractContextManager[Connection]:
-        """A writing transaction that no other process is in with this method: for the tables themselves."""
+        """A writing transaction for the tables themselves; one process at a time can be in it."""
 
     def busy(self) -> StoreBusyError:
-        """What is raised when a lock is not free in time."""
+        """The error for a lock that is not free in time."""
         return StoreBusyError(
-            "another process holds the lock for too long", remedy="try again in a moment", place=self.place
+            "another process has held the lock for too long", remedy="try again in a moment", place=self.place
         )
 
     def ping(self) -> None:
-        """See whether it answers."""
+        """Check that it answers."""
         with self.reading() as connection:
             connection.execute(select(1))
 
     def close(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close idle connections."""
         self._writes.dispose()
 
     def _turn(self) -> AbstractContextManager[object]:
-        """Whatever must be waited for before a transaction that writes."""
+        """A lock to take before a transaction that writes."""
         return nullcontext()
 
 
 Failure = tuple[type[StoreError], str, str]
 """A kind of error, what is wrong, and what can be done about it."""
 
-_FULL: Failure = (StoreError, "there is no room left for the store", "make room on its disk, then try again")
-_BUSY: Failure = (StoreBusyError, "another process is writing to the store for too long", "try again in a moment")
+_FULL: Failure = (StoreError, "the disk of the store is full", "make room on it, then try again")
+_BUSY: Failure = (StoreBusyError, "another process has been writing to the store for too long", "try again in a moment")
 _READ_ONLY: Failure = (
     StoreError,
-    "the store may not be written",
+    "the store is read-only",
     "let the server's user write to the database, and to its folder if it is a file",
 )
 _DAMAGED: Failure = (
     StoreError,
     "the store is damaged",
-    "check its disk. An older copy of the store does not know what was spent since: read it, but do not ask from it",
+    "check its disk. An older copy of the store does not know what was spent since: read it, but do not ask it",
 )
 
 _SQLITE: dict[int, Failure] = {
@@ -125,21 +128,21 @@ _SQLITE: dict[int, Failure] = {
     sqlite3.SQLITE_CANTOPEN: (
         StoreError,
         "the store cannot be opened",
-        "give the path of a file in a folder that is there and that the server's user may write to",
+        "give the path of a file in an existing folder that the server's user may write to",
     ),
     sqlite3.SQLITE_NOTADB: (
         StoreError,
-        "the file is not a database of SQLite",
-        "give another path; a new database is made where there is no file",
+        "the file is not an SQLite database",
+        "give another path; a new database is made if there is no file",
     ),
     sqlite3.SQLITE_CORRUPT: _DAMAGED,
     sqlite3.SQLITE_IOERR: (
         StoreError,
-        "the disk of the store fails, or there is no room left on it",
+        "the disk of the store fails, or is full",
         "make room on the disk, or check it, then try again",
     ),
 }
-"""By SQLite's primary result code."""
+"""Failures by SQLite's primary result code."""
 
 _POSTGRESQL: dict[str, Failure] = {
     "55P03": _BUSY,
@@ -155,7 +158,7 @@ _POSTGRESQL: dict[str, Failure] = {
     "28P01": (StoreError, "the database refuses this password", "check user, password and pg_hba.conf"),
     "XX001": _DAMAGED,
 }
-"""By SQLSTATE."""
+"""Failures by SQLSTATE."""
 
 _GONE: Failure = (
     StoreError,
@@ -170,7 +173,7 @@ _MISSING = {sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY, "23503"}
 
 @contextmanager
 def told(place: str) -> Iterator[None]:
-    """Raise an error of ours, alone, in place of what a database or SQLAlchemy raises.
+    """Raise an error of ours, alone, in place of one of the database or of SQLAlchemy.
 
     Args:
         place: The store, as messages may show it.
@@ -178,7 +181,7 @@ def told(place: str) -> Iterator[None]:
     Raises:
         StoreBusyError: It is locked for too long, or all connections are taken.
         StoreError: It fails otherwise.
-        ConflictError: What should be unique is there already.
+        ConflictError: A row that must be unique exists already.
         NotThereError: A row refers to one that is not there.
 
     Example:
@@ -197,17 +200,17 @@ def told(place: str) -> Iterator[None]:
 
 
 def translated(error: SQLAlchemyError, place: str) -> HedgerowError:
-    """What to raise in its place.
+    """The error to raise in place of a database's.
 
     Example:
         >>> print(translated(TimeoutError("a secret"), "my store"))
-        my store: all connections to the database are taken for too long
+        my store: all connections to the database have been in use for too long
           Remedy: try again in a moment
     """
     if isinstance(error, IntegrityError) and _code(error) in _TAKEN:
-        return ConflictError("it is there already", remedy="take another name, or read what is there")
+        return ConflictError("it exists already", remedy="choose another name, or use the existing one")
     if isinstance(error, IntegrityError) and _code(error) in _MISSING:
-        return NotThereError("it is about a person, a data set or a request that is not there")
+        return NotThereError("it refers to a person, a data set or a request that does not exist")
     if isinstance(error, StatementError) and isinstance(error.orig, HedgerowError):
         return error.orig
     kind, message, remedy = _failure(error)
@@ -216,7 +219,7 @@ def translated(error: SQLAlchemyError, place: str) -> HedgerowError:
 
 def _failure(error: SQLAlchemyError) -> Failure:
     if isinstance(error, TimeoutError):
-        return StoreBusyError, "all connections to the database are taken for too long", "try again in a moment"
+        return StoreBusyError, "all connections to the database have been in use for too long", "try again in a moment"
     code = _code(error)
     if isinstance(code, int):
         return _SQLITE.get(code & 0xFF, _OTHER)

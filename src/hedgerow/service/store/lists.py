@@ -25,7 +25,7 @@ _ENTRIES = (
     .select_from(AUDIT)
     .outerjoin(PEOPLE)
 )
-"""The audit log with names of people; in no order yet."""
+"""The audit log with names of people, unordered."""
 
 
 class Lists(Part):
@@ -46,7 +46,7 @@ class Lists(Part):
             data_set: Its number.
             person: Number of the person who was answered; None for everybody.
             before: Only answers with smaller numbers.
-            limit: How many at most.
+            limit: Largest number of entries.
         """
         wanted = select(ANSWERS).where(ANSWERS.c.data_set == data_set)
         if person is not None:
@@ -60,7 +60,7 @@ class Lists(Part):
         Args:
             data_set: Number of its data set.
             before: Only events with smaller numbers.
-            limit: How many at most.
+            limit: Largest number of entries.
         """
         wanted = select(EVENTS.c.number, EVENTS.c.body, EVENTS.c.at, PEOPLE.c.name).outerjoin(PEOPLE)
         page = _page(wanted.where(EVENTS.c.data_set == data_set), EVENTS.c.number, before, limit)
@@ -76,11 +76,11 @@ class Lists(Part):
         data_sets: Sequence[str] | None = None,
         tokens: Sequence[str] | None = None,
     ) -> list[AuditEntry]:
-        """What people did, newest first.
+        """Entries of the audit log, newest first.
 
         Args:
             before: Only entries with smaller numbers.
-            limit: How many at most.
+            limit: Largest number of entries.
             data_sets: Names of data sets; given with the tokens, only entries about these and those. None for all.
             tokens: Ids of tokens, or None.
         """
@@ -95,13 +95,13 @@ class Lists(Part):
             return [AuditEntry(*row) for row in connection.execute(page)]
 
     def note(self, person: int | None, action: str, subject: str, details: Mapping[str, Any] | None = None) -> None:
-        """Note that somebody did something.
+        """Add an entry to the audit log.
 
         Args:
             person: Number of the person; None for the server itself.
-            action: What.
-            subject: To what.
-            details: More of it; public values.
+            action: Name of the action.
+            subject: Object of the action.
+            details: Further public values.
         """
         with self._writing() as writing:
             audited(writing, person, action, subject, details)
@@ -109,24 +109,24 @@ class Lists(Part):
     # Hash chains
 
     def points(self) -> dict[str, Point]:
-        """How far the ledgers of all data sets are, by name; nothing is checked."""
+        """Points of all ledgers, by name of the data set; nothing is checked."""
         columns = (DATA_SETS.c.name, SESSIONS.c.events, SESSIONS.c.head, SESSIONS.c.version)
         with self._database.reading() as connection:
             rows = connection.execute(select(*columns).join_from(DATA_SETS, SESSIONS)).all()
         return {row.name: Point(row.events, row.head, row.version) for row in rows}
 
     def audit_point(self) -> Point:
-        """How far the audit log is; nothing is checked."""
+        """Point of the audit log; nothing is checked."""
         with self._database.reading() as connection:
             row = connection.execute(select(CHAINS).where(CHAINS.c.name == AUDIT_LOG)).one()
         return Point(row.last, row.head)
 
     def ledger_link(self, data_set: int, count: int) -> str:
-        """The link that a ledger has after some events, made anew from them.
+        """Recompute the link of a ledger after some events.
 
         Args:
             data_set: Number of the data set.
-            count: How many events, from the first.
+            count: Number of events, from the first.
 
         Raises:
             NotThereError: There is no such data set.
@@ -138,7 +138,7 @@ class Lists(Part):
         return head_of(start_of(LEDGER, session.fixed), (event.to_dict() for event in events[:count]))
 
     def check_audit(self) -> None:
-        """See whether the audit log is as it was written.
+        """Check that the audit log was not changed.
 
         Raises:
             DamagedStoreError: An entry was changed, left out or moved.
@@ -146,7 +146,7 @@ class Lists(Part):
         self.audit_link(0)
 
     def audit_link(self, number: int) -> str | None:
-        """The link that the audit log has at an entry, made anew; all of the log is checked.
+        """Recompute the link of the audit log at an entry; all of the log is checked.
 
         Args:
             number: The entry's number; 0 for before the first.
@@ -176,10 +176,10 @@ class Lists(Part):
         return found
 
     def note_acceptance(self, details: dict[str, object]) -> None:
-        """Note in the audit log that a store was gone on with although its anchor knows another one.
+        """Note in the audit log that a store was accepted although its anchor knows another one.
 
         Args:
-            details: What was expected, and what was done.
+            details: Expected and accepted state.
         """
         with self._writing() as writing:
             audited(writing, None, "accept store", "store", details)

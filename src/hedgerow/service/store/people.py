@@ -20,7 +20,7 @@ _SIGNED_IN = select(TOKENS, PEOPLE.c.name, PEOPLE.c.role, PEOPLE.c.created.label
 
 
 class People(Part):
-    """Who may sign in, and with what."""
+    """People, their tokens, their limits, and requests that may be repeated."""
 
     def secret(self, name: str) -> bytes:
         """A random secret of this store, of 32 bytes: made once, and the same for every process."""
@@ -35,11 +35,11 @@ class People(Part):
             return bytes(connection.execute(wanted).scalar_one())
 
     def add_person(self, name: str, role: Role, *, by: int | None) -> Person:
-        """Add somebody.
+        """Add a person.
 
         Args:
             name: Unique.
-            role: What the person may do.
+            role: Role of the person.
             by: Number of the person who does it; None for the server itself.
 
         Raises:
@@ -50,17 +50,17 @@ class People(Part):
         with self._writing() as writing:
             number = writing.connection.scalar(statement, row)
             if number is None:
-                raise ConflictError(f"there is a person named {name!r} already", remedy="take another name")
+                raise ConflictError(f"there is a person named {name!r} already", remedy="choose another name")
             audited(writing, by, "add person", name, {"role": role})
         return Person(number, **row)
 
     def people(self) -> list[Person]:
-        """All of them, by name."""
+        """All people, by name."""
         with self._database.reading() as connection:
             return [Person(*row) for row in connection.execute(select(PEOPLE).order_by(PEOPLE.c.name))]
 
     def person(self, name: str) -> Person:
-        """Somebody by name.
+        """A person by name.
 
         Raises:
             NotThereError: There is nobody of this name.
@@ -72,12 +72,12 @@ class People(Part):
         return Person(*row)
 
     def add_token(self, token: Token, salt: bytes, digest: bytes, *, by: int | None) -> None:
-        """Keep a token; of its secret, only what a slow hash makes of it.
+        """Keep a token; of its secret, only the result of a slow hash.
 
         Args:
             token: Its public part.
-            salt: Of the hash.
-            digest: What the hash gave.
+            salt: Salt of the hash.
+            digest: Result of the hash.
             by: Number of the person who does it; None for the server itself.
 
         Raises:
@@ -94,13 +94,13 @@ class People(Part):
             audited(writing, by, "add token", token.id, told)
 
     def tokens(self) -> list[Token]:
-        """All of them, oldest first, also those that are no good any more."""
+        """All tokens, oldest first, including expired and revoked ones."""
         with self._database.reading() as connection:
             rows = connection.execute(select(TOKENS).order_by(TOKENS.c.created, TOKENS.c.id))
             return [_token(row) for row in rows.mappings()]
 
     def token(self, id: str) -> tuple[Token, bytes, bytes, Person] | None:
-        """A token, its salt, its digest and whose it is; None if there is no such token."""
+        """A token, its salt, its digest and its owner; None if there is no such token."""
         with self._database.reading() as connection:
             row = connection.execute(_SIGNED_IN.where(TOKENS.c.id == id)).mappings().first()
         if row is None:
@@ -109,7 +109,7 @@ class People(Part):
         return _token(row), bytes(row["salt"]), bytes(row["digest"]), person
 
     def revoke(self, id: str, *, by: int | None) -> None:
-        """Make a token no good for ever; one that is no good already stays so.
+        """Revoke a token permanently; idempotent.
 
         Raises:
             NotThereError: There is no such token.
@@ -122,17 +122,17 @@ class People(Part):
                 raise NotThereError("there is no such token", remedy="see the list of tokens")
 
     def room(self, grant: Grant) -> int:
-        """How many bytes the questions of a person may still add; below 0 where a limit was lowered."""
+        """Bytes that the questions of a person may still add; below 0 if a limit was lowered."""
         return (self.quota if grant.storage is None else grant.storage) - grant.stored
 
     def grant(self, data_set: int, person: int) -> Grant:
-        """Limits of a person at a data set, and what is used of them."""
+        """Limits of a person on a data set, and how much of them is used."""
         with self._database.reading() as connection:
             row = connection.execute(_wanted(data_set, person)).mappings().first()
         return Grant(person, None, None, 0, 0.0) if row is None else record_of(Grant, row)
 
     def grants(self, data_set: int) -> list[Grant]:
-        """Those of everybody who has limits there or has asked."""
+        """The limits of everybody who has limits on a data set or has asked it."""
         wanted = select(GRANTS).where(GRANTS.c.data_set == data_set).order_by(GRANTS.c.person)
         with self._database.reading() as connection:
             return [record_of(Grant, row) for row in connection.execute(wanted).mappings()]
@@ -147,14 +147,14 @@ class People(Part):
         *,
         by: int | None,
     ) -> Grant:
-        """Set the limits of a person; what is used of them stays.
+        """Set the limits of a person; what has been used of them stays.
 
         Args:
             data_set: Number of the data set.
             person: Number of the person.
-            queries: How many questions may be asked; None for any number.
-            budget: What they may cost in all; None for all there is.
-            storage: How many bytes they may add to the store; None for as many as it grants everybody.
+            queries: Number of questions that may be asked; None for no limit.
+            budget: Total that they may cost; None for all of the budget.
+            storage: Bytes that they may add to the store; None for the store's default.
             by: Number of the person who does it; None for the server itself.
 
         Raises:
@@ -176,9 +176,9 @@ class People(Part):
         """The number of a request that may be repeated: the same for every repetition.
 
         Args:
-            data_set: Number of the data set that is asked.
-            person: Number of who asks.
-            key: The person's own word for the request.
+            data_set: Number of the data set.
+            person: Number of the person who asks.
+            key: Key that the person chose for the request.
             digest: Digest of what is asked.
 
         Raises:
@@ -199,7 +199,7 @@ class People(Part):
                 found = connection.execute(wanted).one()
         if bytes(found.digest) != digest:
             raise ConflictError(
-                "this idempotency key was used for other questions", remedy="take a new key for new questions"
+                "this idempotency key was used for other questions", remedy="use a new key for new questions"
             )
         return int(found.id)
 

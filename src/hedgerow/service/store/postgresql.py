@@ -20,7 +20,7 @@ _LOCKS = 0x68676572
 _LOCKED = "55P03"
 
 _KEEPALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
-"""A machine that has vanished is noticed within about a minute, by us, and by the server that keeps locks for it."""
+"""A vanished machine is noticed within about a minute, by us and by the server that keeps its locks."""
 
 
 @final
@@ -34,7 +34,7 @@ class PostgreSQLDatabase(Database):
         wait: Seconds to wait for others' transactions, and for a connection.
 
     Raises:
-        StoreError: It is no such address.
+        StoreError: The address is malformed.
 
     Example:
         >>> print(PostgreSQLDatabase("postgresql://me:secret@host/answers?sslpassword=secret", 5.0).place)
@@ -46,8 +46,8 @@ class PostgreSQLDatabase(Database):
         try:
             url = make_url(address).set(drivername="postgresql+psycopg")
         except (ArgumentError, ValueError):
-            remedy = "write it as postgresql://user@host:port/database; a password may stand in ~/.pgpass"
-            raise_alone(StoreError("the address of the store cannot be understood", remedy=remedy))
+            remedy = "write it as postgresql://user@host:port/database; put a password into ~/.pgpass"
+            raise_alone(StoreError("the address of the store is malformed", remedy=remedy))
         host = url.host or url.query.get("host", "")
         place = f"postgresql://{host if isinstance(host, str) else ','.join(host)}/{url.database or ''}"
         options: dict[str, Any] = {
@@ -69,7 +69,7 @@ class PostgreSQLDatabase(Database):
 
     @contextmanager
     def alone(self, number: int, *, wait: float) -> Iterator[None]:
-        """By an advisory lock of a connection that does nothing else.
+        """Take an advisory lock on a connection that does nothing else.
 
         If that connection breaks, another process may come in; what this one writes then is refused by its version.
         """
@@ -90,7 +90,7 @@ class PostgreSQLDatabase(Database):
 
     @contextmanager
     def preparing(self) -> Iterator[Connection]:
-        """The lock ends with the transaction."""
+        """Lock until the transaction ends."""
         with self.writing() as connection:
             connection.execute(select(func.pg_advisory_xact_lock(_LOCKS, 0)))
             yield connection
@@ -124,7 +124,7 @@ def _set(name: str, value: str) -> Any:
 
 
 def _prepared(wait: float) -> Any:
-    """What every new connection is told: how long to wait, and that a commit is one only on the disk."""
+    """Settings of every new connection: how long to wait, and that a commit must reach the disk."""
     settings = {"lock_timeout": f"{max(1, round(1000 * wait))}ms"}
     settings |= {f"tcp_{name}": str(value) for name, value in _KEEPALIVE.items()}
     told_all = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in settings.items())

@@ -22,10 +22,10 @@ METADATA = sa.MetaData(
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     }
 )
-"""All tables; constraints have names, so that later revisions can speak of them."""
+"""All tables; constraints have names, so that later revisions can refer to them."""
 
 VERSION_TABLE = "hedgerow_revision"
-"""Where Alembic notes the revision of the tables."""
+"""Table in which Alembic notes the revision of the tables."""
 
 
 def to_json(value: Any) -> str:
@@ -43,7 +43,7 @@ def to_json(value: Any) -> str:
 
 @final
 class Moment(sa.TypeDecorator[datetime]):
-    """A time in UTC, to the microsecond, also where the database knows no zones.
+    """A time in UTC, to the microsecond, also if the database knows no zones.
 
     Example:
         >>> from sqlalchemy.dialects import sqlite
@@ -55,14 +55,14 @@ class Moment(sa.TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
-        """To UTC; without its zone for SQLite."""
+        """Turn a time to UTC; without its zone for SQLite."""
         if value is None:
             return None
         value = value.astimezone(UTC)
         return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
 
     def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
-        """From whatever zone the connection speaks of."""
+        """Turn a time in the connection's zone to UTC."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
@@ -70,7 +70,7 @@ class Moment(sa.TypeDecorator[datetime]):
 
 @final
 class Words(sa.TypeDecorator[str]):
-    r"""Text that both databases can hold: they differ in what they make of a zero character.
+    r"""Text that both databases can hold: they treat zero characters differently.
 
     Example:
         >>> from sqlalchemy.dialects import sqlite
@@ -169,9 +169,9 @@ SESSIONS = sa.Table(
     sa.Column("fixed", sa.JSON, nullable=False),
     sa.Column("head", _LINK, nullable=False),
 )
-"""How far each data set has come. Its state is SECRET: it holds the noise of the running threshold.
+"""Progress of each data set. Its state is SECRET: it holds the noise of the running threshold.
 
-``fixed`` is what its ledger's chain begins with (limit and unit), and ``head`` the chain's last link: see `chain.py`.
+``fixed`` is the start of its ledger's chain (limit and unit), ``head`` the chain's last link: see `system/chain.py`.
 """
 
 OPENINGS = sa.Table(

@@ -1,4 +1,4 @@
-"""A store in a file of SQLite: write-ahead log, every commit on the disk, for nobody but its owner to read."""
+"""A store in an SQLite file: write-ahead log, every commit on the disk, readable by its owner alone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SQLiteDatabase(Database):
         wait: Seconds to wait for others' transactions.
 
     Raises:
-        StoreError: It is a folder, or in none, or may not be written; or SQLite is too old.
+        StoreError: It is a folder, or in none, or read-only; or SQLite is too old.
 
     Example:
         >>> import tempfile
@@ -65,13 +65,13 @@ class SQLiteDatabase(Database):
 
     @contextmanager
     def alone(self, number: int, *, wait: float) -> Iterator[None]:
-        """By a lock on a file beside the database."""
+        """Lock a file beside the database."""
         with self._locked(str(number), wait):
             yield
 
     @contextmanager
     def preparing(self) -> Iterator[Connection]:
-        """Switches to the write-ahead log, which others must not do meanwhile."""
+        """Switch to the write-ahead log, which others must not do meanwhile."""
         with self._locked("opening", self.wait):
             self._switch()
             with self.writing() as connection:
@@ -89,7 +89,7 @@ class SQLiteDatabase(Database):
             names = inspect(connection).get_table_names()
             if names and VERSION_TABLE not in names:
                 raise StoreError(
-                    f"{self.place}: this database is of something else", remedy="give the path of a new file"
+                    f"{self.place}: this database belongs to other software", remedy="give the path of a new file"
                 )
             _close_to_others(self._path)
             mode = connection.exec_driver_sql("PRAGMA journal_mode=WAL").scalar()
@@ -124,20 +124,20 @@ def _on_begin(connection: Connection) -> None:
 
 
 def _made(path: Path) -> Path:
-    """Make the file for its owner alone; what gives it back has its links followed: these share its locks."""
+    """Make the file for its owner alone, and return its path with all links followed: links share its locks."""
     try:
         path = path.resolve()
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     except (OSError, ValueError, RuntimeError) as error:  # a zero character; links that go round
         raise StoreError(
             f"{path}: the store cannot be opened: {getattr(error, 'strerror', None) or 'no file has such a path'}",
-            remedy="give the path of a file in a folder that is there and that the server's user may write to",
+            remedy="give the path of a file in an existing folder that the server's user may write to",
         ) from error
     return path
 
 
 def _close_to_others(path: Path) -> None:
-    """Take their rights to a store that was copied here, or made by hand; SQLite gives files beside it the same."""
+    """Take others' rights to a store that was copied here, or made by hand; SQLite gives files beside it the same."""
     for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
         try:
             if stat.S_IMODE(each.stat().st_mode) & 0o077:
@@ -146,4 +146,4 @@ def _close_to_others(path: Path) -> None:
             continue
         except OSError as error:
             remedy = "let the server's user own it, or take away the rights of others (chmod 600)"
-            raise StoreError(f"{each}: others than the server's user may read the store", remedy=remedy) from error
+            raise StoreError(f"{each}: users other than the server's may read the store", remedy=remedy) from error

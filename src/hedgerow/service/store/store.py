@@ -1,4 +1,4 @@
-"""The store: everything that the server must still know when it is started again."""
+"""The store: everything that the server must still know after a restart; opening it brings its tables up to date."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ class Store(People, Sessions, Lists):
     """People, data sets, sessions, answers and who did what, in one database; safe for threads and processes.
 
     When a method returns, what it wrote is on the disk; when it raises, nothing of it is there. One case is in between:
-    where a connection to PostgreSQL breaks during a commit, `StoreError` is raised, and only reading tells what became
-    of it.
+    if a connection to PostgreSQL breaks during a commit, `StoreError` is raised, and only reading tells the outcome.
 
     Example:
         >>> import tempfile
@@ -57,13 +56,13 @@ class Store(People, Sessions, Lists):
         anchor: Anchor | None = None,
         quota: int = QUOTA,
     ) -> Self:
-        """Open a store; its tables are made, or carried forward from an earlier version.
+        """Open a store; its tables are made, or upgraded from an earlier version.
 
         Args:
             address: ``sqlite:///path``, a path, or ``postgresql://user@host/database``.
             wait: Seconds to wait for others' transactions.
-            reached: Told at named steps inside transactions, before they are committed.
-            anchor: What is to follow every commit outside the store; see `anchored`, which also compares the two.
+            reached: Called at named steps inside transactions, before they are committed.
+            anchor: File outside the store that follows every commit; see `hold_to`, which compares the two.
             quota: Bytes that the questions of a person about a data set may add, unless a custodian said otherwise.
 
         Raises:
@@ -78,10 +77,10 @@ class Store(People, Sessions, Lists):
         return cls(database, reached, anchor=anchor, quota=quota)
 
     def ping(self) -> None:
-        """See whether the database answers.
+        """Check that the database answers.
 
         Raises:
-            StoreError: It does not.
+            StoreError: The database does not answer.
         """
         self._database.ping()
 
@@ -97,23 +96,23 @@ def _database(address: str, wait: float) -> Database:
     path = address.removeprefix(_SQLITE)
     if not path or path == ":memory:" or "://" in path:
         raise StoreError(
-            "the address of the store is none of a file or of PostgreSQL",
+            "the address of the store names neither a file nor a PostgreSQL database",
             remedy="write sqlite:///folder/file.db, or a path, or postgresql://user@host/database",
         )
     return SQLiteDatabase(Path(path), wait)
 
 
 LOCATION: Final = "hedgerow.service:migrations"
-"""Where the revisions are: inside the installed package."""
+"""Place of the revisions: inside the installed package."""
 
 _ONE_AT_A_TIME = threading.Lock()  # Alembic keeps what it works on in its modules
 
 
 def migrate(database: Database) -> None:
-    """Make the tables, or carry them forward; all of it in one transaction, by one process at a time.
+    """Make the tables, or upgrade them, in one transaction, by one process at a time.
 
     Raises:
-        StoreError: A newer version made them, or the database holds tables of others by these names.
+        StoreError: A newer version made them, or the database holds other tables by these names.
     """
     with _ONE_AT_A_TIME, database.preparing() as connection:
         config = Config()
@@ -148,6 +147,6 @@ def _check(place: str, found: Sequence[str], known: set[str], connection: Connec
     others = METADATA.tables.keys() & set(inspect(connection).get_table_names()) if not found else ()
     if others:
         raise StoreError(
-            f"{place}: there are tables of something else by the names {', '.join(sorted(others))}",
+            f"{place}: other software has tables named {', '.join(sorted(others))} there",
             remedy="give the store a database of its own",
         )
