@@ -102,7 +102,7 @@ def with_password(store: str, file: Path | None) -> str:
 
     Args:
         store: See `Store.open`.
-        file: Holds the password of a PostgreSQL server; None where there is none.
+        file: File with the password of a PostgreSQL server, or None.
 
     Raises:
         ConfigError: The address is of a file, or holds a password already; or the password cannot be read.
@@ -144,7 +144,7 @@ def without_password(store: str) -> str:
 
 
 def first_token(store: Store, days: int | None = DEFAULT_DAYS) -> str | None:
-    """A token of all data sets for the first custodian of an empty store; None if somebody is there.
+    """A token of all data sets for the first custodian of an empty store; None if there are people already.
 
     Args:
         store: Store of the people.

@@ -13,8 +13,9 @@ import pytest
 
 from hedgerow.errors import ConfigError
 from hedgerow.service.http.connections import ConnectionLimits
+from hedgerow.service.http.guards import Forwarded
 from hedgerow.service.http.tokens import new_token
-from hedgerow.service.settings import Forwarded, Proxies
+from hedgerow.service.settings import Proxies
 from tests.service.api import Api, api
 from tests.service.http.half_open import closed, half_open
 from tests.service.http.test_over_sockets import Served, head

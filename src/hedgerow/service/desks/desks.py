@@ -127,7 +127,7 @@ class Desks:
             made = self._store.register(new, by=by.id)
             try:
                 self._desk(made, read).desk.look_at(lambda _: None)
-            except (ServiceError, DataError):  # whoever asks first tries again
+            except (ServiceError, DataError):  # the first question tries again
                 raise
             except HedgerowError:  # it would fail again, and each time spend on the number of records
                 self._store.close_data_set(made.id, by=by.id)
@@ -267,6 +267,6 @@ class Desks:
 
 
 def _try(desk: Desk) -> None:
-    """Whoever asks first is told what is wrong."""
+    """Open a desk ahead of the first question, whose asker learns of any failure."""
     with suppress(Exception):  # a thread that ends by one would print what it says
         desk.look_at(lambda _: None)

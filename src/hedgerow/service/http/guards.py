@@ -301,7 +301,7 @@ class Shield(Guard):
             await self._app(scope, receive, told)
         except ClientDisconnect:  # nobody is left to answer
             return
-        except Exception as error:  # noqa: BLE001 - nothing of it may reach whoever asked
+        except Exception as error:  # noqa: BLE001 - nothing of it may reach the client
             if begun:
                 log_failure(error)
             else:

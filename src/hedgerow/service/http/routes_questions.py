@@ -141,7 +141,7 @@ def _one_parsed(number: int, question: Question, domain: Domain, name: str) -> L
             return parse_predicate(question.where, domain)
         return parse_json_predicate(question.predicate or {}, domain)
     except HedgerowError as error:
-        # What a parser says may hold what it was given, in another form: a long text is not sent back.
+        # A parser's message may repeat its input in another form: a long text is not sent back.
         sent = _sent(question)
         most = (
             problems.ECHOED

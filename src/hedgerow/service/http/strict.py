@@ -156,7 +156,7 @@ class Place:
 
     Attributes:
         route: Name of the list.
-        data_set: Number of the data set; 0 where there is none.
+        data_set: Number of the data set; 0 for lists of the whole server.
         person: Number of the person who asked.
         choice: Filter of the list.
     """

@@ -2,7 +2,7 @@
 
 A token is ``hgr_<id>_<secret>``: the id is public and names it in lists, the secret is 256 random bits. Only a scrypt
 digest of the secret is kept. A token that was verified once is recognised by its SHA-256 while the process lives,
-so that scrypt runs once; whether it has expired, was revoked, and what it is good for is read from the store at every
+so that scrypt runs once; whether it has expired or was revoked, and what it opens, is read from the store at every
 request.
 """
 
@@ -38,7 +38,7 @@ class TokenStore(Protocol):
     """The part of a store that tokens need."""
 
     def token(self, id: str) -> tuple[Token, bytes, bytes, Person] | None:
-        """The token with its salt and digest, and whose it is; None if there is none of that id."""
+        """A token with its salt, its digest and its owner; None if there is no such token."""
         ...
 
 
@@ -235,7 +235,7 @@ def bearer(header: str | None) -> str:
     """The token in an Authorization header.
 
     Raises:
-        NotSignedInError: There is none.
+        NotSignedInError: The header holds no token.
 
     Example:
         >>> bearer("Bearer hgr_1_2")

@@ -306,7 +306,7 @@ class TokenTold(Told):
 
     id: str
     person: str
-    datasets: Scope = Field(description="Names of the data sets that it is good for, or 'all'.")
+    datasets: Scope = Field(description="Names of the data sets that it opens, or 'all'.")
     created: datetime
     expires: datetime | None = Field(description="End of the token's life; null if it does not expire.")
     revoked: datetime | None

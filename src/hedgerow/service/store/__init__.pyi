@@ -1,5 +1,4 @@
-from .anchor import Anchor as Anchor
-from .anchored import hold_to as hold_to
+from .anchor import Anchor as Anchor, hold_to as hold_to
 from .entries import (
     DataSet as DataSet,
     GivenAnswer as GivenAnswer,

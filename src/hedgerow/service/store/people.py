@@ -43,7 +43,7 @@ class People(Part):
             by: Number of the person who does it; None for the server itself.
 
         Raises:
-            ConflictError: There is somebody of this name.
+            ConflictError: There is a person of this name.
         """
         row: dict[str, Any] = {"name": name, "role": role, "created": now()}
         statement = self._database.insert(PEOPLE).on_conflict_do_nothing().returning(PEOPLE.c.id)
@@ -183,7 +183,7 @@ class People(Part):
 
         Raises:
             ConflictError: The key stands for another request.
-            QuotaError: There is no room left for what the person asks.
+            QuotaError: The person's share of the store is full.
         """
         wanted = select(REQUESTS.c.id, REQUESTS.c.digest).where(
             REQUESTS.c.person == person, REQUESTS.c.data_set == data_set, REQUESTS.c.key == key

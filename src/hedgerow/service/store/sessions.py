@@ -52,7 +52,7 @@ class Settled:
 
 
 class Sessions(Part):
-    """Data sets, and how their sessions go on."""
+    """Data sets and their sessions."""
 
     def register(self, new: Registration, *, by: int | None) -> DataSet:
         """Add a data set whose session has not begun.
@@ -96,7 +96,7 @@ class Sessions(Part):
     def close_data_set(self, id: int, *, by: int | None) -> DataSet:
         """Close a data set permanently, so that its data are not looked at again; idempotent.
 
-        Processes that are at it are outdated then.
+        A process that is answering questions about it is outdated then.
 
         Raises:
             NotThereError: There is no data set of this number.

@@ -151,7 +151,7 @@ def fixed_of(budget: Mapping[str, Any]) -> dict[str, Any]:
         budget: Result of ``Budget.to_dict``.
 
     Raises:
-        ConfigError: It is no budget.
+        ConfigError: It is not a budget.
 
     Example:
         >>> fixed_of({"kind": "pure", "epsilon": 0.5, "neighbours": "replace"})
