@@ -14,7 +14,7 @@ from hedgerow.service.http.gate import By, ForCustodians, Here, Operation, Servi
 from hedgerow.service.http.sent import Cursor, GrantAsked, Limit, Name, PersonAsked, TokenAsked, TokenId, Who
 from hedgerow.service.http.strict import Place
 from hedgerow.service.http.tokens import Caller, check_may_have, end_of, new_token, people_in, person_in, tokens_in
-from hedgerow.service.store import Grant, Person, Token
+from hedgerow.service.store import Grant, Token
 
 
 def get_ledger(name: Name, here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> told.LedgerTold:
@@ -54,7 +54,7 @@ def _grant(grant: Grant, person: str) -> told.GrantTold:
 
 def list_people(here: Here, by: By) -> told.PersonList:
     """All people who may have tokens; with a token for some data sets, those concerned with these."""
-    return told.PersonList(people=[_person(person) for person in people_in(here.store, by)])
+    return told.PersonList(people=[told.PersonTold(**asdict(person)) for person in people_in(here.store, by)])
 
 
 def add_person(asked: PersonAsked, here: Here, by: By) -> told.PersonTold:
@@ -63,11 +63,7 @@ def add_person(asked: PersonAsked, here: Here, by: By) -> told.PersonTold:
     This needs a token for all data sets: people belong to the whole server.
     """
     by.check_reaches_all()
-    return _person(here.store.add_person(asked.name, asked.role, by=by.person.id))
-
-
-def _person(person: Person) -> told.PersonTold:
-    return told.PersonTold(**asdict(person))
+    return told.PersonTold(**asdict(here.store.add_person(asked.name, asked.role, by=by.person.id)))
 
 
 def list_tokens(here: Here, by: By) -> told.TokenList:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Literal
@@ -27,6 +27,7 @@ from hedgerow.service.http.told import AttributeTold, Detail, FileTold, Plan, Pl
 from hedgerow.service.store import DataSet, Registration
 
 _PIECE = 1 << 20
+_KINDS: Mapping[type[Attribute], Literal["integer", "binned"]] = {IntegerRange: "integer", Binned: "binned"}
 _LISTED = 1000
 """Most values of an attribute whose labels are all listed."""
 
@@ -119,7 +120,7 @@ def detail(here: Service, data_set: DataSet, by: Caller) -> Detail:
 def _attribute(attribute: Attribute) -> AttributeTold:
     return AttributeTold(
         name=attribute.name,
-        kind=_kind(attribute),
+        kind=_KINDS.get(type(attribute), "categorical"),
         values=list(attribute.labels) if attribute.size <= _LISTED else None,
         size=attribute.size,
         low=attribute.minimum if isinstance(attribute, IntegerRange) else None,
@@ -127,12 +128,6 @@ def _attribute(attribute: Attribute) -> AttributeTold:
         missing=attribute.missing,
         other=attribute.other,
     )
-
-
-def _kind(attribute: Attribute) -> Literal["categorical", "integer", "binned"]:
-    if isinstance(attribute, IntegerRange):
-        return "integer"
-    return "binned" if isinstance(attribute, Binned) else "categorical"
 
 
 async def upload_file(file: FileName, request: Request, here: Here, by: By) -> FileTold:

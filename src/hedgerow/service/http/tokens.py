@@ -17,7 +17,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Literal, Protocol, final
+from typing import Literal, final
 
 from hedgerow.errors import NotAllowedError, NotSignedInError, NotThereError, RateError
 from hedgerow.service.store import Person, Store, Token
@@ -32,14 +32,6 @@ _FORM = re.compile(rf"{PREFIX}_([0-9a-f]{{16}})_([A-Za-z0-9_-]{{43}})", re.ASCII
 _KNOWN = 4096
 _PATIENCE = 5.0
 _REMEDY = "send the header 'Authorization: Bearer hgr_...' with a token that a custodian made"
-
-
-class TokenStore(Protocol):
-    """The part of a store that tokens need."""
-
-    def token(self, id: str) -> tuple[Token, bytes, bytes, Person] | None:
-        """A token with its salt, its digest and its owner; None if there is no such token."""
-        ...
 
 
 @final
@@ -155,7 +147,7 @@ class Verifier:
         'ada'
     """
 
-    def __init__(self, store: TokenStore, *, known: int = _KNOWN) -> None:
+    def __init__(self, store: Store, *, known: int = _KNOWN) -> None:
         """Start with no token known."""
         self._store = store
         self._largest = known

@@ -38,12 +38,15 @@ class PageFile:
     Attributes:
         content: Bytes of the file.
         media_type: Value of the header ``Content-Type``.
-        etag: Tag that changes with the content.
     """
 
     content: bytes
     media_type: str
-    etag: str
+
+    @property
+    def etag(self) -> str:
+        """Tag that changes with the content."""
+        return f'"{hashlib.sha256(self.content).hexdigest()[:32]}"'
 
 
 def page_files() -> dict[str, PageFile]:
@@ -55,7 +58,7 @@ def page_files() -> dict[str, PageFile]:
     """
     folder = resources.files("hedgerow.service") / "page"
     found = sorted(each.name for each in folder.iterdir() if PurePosixPath(each.name).suffix in _TYPES)
-    return {name: _file(name, (folder / name).read_bytes()) for name in found}
+    return {name: PageFile((folder / name).read_bytes(), _TYPES[PurePosixPath(name).suffix]) for name in found}
 
 
 def mount(app: FastAPI) -> None:
@@ -79,11 +82,6 @@ def mount(app: FastAPI) -> None:
             app.add_api_route(
                 path, _served(file), methods=["GET", "HEAD"], include_in_schema=False, name=f"page:{path[1:]}"
             )
-
-
-def _file(name: str, content: bytes) -> PageFile:
-    digest = hashlib.sha256(content).hexdigest()[:32]
-    return PageFile(content, _TYPES[PurePosixPath(name).suffix], f'"{digest}"')
 
 
 def _served(file: PageFile) -> Callable[[Request], Awaitable[Response]]:

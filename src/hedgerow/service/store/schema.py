@@ -113,6 +113,10 @@ _LINK = sa.String(64)
 _NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")  # SQLite numbers rows itself only in INTEGER columns
 
 
+def _table(name: str, *columns: sa.schema.SchemaItem) -> sa.Table:
+    return sa.Table(name, METADATA, *columns)
+
+
 def _number() -> sa.Column[int]:
     return sa.Column("id", _NUMBER, primary_key=True)
 
@@ -124,18 +128,16 @@ def _of(table: str, name: str, *, primary_key: bool = False, nullable: bool = Fa
     )
 
 
-PEOPLE = sa.Table(
+PEOPLE = _table(
     "people",
-    METADATA,
     _number(),
     sa.Column("name", Words, nullable=False, unique=True),
     sa.Column("role", sa.String(16), nullable=False),
     sa.Column("created", Moment, nullable=False),
 )
 
-TOKENS = sa.Table(
+TOKENS = _table(
     "tokens",
-    METADATA,
     sa.Column("id", Words, primary_key=True),
     _of("people", "person"),
     sa.Column("data_sets", sa.JSON(none_as_null=True)),
@@ -147,9 +149,8 @@ TOKENS = sa.Table(
     sa.Column("digest", sa.LargeBinary, nullable=False),
 )
 
-DATA_SETS = sa.Table(
+DATA_SETS = _table(
     "data_sets",
-    METADATA,
     _number(),
     sa.Column("name", Words, nullable=False, unique=True),
     sa.Column("registration", sa.JSON, nullable=False),
@@ -157,9 +158,8 @@ DATA_SETS = sa.Table(
     sa.Column("closed", Moment),
 )
 
-SESSIONS = sa.Table(
+SESSIONS = _table(
     "sessions",
-    METADATA,
     _of("data_sets", "data_set", primary_key=True),
     sa.Column("version", sa.BigInteger, nullable=False),
     sa.Column("status", sa.String(16), nullable=False),
@@ -174,23 +174,20 @@ SESSIONS = sa.Table(
 ``fixed`` is the start of its ledger's chain (limit and unit), ``head`` the chain's last link: see `system/chain.py`.
 """
 
-OPENINGS = sa.Table(
+OPENINGS = _table(
     "openings",
-    METADATA,
     _of("data_sets", "data_set", primary_key=True),
     sa.Column("body", sa.JSON, nullable=False),
 )
 
-MODELS = sa.Table(
+MODELS = _table(
     "models",
-    METADATA,
     _of("data_sets", "data_set", primary_key=True),
     sa.Column("body", sa.LargeBinary, nullable=False),
 )
 
-HOLDS = sa.Table(
+HOLDS = _table(
     "holds",
-    METADATA,
     _of("data_sets", "data_set", primary_key=True),
     sa.Column("charge", sa.Double, nullable=False),
     sa.Column("purpose", sa.String(16), nullable=False),
@@ -198,9 +195,8 @@ HOLDS = sa.Table(
     sa.Column("at", Moment, nullable=False),
 )
 
-EVENTS = sa.Table(
+EVENTS = _table(
     "events",
-    METADATA,
     _of("data_sets", "data_set", primary_key=True),
     sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("body", sa.JSON, nullable=False),
@@ -209,9 +205,8 @@ EVENTS = sa.Table(
     sa.Column("link", _LINK, nullable=False),
 )
 
-FINDINGS = sa.Table(
+FINDINGS = _table(
     "findings",
-    METADATA,
     _of("data_sets", "data_set", primary_key=True),
     sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("measured", sa.Boolean, nullable=False),
@@ -219,9 +214,8 @@ FINDINGS = sa.Table(
     sa.Column("vector", sa.LargeBinary, nullable=False),
 )
 
-REQUESTS = sa.Table(
+REQUESTS = _table(
     "requests",
-    METADATA,
     _number(),
     _of("people", "person"),
     _of("data_sets", "data_set"),
@@ -231,9 +225,8 @@ REQUESTS = sa.Table(
     sa.UniqueConstraint("person", "data_set", "key"),
 )
 
-ANSWERS = sa.Table(
+ANSWERS = _table(
     "answers",
-    METADATA,
     _number(),
     _of("data_sets", "data_set"),
     _of("people", "person"),
@@ -246,9 +239,8 @@ ANSWERS = sa.Table(
     sa.Index(None, "data_set", "person", "id"),
 )
 
-GRANTS = sa.Table(
+GRANTS = _table(
     "grants",
-    METADATA,
     _of("data_sets", "data_set", primary_key=True),
     _of("people", "person", primary_key=True),
     sa.Column("queries", sa.BigInteger),
@@ -260,9 +252,8 @@ GRANTS = sa.Table(
 )
 """Limits of people, and what is used of them; ``storage`` and ``stored`` are bytes."""
 
-AUDIT = sa.Table(
+AUDIT = _table(
     "audit",
-    METADATA,
     _number(),
     sa.Column("at", Moment, nullable=False),
     _of("people", "person", nullable=True),
@@ -272,18 +263,16 @@ AUDIT = sa.Table(
     sa.Column("link", _LINK, nullable=False),
 )
 
-CHAINS = sa.Table(
+CHAINS = _table(
     "chains",
-    METADATA,
     sa.Column("name", Words, primary_key=True),
     sa.Column("last", sa.BigInteger, nullable=False),
     sa.Column("head", _LINK, nullable=False),
 )
 """Chains over rows of the whole store: the number of the last row, and its link. Who writes locks the row."""
 
-SECRETS = sa.Table(
+SECRETS = _table(
     "secrets",
-    METADATA,
     sa.Column("name", Words, primary_key=True),
     sa.Column("value", sa.LargeBinary, nullable=False),
 )
