@@ -286,7 +286,7 @@ def test_without_an_anchor_that_can_be_written_nothing_leaves(tmp_path: Path) ->
         first = people.ask("a = 0")
         with patch.object(Anchor, "_write", _fail):
             for text in ("b = 1", "a = 0"):
-                with pytest.raises(StoreError, match="no room"):
+                with pytest.raises(StoreError, match="full"):
                     people.ask(text)
         again = people.ask("a = 0", "b = 1")
         assert [each.value for each in again][:1] == [each.value for each in first]
