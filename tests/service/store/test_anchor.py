@@ -17,8 +17,7 @@ import pytest
 
 from hedgerow.algorithms.online_pmw.journal import Step
 from hedgerow.errors import DamagedStoreError, OlderStoreError, StoreError
-from hedgerow.service.store.anchor import Anchor, Anchored
-from hedgerow.service.store.anchored import hold_to
+from hedgerow.service.store.anchor import Anchor, Anchored, hold_to
 from hedgerow.service.store.entries import Hold, Point
 from hedgerow.service.store.store import Store
 from tests.service.desks.test_desk import FIRES, scripted
@@ -158,7 +157,7 @@ def test_an_older_copy_that_was_gone_on_with_is_refused(copied: tuple[Path, Path
         for version in range(1, 4):
             other = Step(events=(replace(EVENT, target="age"),))
             store.settle(store.data_set("czech").id, version, other)
-    assert "the first 2 events of its ledger are other ones" in refused(path, anchor).message
+    assert "the first 2 events of its ledger differ from what they were" in refused(path, anchor).message
 
 
 def test_fewer_events_are_refused_whatever_the_version_says(copied: tuple[Path, Path], anchor: Anchor) -> None:
@@ -181,7 +180,7 @@ def test_an_older_audit_log_is_refused(tmp_path: Path, anchor: Anchor) -> None:
     with closing(Store.open(tmp_path / "other.db")) as store:
         for each in ("two", "three"):
             store.note(None, "try", each)
-    assert "its entries up to 1 are other ones" in refused(tmp_path / "other.db", anchor).message
+    assert "its entries up to 1 differ from what they were" in refused(tmp_path / "other.db", anchor).message
 
 
 def test_an_accepted_store_is_closed_where_it_is_older_and_nowhere_else(
@@ -232,7 +231,7 @@ def test_an_audit_log_that_was_changed_stops_the_server(copied: tuple[Path, Path
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"format": "hedgerow-anchor", "version": 2}', "\xff"])
 def test_what_is_no_anchor_is_refused(address: str, anchor: Anchor, text: str) -> None:
     anchor.path.write_text(text, encoding="latin-1")
-    with closing(Store.open(address)) as store, pytest.raises(StoreError, match=r"is no anchor(.|\n)*Remedy"):
+    with closing(Store.open(address)) as store, pytest.raises(StoreError, match=r"is not an anchor(.|\n)*Remedy"):
         hold_to(store, anchor)
     assert anchor.path.read_text(encoding="latin-1") == text
 

@@ -13,9 +13,8 @@ from sqlalchemy import Connection, create_engine, text
 
 import hedgerow.service.migrations.env
 from hedgerow.errors import StoreError
-from hedgerow.service.store.migrate import LOCATION
 from hedgerow.service.store.schema import METADATA, VERSION_TABLE
-from hedgerow.service.store.store import Store
+from hedgerow.service.store.store import LOCATION, Store
 from tests.service.store.cases import everything, opened
 
 
@@ -81,7 +80,7 @@ def test_a_store_of_a_newer_version_is_refused_and_not_touched(address: str, con
 def test_tables_of_others_are_left_alone(address: str, connection: Connection) -> None:
     connection.execute(text("CREATE TABLE people (id INTEGER)"))
     connection.commit()
-    with pytest.raises(StoreError, match="something else"):
+    with pytest.raises(StoreError, match="other software"):
         Store.open(address)
     assert connection.scalar(text("SELECT count(*) FROM people")) == 0
     connection.execute(text("DROP TABLE people"))
