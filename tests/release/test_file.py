@@ -13,7 +13,7 @@ import pytest
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import DamagedReleaseError, ModelTooLargeError, ReleaseVersionError
-from hedgerow.models.core.model import Potentials
+from hedgerow.models.core.terms import Potentials
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, PureDP
 from hedgerow.privacy.ledger.ledger import Event

@@ -1,14 +1,17 @@
 from .answering import Answering as Answering
 from .choice import (
+    LARGE_ATTRIBUTE as LARGE_ATTRIBUTE,
     LARGEST_TREE as LARGEST_TREE,
+    Footprint as Footprint,
     Hypothesis as Hypothesis,
+    domain_of_classes as domain_of_classes,
     hypothesis as hypothesis,
     hypothesis_for as hypothesis_for,
     is_dense as is_dense,
     may_be_dense as may_be_dense,
     suited as suited,
+    wants_classes as wants_classes,
 )
-from .classes.choice import LARGE_ATTRIBUTE as LARGE_ATTRIBUTE, wants_classes as wants_classes
 from .classes.value_classes import ValueClasses as ValueClasses
 from .core.memory import (
     check_fits as check_fits,
@@ -16,19 +19,13 @@ from .core.memory import (
     runs_within as runs_within,
     usable_bytes as usable_bytes,
 )
-from .core.model import (
-    Codes as Codes,
-    HasPotentials as HasPotentials,
-    Model as Model,
-    Potentials as Potentials,
-    SamplingMethod as SamplingMethod,
-)
-from .core.records import batches as batches
+from .core.model import HasPotentials as HasPotentials, Model as Model
+from .core.records import Codes as Codes, SamplingMethod as SamplingMethod, batches as batches
 from .core.steps import CELL_RATES as CELL_RATES, Step as Step, query_rate as query_rate
+from .core.terms import Potentials as Potentials
 from .dense.histogram import Histogram as Histogram
 from .fit.newton import Newton as Newton
 from .fit.refit import Proximal as Proximal, Refit as Refit, Sweeps as Sweeps, refit as refit
-from .footprint import Footprint as Footprint
 from .records.empirical import Empirical as Empirical
 from .trees.elimination import plan as plan
 from .trees.growth import Growth as Growth

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -26,12 +26,6 @@ LARGEST_TABLE = 1 << 20
 _FEW_ONES = np.ones(1 << 8)
 _DIRECT = 1 << 10
 """Conditions that select more cells of a table go to its prefix sums."""
-
-
-def _kernels() -> Any:
-    from hedgerow.models.dense import kernels  # compiling takes a second
-
-    return kernels
 
 
 @final
@@ -66,9 +60,11 @@ class _Table:
 
     def sums(self, queries: Sequence[tuple[CodeSet, ...]], *, prefix: bool) -> Floats:
         """Sums of conditions over cells, or over corners of the prefix sums."""
+        from hedgerow.models.dense import corner_sums  # compiling takes a second
+
         cells = self.prefixes() if prefix else self.cells
         lists, found = _corners(self.strides, queries, runs=prefix), np.empty(len(queries))
-        _kernels().corner_sums(cells, *lists, len(self.shape), found)
+        corner_sums(cells, *lists, len(self.shape), found)
         return found
 
 
@@ -77,7 +73,7 @@ class Answering:
     """Answers of a hypothesis, which changes only through this object.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> from hedgerow.models.dense.histogram import Histogram
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> answering = Answering(Histogram(domain, total=12))
@@ -90,7 +86,7 @@ class Answering:
     """
 
     def __init__(self, model: Model, kept_cells: int = KEPT_CELLS) -> None:
-        """Start with no table.
+        """Wrap a hypothesis; no table is made yet.
 
         Args:
             model: The hypothesis; nobody else may change it.
@@ -112,7 +108,7 @@ class Answering:
         return self._model.domain
 
     def replace(self, model: Model) -> None:
-        """Go on with another state of the hypothesis; all tables are forgotten."""
+        """Replace the hypothesis by another state of it and forget all tables."""
         self._model = model
         self._tables.clear()
         self._cells = 0
@@ -121,7 +117,7 @@ class Answering:
         """The answer to a query, in counts.
 
         Args:
-            query: Over the domain of the hypothesis.
+            query: A query over the domain of the hypothesis.
         """
         if not isinstance(query, Conjunction):
             return float(query.of_table(self._table_of(query.scope))[0])
@@ -136,7 +132,7 @@ class Answering:
         """The answers to many queries, in counts, shape ``(len(queries),)``.
 
         Args:
-            queries: Over the domain of the hypothesis.
+            queries: Queries over the domain of the hypothesis.
         """
         groups: dict[Clique, list[int]] = {}
         found = np.empty(len(queries))

@@ -1,26 +1,37 @@
-"""Which form of the hypothesis costs less: every cell in one histogram, or cliques in junction trees.
+"""The choice of the form of a hypothesis that costs least, and its cells and memory before it is made.
 
-Both are the same distribution. A histogram costs one pass over the domain per step, whatever was measured; a tree costs
-a pass over cliques that are as large as what was measured makes them. All of this depends on public quantities alone:
-not on how much memory is free either, which the size of the private table shows in.
+All forms are the same distribution. A histogram costs one pass over the domain per step, whatever was measured; a tree
+costs a pass over cliques that are as large as what was measured makes them; conditions on attributes of very many
+values are held over classes of these. All of this depends on public quantities alone: not on how much memory is free
+either, which the size of the private table shows in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
 
-from hedgerow.domain import Clique, Domain
-from hedgerow.models.classes import ValueClasses, wants_classes
+from hedgerow.domain import Clique, Domain, IntegerRange
+from hedgerow.models.classes import ValueClasses
+from hedgerow.models.core import check_cells, required_bytes
 from hedgerow.models.dense import Histogram
 from hedgerow.models.fit import LARGEST_TRANSFORM
-from hedgerow.models.trees import JunctionTree, Markov
-from hedgerow.queries import Measurable, Parity, Workload
+from hedgerow.models.trees import JunctionTree, Markov, cells_bytes, markov_bytes
+from hedgerow.quantities import human
+from hedgerow.queries import Boxes, Conjunctions, Measurable, Parity, Workload
 
 SMALL_CELLS = 1 << 12
-"""Domains of so many cells are histograms, whatever is measured."""
+"""Domains of at most this many cells are histograms, whatever is measured."""
 
-LARGEST_HISTOGRAM = 1 << 26
+LARGEST_DENSE = 1 << 26
 """Larger domains are trees, whatever is measured: a pass over the cells would take a tenth of a second and more."""
+
+LARGEST_TREE = 1 << 22
+"""Cells of the largest junction trees that a run may fill unless told otherwise."""
+
+LARGE_ATTRIBUTE = 1 << 16
+"""An attribute of more codes is not held code by code where conditions alone ask about it."""
 
 Hypothesis = Histogram | Markov | ValueClasses
 
@@ -32,13 +43,13 @@ def may_be_dense(domain: Domain) -> bool:
         domain: The domain.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> may_be_dense(Domain(IntegerRange(name, 0, 9) for name in "abcd"))
         True
         >>> may_be_dense(Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30)))
         False
     """
-    return domain.size <= LARGEST_HISTOGRAM
+    return domain.size <= LARGEST_DENSE
 
 
 def is_dense(domain: Domain, scopes: Iterable[Clique]) -> bool:
@@ -49,7 +60,7 @@ def is_dense(domain: Domain, scopes: Iterable[Clique]) -> bool:
         scopes: Attributes that updates connect.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abcdef")
         >>> is_dense(domain, [("a", "b"), ("b", "c")]), is_dense(domain, [domain.names])
         (False, True)
@@ -65,7 +76,7 @@ def cheaper_trees(domain: Domain, scopes: Iterable[Clique]) -> JunctionTree | No
         scopes: Attributes that updates connect.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
         >>> trees = cheaper_trees(domain, [("x0", "x1")])
         >>> trees and trees.cells
@@ -91,7 +102,7 @@ def hypothesis(domain: Domain, total: float, scopes: Iterable[Clique] = (), *, c
         ModelTooLargeError: Neither form fits into memory; nothing was allocated.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
         >>> type(hypothesis(domain, 100.0)).__name__
         'Markov'
@@ -106,7 +117,7 @@ def hypothesis_for(workload: Workload, total: float) -> Hypothesis:
     """A uniform hypothesis for answers to all candidates of a workload.
 
     Args:
-        workload: Whose candidates are measured.
+        workload: The workload whose candidates are measured.
         total: Mass in counts, positive.
 
     Raises:
@@ -114,7 +125,7 @@ def hypothesis_for(workload: Workload, total: float) -> Hypothesis:
         ModelTooLargeError: It does not fit into memory; nothing was allocated.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain((IntegerRange("ip", 0, 2**32 - 1), IntegerRange("hour", 0, 23)))
         >>> type(hypothesis_for(Workload.conjunctions(domain, ["ip < 1000 and hour = 3"]), 100.0)).__name__
         'ValueClasses'
@@ -129,7 +140,7 @@ def suited(model: Hypothesis, targets: Sequence[Measurable]) -> Hypothesis:
 
     Args:
         model: The hypothesis; a histogram with a base of its own stays one, and so do classes of values.
-        targets: What was measured, all of it.
+        targets: All measured targets.
 
     Returns:
         The model itself, or a new one in the same state.
@@ -138,8 +149,8 @@ def suited(model: Hypothesis, targets: Sequence[Measurable]) -> Hypothesis:
         ModelTooLargeError: The other form does not fit into memory.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.queries.core.query import Marginal
+        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.queries import Marginal
         >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abcdef")
         >>> model = hypothesis(domain, 100.0)
         >>> pair, everything = Marginal(domain, ("a", "b")), Marginal(domain, domain.names)
@@ -157,5 +168,125 @@ def suited(model: Hypothesis, targets: Sequence[Measurable]) -> Hypothesis:
     return model if state.base is not None else form.from_potentials(model.domain, model.total, state)
 
 
-LARGEST_TREE = 1 << 22
-"""Cells of the largest junction trees that a run may fill unless told otherwise."""
+def wants_classes(workload: Workload) -> bool:
+    """Whether a workload asks about an attribute whose values are too many to be held one by one.
+
+    That is so if conditions or boxes name an attribute of more than ``LARGE_ATTRIBUTE`` codes, and no marginal does.
+
+    Args:
+        workload: The workload.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain((IntegerRange("ip", 0, 2**32 - 1), IntegerRange("hour", 0, 23)))
+        >>> wants_classes(Workload.conjunctions(domain, ["ip < 1000", "ip > 50 and hour < 8"]))
+        True
+        >>> wants_classes(Workload.prefixes(domain, "hour"))
+        False
+    """
+    large = {attribute.name for attribute in workload.domain if attribute.size > LARGE_ATTRIBUTE}
+    named = [each for each in workload.families if any(not large.isdisjoint(scope) for scope in each.scopes)]
+    return bool(named) and all(isinstance(family, Conjunctions | Boxes) for family in named)
+
+
+def domain_of_classes(workload: Workload, classes: Mapping[str, int], measured: int = 1) -> Domain:
+    """The domain with as many codes as classes at most, once more was measured: public, for estimates of cells.
+
+    Args:
+        workload: The workload whose candidates are measured.
+        classes: Number of classes of each attribute that has more than one already.
+        measured: Number of candidates still to be measured.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain((IntegerRange("ip", 0, 2**32 - 1), IntegerRange("hour", 0, 23)))
+        >>> domain_of_classes(Workload.conjunctions(domain, ["ip < 1000"]), {"ip": 5}).shape
+        (7, 24)
+    """
+    conditions = (query for family in workload.families if isinstance(family, Conjunctions) for query in family.queries)
+    cuts = max((len(codes.cuts) for query in conditions for codes in query.codes), default=2)
+    return Domain(
+        IntegerRange(each.name, 0, min(each.size, classes.get(each.name, 1) + max(2, cuts) * measured) - 1)
+        if each.size > LARGE_ATTRIBUTE
+        else each
+        for each in workload.domain
+    )
+
+
+@final
+@dataclass(frozen=True)
+class Footprint:
+    """Cells and memory of a hypothesis in the form that costs less.
+
+    Attributes:
+        cells: Cells of the domain.
+        tree_cells: Cells that the cliques of junction trees may have, or None where a histogram holds the domain.
+        required_bytes: Memory of the hypothesis and the work on it.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
+        >>> Footprint.of(domain, [("x0", "x1"), ("x1", "x2")]).words
+        'junction trees of up to 200 cells; the domain has about 10^30'
+    """
+
+    cells: int
+    tree_cells: int | None
+    required_bytes: int
+
+    @classmethod
+    def of(cls, domain: Domain, scopes: Iterable[Clique], copies: int = 2) -> Footprint:
+        """The footprint of a hypothesis whose updates connect some scopes.
+
+        Args:
+            domain: The domain.
+            scopes: All scopes that updates connect.
+            copies: Arrays over all cells that are held at once, where it is a histogram.
+        """
+        trees = cheaper_trees(domain, scopes)
+        return cls._histogram(domain, copies) if trees is None else cls._trees(domain, trees)
+
+    @classmethod
+    def of_workload(cls, workload: Workload, copies: int = 2) -> Footprint:
+        """The footprint of a hypothesis for all candidates of a workload, also over classes of values."""
+        if not wants_classes(workload):
+            return cls.of(workload.domain, workload.scopes, copies)
+        coarse = domain_of_classes(workload, {}, workload.n_candidates)
+        return cls._trees(workload.domain, JunctionTree.of(coarse, workload.scopes))
+
+    @classmethod
+    def up_to(cls, domain: Domain, tree_cells: int | None, copies: int = 2) -> Footprint:
+        """The footprint of a hypothesis that is kept below a number of cells, whatever it will be asked.
+
+        Args:
+            domain: The domain.
+            tree_cells: Most cells of all cliques together; None for a histogram.
+            copies: Arrays over all cells that are held at once, where it is a histogram.
+        """
+        if tree_cells is None:
+            return cls._histogram(domain, copies)
+        return cls(domain.size, tree_cells, cells_bytes(tree_cells))
+
+    @classmethod
+    def _histogram(cls, domain: Domain, copies: int) -> Footprint:
+        return cls(domain.size, None, required_bytes(domain, copies))
+
+    @classmethod
+    def _trees(cls, domain: Domain, trees: JunctionTree) -> Footprint:
+        return cls(domain.size, trees.cells, markov_bytes([trees]))
+
+    @property
+    def words(self) -> str:
+        """The form and its cells, in words."""
+        if self.tree_cells is None:
+            return f"{human(self.cells)} cells"
+        return f"junction trees of up to {human(self.tree_cells)} cells; the domain has {human(self.cells)}"
+
+    def check(self) -> None:
+        """Refuse what does not fit, before anything is allocated.
+
+        Raises:
+            ModelTooLargeError: More than may be used is required.
+        """
+        cells = self.cells if self.tree_cells is None else self.tree_cells
+        check_cells(cells, self.required_bytes, tree=self.tree_cells is not None)

@@ -10,7 +10,7 @@ from hedgerow.algorithms.dual_query.best_response import LARGEST_SCOPE, check_qu
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.models.records.lookup import values_at
+from hedgerow.models.records.empirical import values_at
 from hedgerow.queries.core.query import LinearQuery
 from hedgerow.queries.workload import Workload
 from tests.queries.strategies import workloads

@@ -17,7 +17,6 @@ from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import CandidatesTooLargeError, ConfigError
 from hedgerow.models import choice
-from hedgerow.models.classes import choice as class_choice
 from hedgerow.models.classes.value_classes import ValueClasses
 from hedgerow.privacy.budgets.budget import PureDP, Regime
 from hedgerow.privacy.mechanisms import selection
@@ -38,8 +37,8 @@ ROUNDS = ("annealed", "adaptive", "auto", 1, 2)
 def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """No domain is small, attributes of three values are wide, and few cliques are worth packing."""
     monkeypatch.setattr(choice, "SMALL_CELLS", 0)
-    monkeypatch.setattr(choice, "LARGEST_HISTOGRAM", 0)
-    monkeypatch.setattr(class_choice, "LARGE_ATTRIBUTE", 2)
+    monkeypatch.setattr(choice, "LARGEST_DENSE", 0)
+    monkeypatch.setattr(choice, "LARGE_ATTRIBUTE", 2)
     monkeypatch.setattr(counting, "CHEAP_CELLS", 4)
     monkeypatch.setattr(counting, "_CLIQUES_PER_PACKED", 0)
 

@@ -41,7 +41,7 @@ REPLACE = Neighbours.REPLACE
 def no_domain_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every domain counts as too large for a histogram."""
     monkeypatch.setattr(choice, "SMALL_CELLS", 0)
-    monkeypatch.setattr(choice, "LARGEST_HISTOGRAM", 0)
+    monkeypatch.setattr(choice, "LARGEST_DENSE", 0)
 
 
 def session_of(config: MWEM, workload: Workload, budget: Budget, seed: int = 0) -> MWEMRun:

@@ -145,4 +145,4 @@ class ModelCounts:
 def without_histograms(patch: pytest.MonkeyPatch) -> None:
     """Every domain counts as too large for a histogram."""
     patch.setattr(choice, "SMALL_CELLS", 0)
-    patch.setattr(choice, "LARGEST_HISTOGRAM", 0)
+    patch.setattr(choice, "LARGEST_DENSE", 0)

@@ -14,10 +14,11 @@ from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError
+from hedgerow.models.choice import wants_classes
 from hedgerow.models.classes import value_classes as module
-from hedgerow.models.classes.choice import wants_classes
 from hedgerow.models.classes.value_classes import ValueClasses
-from hedgerow.models.core.model import Model, Potentials
+from hedgerow.models.core.model import Model
+from hedgerow.models.core.terms import Potentials
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit.refit import Proximal, Refit, Sweeps, refit
 from hedgerow.models.trees.markov import Markov

@@ -9,8 +9,8 @@ from scipy import stats
 
 from hedgerow.errors import ConfigError
 from hedgerow.models.core import records as sampling
-from hedgerow.models.core.model import Model, SamplingMethod
-from hedgerow.models.core.records import batches, positions
+from hedgerow.models.core.model import Model
+from hedgerow.models.core.records import SamplingMethod, batches, positions
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.records.empirical import Empirical
 from tests.models.strategies import domain_of

@@ -38,7 +38,7 @@ def rounded(rows: Floats, sizes: list[int], state: np.ndarray, least: float = 1e
     starts = np.empty(groups + 1, dtype=np.int64)
     found, counts = np.empty(rows.size, dtype=np.int32), np.empty(rows.size, dtype=np.int64)
     places = (cells * np.arange(groups), np.arange(cells))
-    kernels.round_rows(rows.reshape(-1), *places, np.array(sizes), least, state, starts, found, counts)
+    kernels.round_rows(rows.reshape(-1), *places, np.array(sizes), least, state, (starts, found, counts))
     table = np.zeros(rows.shape, dtype=np.int64)
     for g in range(groups):
         assert (counts[starts[g] : starts[g + 1]] > 0).all()
@@ -51,7 +51,8 @@ def taken(counts: list[int], wanted: int, state: np.ndarray) -> np.ndarray:
     left, total = np.array(counts), np.array([sum(counts)])
     slots, firsts = np.full(wanted, -1, dtype=np.int32), np.empty(1, dtype=np.int64)
     starts = np.array([0, len(counts)])
-    kernels.take(np.array([wanted]), starts, np.arange(len(counts), dtype=np.int32), left, total, state, firsts, slots)
+    entries = starts, np.arange(len(counts), dtype=np.int32), left
+    kernels.take(np.array([wanted]), entries, total, state, firsts, slots)
     given_up = np.array(counts) - left
     assert total[0] == left.sum()
     assert np.array_equal(np.bincount(slots, minlength=len(counts)), given_up)

@@ -18,7 +18,7 @@ from hedgerow.models.core.memory import required_bytes
 from hedgerow.models.core.model import Model
 from hedgerow.models.dense import cells
 from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.dense.layout import Layout
+from hedgerow.models.dense.layout import RowLayout
 from hedgerow.queries.core.query import Conjunction
 from tests.examples import examples
 from tests.models.contract import ModelContract
@@ -158,7 +158,7 @@ def test_all_cells_are_added_to_a_table(data: st.DataObject, domain: Domain) -> 
 
 @given(st.data(), domains)
 def test_slices_hold_the_cells_of_their_conjunction(data: st.DataObject, domain: Domain) -> None:
-    layout = Layout(domain)
+    layout = RowLayout(domain)
     query = data.draw(conjunctions(domain))
     place = layout.slice_of(query)
     inner = place.gather if place.gather.size else np.arange(place.count) * place.stride

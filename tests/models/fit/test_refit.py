@@ -13,7 +13,7 @@ from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models.core import steps as steps_module
 from hedgerow.models.core.memory import required_bytes
-from hedgerow.models.core.parts import components
+from hedgerow.models.core.terms import components
 from hedgerow.models.dense import layout
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit import grouping

@@ -15,8 +15,7 @@ from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import ConfigError, DamagedReleaseError, MarginalTooLargeError, QueryError
 from hedgerow.models.core.model import Model
 from hedgerow.models.records import empirical
-from hedgerow.models.records.empirical import Empirical
-from hedgerow.models.records.lookup import cells_of, holding, values_at
+from hedgerow.models.records.empirical import Empirical, cells_of, holding, values_at
 from hedgerow.queries.workload import Workload
 from hedgerow.release.content import StoredModel, model_to_dict
 from tests.models.contract import ModelContract

@@ -14,13 +14,13 @@ from scipy.special import wrightomega
 from hedgerow.arrays import Floats
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.models.core.implicit import marginal_step
+from hedgerow.models.core.steps import marginal_step
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit import refit as refit_module
 from hedgerow.models.fit.refit import Proximal, Refit, Sweeps, refit
 from hedgerow.models.tree_fit import hosts as tree_hosts
 from hedgerow.models.tree_fit.fit import TreeFit
-from hedgerow.models.tree_fit.layout import Layout
+from hedgerow.models.tree_fit.layout import WalkLayout
 from hedgerow.models.tree_fit.omega_kernels import exps, logs, omega, omegas
 from hedgerow.models.tree_fit.sweep_kernels import implicit_marginal
 from hedgerow.models.trees.beliefs import Beliefs
@@ -374,13 +374,13 @@ def test_scopes_outside_every_clique_are_refused() -> None:
     domain = domain_of(2, 2, 2)
     tree = JunctionTree.of(domain, [("x0", "x1"), ("x1", "x2")])
     with pytest.raises(QueryError):
-        Layout.of([tree], [(0, 2)], ordered=False)
+        WalkLayout.of([tree], [(0, 2)], ordered=False)
 
 
 # Walks
 
 
-def crossings(layout: Layout) -> list[tuple[int, int]]:
+def crossings(layout: WalkLayout) -> list[tuple[int, int]]:
     """Cliques that a message goes from and to."""
     return [
         (node, int(layout.edges[out].sum()) - node)
@@ -397,7 +397,7 @@ def test_walks_are_closed_and_cross_only_edges_between_what_is_measured(
     names = domain.names
     tree = JunctionTree.of(domain, list(itertools.pairwise(names)))
     inside = [(pair[0],) if pair[1] - pair[0] > 1 else pair for pair in pairs]
-    layout = Layout.of([tree], inside, ordered=ordered)
+    layout = WalkLayout.of([tree], inside, ordered=ordered)
     visits = layout.visits
     assert visits[:, 2].tolist() == [visits[i - 1, 4] for i in range(len(visits))]
     at = [node for node, _ in crossings(layout)]
@@ -422,10 +422,10 @@ def test_hosts_leave_junction_trees_and_fewer_cells_to_pass_over(scopes: list[se
     tree = JunctionTree.of(domain, [tuple(domain.names[place] for place in sorted(scope)) for scope in scopes])
     assume(len(tree.edges) == len(tree.cliques) - 1)
     wanted = [sorted(scope) for scope in scopes]
-    plain = Layout.of([tree], wanted, ordered=False)
+    plain = WalkLayout.of([tree], wanted, ordered=False)
     with pytest.MonkeyPatch.context() as patch:
         with_hosts_everywhere(patch)
-        hosted = Layout.of([tree], wanted, ordered=False)
+        hosted = WalkLayout.of([tree], wanted, ordered=False)
     names = [tuple(domain.names[place] for place in host) for host in hosted.hosts]
     nodes = [*tree.cliques, *names]
     edges = [tuple(edge) for edge in hosted.edges.tolist()]
@@ -438,7 +438,7 @@ def test_hosts_leave_junction_trees_and_fewer_cells_to_pass_over(scopes: list[se
     assert passed(hosted) <= 1.5 * passed(plain)
 
 
-def passed(layout: Layout) -> int:
+def passed(layout: WalkLayout) -> int:
     nodes = layout.nodes[layout.visits[:, 0]]
     return int((nodes[:, 1] * nodes[:, 2]).sum())
 
@@ -448,7 +448,7 @@ def test_hosts_save_passes_over_a_wide_clique() -> None:
     domain = domain_of(*[10] * 6)
     tree = JunctionTree.of(domain, [domain.names])
     pairs = list(itertools.combinations(range(6), 2))
-    hosted = Layout.of([tree], pairs, ordered=False)
+    hosted = WalkLayout.of([tree], pairs, ordered=False)
     assert passed(hosted) < 0.3 * len(pairs) * domain.size
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.models.trees.elimination_kernels import member_strides, products, separator_maps
+from hedgerow.models.trees.elimination_kernels import products, separator_maps
 from hedgerow.models.trees.junction_tree import JunctionTree
 from tests.models.strategies import domain_of
 
@@ -36,7 +36,7 @@ def test_maps_lead_from_cliques_to_separators() -> None:
     places = np.concatenate([[0], np.cumsum(np.repeat(cells.astype(np.int64), np.diff(slots)))])
     maps = np.empty(places[-1], dtype=np.int32)
     counts = separator_maps(starts, members, slots, shared, forest.sizes, firsts, places, maps)
-    strides = member_strides(starts, members, forest.sizes)
+    strides = forest.strides
     for i, clique in enumerate(tree.cliques):
         codes = np.indices(tree.shapes[i]).reshape(len(clique), -1)
         assert (strides[starts[i] : starts[i + 1]] @ codes).tolist() == list(range(tree.sizes[i]))

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import ConfigError, DomainError
-from hedgerow.models.core.parts import components
+from hedgerow.models.core.terms import components
 from hedgerow.models.trees.elimination import plan, width
 from hedgerow.models.trees.junction_tree import JunctionTree
 from tests.models.strategies import domain_of

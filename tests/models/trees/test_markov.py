@@ -14,7 +14,8 @@ from hedgerow.arrays import Floats
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError, QueryError
 from hedgerow.models.core import memory
-from hedgerow.models.core.model import Model, Potentials
+from hedgerow.models.core.model import Model
+from hedgerow.models.core.terms import Potentials
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit.refit import Proximal, Sweeps, refit
 from hedgerow.models.trees import answers as tree_answers, markov

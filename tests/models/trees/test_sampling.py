@@ -11,7 +11,7 @@ from hedgerow.arrays import Floats
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models.core import records as sampling
-from hedgerow.models.core.model import SamplingMethod
+from hedgerow.models.core.records import SamplingMethod
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.trees import sampling as tree_sampling
 from hedgerow.models.trees.markov import Markov

@@ -20,7 +20,7 @@ from hedgerow.arrays import Bools
 from hedgerow.domain import Clique
 from hedgerow.errors import CandidatesTooLargeError, ConfigError, MarginalTooLargeError
 from hedgerow.models import Growth, JunctionTree, has_room, may_be_dense, usable_bytes, wants_classes
-from hedgerow.models.classes import domain_of_classes
+from hedgerow.models.choice import domain_of_classes
 from hedgerow.models.trees.markov import cells_bytes, check_tree_fits
 from hedgerow.queries import Marginals, Workload
 

@@ -19,33 +19,39 @@ import numpy as np
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
-from hedgerow.errors import ConfigError, QueryError
-from hedgerow.models.core.checks import check_clique, check_step, checked_table
-from hedgerow.models.core.memory import Room, check_cells
-from hedgerow.models.core.model import Codes, Potentials, SamplingMethod
-from hedgerow.models.core.records import code_type, collected
-from hedgerow.models.core.terms import Key, Terms
+from hedgerow.errors import QueryError
+from hedgerow.models.core import Codes, HasPotentials, Potentials, Room, SamplingMethod, Terms, check_cells, code_type
+from hedgerow.models.core.terms import Key, checked_table
 from hedgerow.models.trees import Markov
-from hedgerow.queries.classes.classes import Classes, box_sums
-from hedgerow.queries.classes.coarsening import Coarsening
-from hedgerow.queries.conditions.canonical import canonical
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Marginal, Measurable, Measurement, Parity
-from hedgerow.system import Seed, generator
+from hedgerow.queries import (
+    Classes,
+    Coarsening,
+    Conjunction,
+    Explicit,
+    LinearQuery,
+    Marginal,
+    Measurable,
+    Measurement,
+    Parity,
+    canonical,
+)
+from hedgerow.queries.classes.classes import box_sums
+from hedgerow.system import generator
 
 _GRID_CELLS = 1 << 24
-"""Conditions are summed over tables of so many classes; on more, one by one over the cliques."""
+"""Largest table of classes over which conditions are summed; on larger ones, one by one over the cliques."""
 _CORNERED = 2
-"""Boxes on so many attributes are summed by their corners: each takes four times as many look-ups as the last."""
+"""Most attributes of boxes that are summed by their corners: each takes four times as many look-ups as the last."""
 _CHUNK_CELLS = 1 << 24
 """Cells of the tables in which many conditions are summed at once."""
 
 
 @final
-class ValueClasses:
+class ValueClasses(HasPotentials):
     """A distribution proportional to a product of positive factors, uniform where these tell no values apart.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain((IntegerRange("ip", 0, 2**32 - 1), IntegerRange("port", 0, 2**16 - 1)))
         >>> model = ValueClasses(domain, total=100)
         >>> model.update(Conjunction.where(domain, {"ip": range(2**31)}), step=math.log(3))
@@ -60,20 +66,19 @@ class ValueClasses:
         Args:
             domain: The domain.
             total: Mass in counts, positive.
-            queries: What updates will speak of, if known: refines the classes and makes room at once.
+            queries: Queries of the updates to come, if known: refines the classes and makes room at once.
 
         Raises:
             ConfigError: The total is not positive.
             ModelTooLargeError: The classes do not fit into memory.
         """
-        self._domain = domain
+        super().__init__(domain, total)
         self._coarsening = Coarsening.of(domain)
         self._scopes: dict[Clique, None] = {}
-        self._terms = Terms()
         self._known: set[Key] = set()
         self._translated: dict[Key, Conjunction] = {}
         self._origin: dict[Key, Conjunction] = {}
-        self._inner = _product(self._coarsening, float(total), (), self._terms)
+        self._inner = _product(self._coarsening, self._total, (), self._terms)
         self.cover(queries)
 
     @classmethod
@@ -86,35 +91,20 @@ class ValueClasses:
             ModelTooLargeError: The classes do not fit into memory.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow.domain import IntegerRange
             >>> domain = Domain((IntegerRange("a", 0, 2**40),))
             >>> steps = {Conjunction.where(domain, {"a": [0]}): 40 * math.log(2)}
             >>> model = ValueClasses.from_potentials(domain, 4, Potentials(steps=steps))
             >>> model.conjunctions([Conjunction.where(domain, {"a": [0]})]).round(9)
             array([2.])
         """
-        if potentials.base is not None:
-            raise ConfigError("classes of values start uniform", remedy="take a histogram for a base")
         model = cls(domain, total)
         for clique, table in potentials.tables.items():
             checked_table(domain, clique, table)
         model._refine(model._coarsening.split(tables=potentials.tables.items()), potentials.tables)
         model.cover(potentials.steps)
-        for clique, table in potentials.tables.items():
-            model.reweigh(clique, table)
-        for query, step in potentials.steps.items():
-            model.update(query, step)
+        model._restore(potentials)
         return model
-
-    @property
-    def domain(self) -> Domain:
-        """The domain of the records."""
-        return self._domain
-
-    @property
-    def total(self) -> float:
-        """Mass of the hypothesis, in counts."""
-        return self._inner.total
 
     @property
     def cheap_cells(self) -> int:
@@ -128,7 +118,7 @@ class ValueClasses:
 
     @property
     def classes(self) -> Mapping[str, Classes]:
-        """The classes of each attribute of which something is told apart."""
+        """The classes of each attribute that has more than one."""
         return self._coarsening.classes
 
     # State
@@ -147,17 +137,13 @@ class ValueClasses:
         twin._terms, twin._inner = self._terms.copy(), self._inner.copy()
         return twin
 
-    def potentials(self) -> Potentials:
-        """The state over the domain of the records, for saving; copies."""
-        return self._terms.potentials(None)
-
     def cover(self, queries: Iterable[LinearQuery]) -> None:
         """Refine the classes and make room for updates of some queries; the distribution stays the same.
 
         The product is built anew at most once: cheaper than query by query.
 
         Args:
-            queries: Over the domain of the model.
+            queries: Queries over the domain of the model.
 
         Raises:
             ModelTooLargeError: The classes would not fit into memory; nothing was changed.
@@ -176,39 +162,14 @@ class ValueClasses:
 
     # Updates
 
-    def update(self, query: LinearQuery, step: float) -> None:
-        """Multiply every cell x by ``exp(step * q(x))`` and scale back to the total (theory.md section 1).
-
-        Args:
-            query: The query.
-            step: Signed and finite.
-
-        Raises:
-            ConfigError: The step is not finite.
-            ModelTooLargeError: The classes would not fit into memory; nothing was changed.
-        """
-        check_step(step)
-        plain = canonical(query) if isinstance(query, Conjunction) else query
-        if not isinstance(plain, Conjunction):
-            self.reweigh(plain.scope, step * plain.values())
-        elif _says(plain):
+    def _step(self, query: Conjunction, step: float) -> None:
+        plain = canonical(query)
+        if isinstance(plain, Conjunction) and _says(plain):
             self.cover([plain])
             self._terms.add_step(plain, step)
             self._inner.update(self._over_classes([plain])[plain.scope, plain.codes], step)
 
-    def reweigh(self, clique: Clique, log_factors: Floats) -> None:
-        """Multiply by the exponential of a table over a clique and scale back to the total.
-
-        Args:
-            clique: Attributes in domain order.
-            log_factors: Finite, shape ``domain.shape_of(clique)``.
-
-        Raises:
-            QueryError: The clique is not in domain order, or the table does not have its shape.
-            ConfigError: A log-factor is not finite.
-            ModelTooLargeError: The classes would not fit into memory; nothing was changed.
-        """
-        table = checked_table(self._domain, clique, log_factors)
+    def _reweigh(self, clique: Clique, table: Floats) -> None:
         self._refine(self._coarsening.split(tables=[(clique, table)]), [clique])
         self._terms.add_table(clique, table)
         self._inner.reweigh(*self._coarsening.coarse_table(clique, table))
@@ -216,12 +177,12 @@ class ValueClasses:
     # Refits
 
     def over_classes(self, measurements: Sequence[Measurement]) -> tuple[Markov, list[Measurement]]:
-        """Where to fit, and what: measurements refine the classes and are turned into ones over classes.
+        """Translate measurements into ones over classes, which they refine; returns the product to fit and these.
 
         Give the fitted product to ``take_over``. Measurements that say the same of all records are left out.
 
         Args:
-            measurements: Over the domain of the model.
+            measurements: Measurements over the domain of the model.
 
         Raises:
             ModelTooLargeError: The classes would not fit into memory; nothing was changed.
@@ -259,21 +220,8 @@ class ValueClasses:
 
     # Answers
 
-    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
-        """Tables of the cliques over all values, in counts.
-
-        Args:
-            cliques: Attributes in domain order each.
-
-        Returns:
-            One table per clique, of shape ``domain.shape_of(clique)``.
-
-        Raises:
-            QueryError: A clique is not in domain order.
-            MarginalTooLargeError: A table, or a product on the way to it, does not fit into memory.
-        """
+    def _marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
         for clique in cliques:
-            check_clique(self._domain, clique)
             cells = math.prod(self._domain.shape_of(clique))
             Room().check(clique, cells, 3 * 8 * cells)
         told = [tuple(name for name in clique if name in self.classes) for clique in cliques]
@@ -293,35 +241,15 @@ class ValueClasses:
             found[places] = self._sums(scope, [queries[index] for index in places])
         return found
 
-    def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
-        """Exactly n records in random order: all blocks of ``sample_blocks``.
-
-        Args:
-            n: Number of records.
-            seed: None for fresh randomness.
-            method: "systematic" (classes as ``Markov`` draws codes; the records of a class are spread evenly over its
-                values) or "independent".
-
-        Returns:
-            Codes in the smallest unsigned type, shape ``(n, len(domain))``.
-
-        Raises:
-            ConfigError: n is negative, or the records do not fit into memory.
-        """
-        return collected(self.sample_blocks(n, seed, method), self._domain, n)
-
-    def sample_blocks(
-        self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC
-    ) -> Iterator[Codes]:
-        """Exactly n records in blocks of bounded size."""
-        draw, chosen = generator(seed), SamplingMethod(method)
-        blocks = self._inner.sample_blocks(n, generator(int(draw.integers(2**63))), chosen)
-        return (self._values(block, draw, chosen) for block in blocks)
+    def _blocks(self, n: int, draw: np.random.Generator, method: SamplingMethod) -> Iterator[Codes]:
+        """Classes as ``Markov`` draws codes; systematic: the records of a class are spread evenly over its values."""
+        blocks = self._inner.sample_blocks(n, generator(int(draw.integers(2**63))), method)
+        return (self._values(block, draw, method) for block in blocks)
 
     # Inside
 
     def _refine(self, coarsening: Coarsening, scopes: Iterable[Clique]) -> None:
-        """Go on with finer classes, and with room for some scopes."""
+        """Switch to finer classes, and make room for some scopes."""
         wanted = self._scopes | dict.fromkeys(scopes)
         if coarsening is self._coarsening:
             self._inner.cover(_told(coarsening, scope) for scope in wanted.keys() - self._scopes.keys())
@@ -331,7 +259,7 @@ class ValueClasses:
         self._scopes = wanted
 
     def _over_classes(self, queries: Sequence[Conjunction]) -> dict[Key, Conjunction]:
-        """Conjunctions in canonical form, whose codes are told apart, over classes."""
+        """Conjunctions in canonical form, which the classes tell apart, over classes."""
         new = [query for query in queries if (query.scope, query.codes) not in self._translated]
         found = self._coarsening.conjunctions(new)
         for query, each in zip(new, found, strict=True):
@@ -408,7 +336,7 @@ def _told(coarsening: Coarsening, scope: Clique) -> Clique:
 
 
 def _says(query: Conjunction) -> bool:
-    """Whether a conjunction in canonical form holds for some records and not for others."""
+    """Whether a conjunction in canonical form can hold, and can fail."""
     return bool(query.scope) and all(query.codes)
 
 
@@ -427,7 +355,7 @@ def _codes(query: Conjunction, names: Clique) -> dict[str, Iterable[int]]:
 
 
 def _weighted(table: Floats, weights: Sequence[Floats]) -> Floats:
-    """For each row of all weights, the sum of the cells times the product of its weights along the axes."""
+    """Sums of the cells times the product of weights along the axes, one for each row of weights."""
     if not weights:
         return np.asarray(table.reshape(1), dtype=np.float64)
     rows = max(1, _CHUNK_CELLS // max(1, table.size // table.shape[0]))

@@ -1,4 +1,9 @@
-"""Core."""
+"""Common ground of all forms of a hypothesis: their base class, log-factors, steps, memory and sampling.
+
+``model`` is the base class; ``terms`` holds log-factors per scope; ``steps`` takes the steps that
+suit any model; ``memory`` says how much a model may use; ``records`` and ``sampling_kernels`` draw records in blocks.
+Imports ``queries``, ``domain`` and ``system``, and no other room of models.
+"""
 
 import lazy_loader
 

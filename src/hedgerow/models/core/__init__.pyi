@@ -1,18 +1,19 @@
-from .checks import spread as spread
 from .memory import (
     Room as Room,
     check_cells as check_cells,
+    check_fits as check_fits,
     required_bytes as required_bytes,
     runs_within as runs_within,
 )
-from .model import Codes as Codes, Model as Model, Potentials as Potentials, SamplingMethod as SamplingMethod
+from .model import HasPotentials as HasPotentials, Model as Model
 from .records import (
+    Codes as Codes,
+    SamplingMethod as SamplingMethod,
     block_rows as block_rows,
-    check_number as check_number,
     code_type as code_type,
     new_state as new_state,
     positions as positions,
     shuffle as shuffle,
 )
 from .steps import Phase as Phase
-from .terms import Terms as Terms
+from .terms import Potentials as Potentials, Terms as Terms, components as components, spread as spread

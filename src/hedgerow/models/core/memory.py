@@ -1,4 +1,4 @@
-"""How much memory a hypothesis may use."""
+"""Limits on the memory of a hypothesis."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ SHARE = 0.85
 """Part of the available memory that one hypothesis may fill; the rest is for the table and the records."""
 
 _ALWAYS_FITS = 2**20
-"""Bytes below which the system is not asked: that takes milliseconds, and small hypotheses are made often."""
+"""Up to that many bytes the system is not asked: it takes milliseconds, and small hypotheses are made often."""
 
 
 def usable_bytes() -> int:
-    """What hypotheses and the work on them may fill, as of now.
+    """Bytes that hypotheses and the work on them may fill now.
 
     Example:
         >>> usable_bytes() > 0
@@ -27,10 +27,10 @@ def usable_bytes() -> int:
 
 
 def required_bytes(domain: Domain, copies: int) -> int:
-    """Memory of a run that holds so many arrays over all cells at once, exact however large.
+    """Memory of a run that holds some arrays over all cells at once, exact however large.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> required_bytes(Domain((IntegerRange("a", 0, 1023),)), copies=2)
         16384
     """
@@ -41,7 +41,7 @@ def check_fits(domain: Domain, copies: int, *, averaged: bool = False) -> None:
     """Refuse a domain that is too large for memory, before anything is allocated.
 
     Args:
-        domain: Whose cells a hypothesis would hold.
+        domain: The domain of the hypothesis.
         copies: Arrays over all cells that are held at once.
         averaged: Whether one of them is an average of hypotheses, which need not be taken.
 
@@ -49,7 +49,7 @@ def check_fits(domain: Domain, copies: int, *, averaged: bool = False) -> None:
         ModelTooLargeError: More than ``SHARE`` of the available memory is required.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> check_fits(Domain((IntegerRange("a", 0, 1023),)), copies=2)
     """
     check_cells(domain.size, required_bytes(domain, copies), averaged=averaged)
@@ -59,10 +59,10 @@ def check_cells(cells: int, required: int, *, tree: bool = False, averaged: bool
     """Refuse a hypothesis that is too large for memory, before anything is allocated.
 
     Args:
-        cells: How many it would hold, for the message.
-        required: Bytes of it and of the work on it.
-        tree: Whether they are those of junction trees.
-        averaged: Whether an average of hypotheses is among it, which need not be taken.
+        cells: Number of its cells, for the message.
+        required: Bytes of the hypothesis and of the work on it.
+        tree: Whether these are cells of junction trees.
+        averaged: Whether it includes an average of hypotheses, which need not be taken.
 
     Raises:
         ModelTooLargeError: More than may be used now is required.
@@ -76,19 +76,8 @@ def check_cells(cells: int, required: int, *, tree: bool = False, averaged: bool
         )
 
 
-def fits(domain: Domain, copies: int) -> bool:
-    """Whether so many arrays over all cells fit into what may be used now; a megabyte always does.
-
-    Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> fits(Domain(IntegerRange(name, 0, 2**20) for name in "abcd"), copies=1)
-        False
-    """
-    return has_room(required_bytes(domain, copies))
-
-
 def has_room(required: int) -> bool:
-    """Whether so many bytes may be used now; a megabyte always may.
+    """Whether that many bytes may be used now; a megabyte always may.
 
     Example:
         >>> has_room(2**20), has_room(2**80)
@@ -98,11 +87,11 @@ def has_room(required: int) -> bool:
 
 
 def runs_within(sizes: Iterable[int], most: int) -> Iterator[slice]:
-    """Cut a list into runs whose sizes add up to at most so much; what is larger by itself is alone.
+    """Cut a list into runs of bounded size; an item that is larger by itself is alone.
 
     Args:
-        sizes: Of the items of the list.
-        most: Cells or bytes that may be held together.
+        sizes: Sizes of the items of the list.
+        most: Largest sum of the sizes of a run.
 
     Example:
         >>> list(runs_within([3, 4, 2, 9, 1], 7))
@@ -120,7 +109,7 @@ def runs_within(sizes: Iterable[int], most: int) -> Iterator[slice]:
 
 @final
 class Room:
-    """What may be used, as of when that is first in question: for very many checks one after the other.
+    """The usable memory, looked up once: for very many checks in a row.
 
     Example:
         >>> room = Room()
@@ -129,11 +118,11 @@ class Room:
     """
 
     def __init__(self) -> None:
-        """Nothing was asked yet."""
+        """Look nothing up yet."""
         self._bytes: int | None = None
 
     def has(self, required: int) -> bool:
-        """Whether so many bytes may be used."""
+        """Whether that many bytes may be used."""
         if required > _ALWAYS_FITS and self._bytes is None:
             self._bytes = usable_bytes()
         return required <= _ALWAYS_FITS or (self._bytes is not None and required <= self._bytes)
@@ -142,12 +131,12 @@ class Room:
         """Refuse a table that is too large, before it is allocated.
 
         Args:
-            attributes: Of the table.
-            cells: Of the table.
+            attributes: Attributes of the table.
+            cells: Cells of the table.
             required: Bytes that it takes to make it.
 
         Raises:
-            MarginalTooLargeError: They may not be used.
+            MarginalTooLargeError: The table does not fit.
         """
         if not self.has(required):
             raise MarginalTooLargeError(

@@ -1,28 +1,44 @@
-"""What samplers share, blocks of records and positions on a cumulative sum; records from the weights of all cells.
+"""Common ground of samplers: blocks of records, and positions on a cumulative sum.
 
-Records come in blocks, so that as many can be drawn as a file holds. The blocks of one seed are the same whoever asks
-for them: all records at once are these blocks put together.
+Records come in blocks, so that as many can be drawn as a file holds. One seed always gives the same blocks: all records
+at once are these blocks put together.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints, Words
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models.core.memory import has_room, usable_bytes
-from hedgerow.models.core.model import Codes, SamplingMethod
+
+Codes = NDArray[np.unsignedinteger]
+"""Records as codes, shape ``(n, len(domain))``, columns in the order of the domain."""
+
+
+class SamplingMethod(StrEnum):
+    """Ways to draw records from a hypothesis.
+
+    ``SYSTEMATIC``: every cell gets its expected number of records, rounded up or down by one random offset, so that
+    sampling adds little error. ``INDEPENDENT``: every record is drawn on its own.
+    """
+
+    SYSTEMATIC = "systematic"
+    INDEPENDENT = "independent"
+
 
 _BLOCK_CODES = 1 << 21
-"""Codes of a block: what is drawn together stays in the fast memory of a core."""
+"""Codes of a block, so that it stays in the fast memory of a core."""
 _MOST_ROWS = 1 << 17
 _CELLS_PER_ROW = 16
-"""A block has at least one record for so many cells of the model: all of them are passed over for each block."""
+"""Cells of the model for each record of a block, at most: all cells are passed over for each block."""
 _LARGEST_ROWS = 1 << 22
 _MOST = 1 << 40
 """Records in all; with as many in a block as there may be, products stay below 2^63."""
@@ -30,14 +46,14 @@ _GOLDEN = (5.0**0.5 - 1.0) / 2.0
 
 
 def block_rows(domain: Domain, cells: int) -> int:
-    """How many records are drawn together.
+    """Number of records that are drawn together.
 
     Args:
         domain: The domain.
-        cells: That are passed over for each block.
+        cells: Number of cells that are passed over for each block.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> block_rows(Domain((IntegerRange("a", 0, 1),)), cells=100)
         131072
     """
@@ -48,7 +64,7 @@ def collected(blocks: Iterable[Codes], domain: Domain, n: int) -> Codes:
     """Blocks of records as one array.
 
     Args:
-        blocks: Of ``n`` records together.
+        blocks: Blocks of ``n`` records in all.
         domain: The domain.
         n: Number of records.
 
@@ -56,10 +72,10 @@ def collected(blocks: Iterable[Codes], domain: Domain, n: int) -> Codes:
         Codes in the smallest unsigned type, shape ``(n, len(domain))``; each column lies in one piece.
 
     Raises:
-        ConfigError: They do not fit into memory.
+        ConfigError: The records do not fit into memory.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> collected([np.array([[1]], dtype=np.uint8), np.array([[0]], dtype=np.uint8)], domain, 2).tolist()
         [[1], [0]]
@@ -85,8 +101,8 @@ def batches(blocks: Iterable[Codes], rows: int) -> Iterator[Codes]:
     """The same records in batches of a chosen size; the last may be smaller.
 
     Args:
-        blocks: Of any size.
-        rows: At least 1.
+        blocks: Blocks of any size.
+        rows: Number of records in a batch, at least 1.
 
     Example:
         >>> [batch.ravel().tolist() for batch in batches([np.array([[1]]), np.array([[2], [3], [4], [5]])], 2)]
@@ -115,7 +131,7 @@ def code_type(domain: Domain) -> np.dtype[Any]:
     """The smallest unsigned type that holds the codes of every attribute.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> code_type(Domain((IntegerRange("a", 0, 300),)))
         dtype('uint16')
     """
@@ -126,7 +142,7 @@ def check_number(n: int) -> None:
     """Refuse a number of records that is negative, or too large to count in.
 
     Raises:
-        ConfigError: It is.
+        ConfigError: The number is out of range.
 
     Example:
         >>> check_number(0)
@@ -146,7 +162,7 @@ def positions(n: int, rows: int, method: SamplingMethod, draw: np.random.Generat
     Args:
         n: Number of positions.
         rows: The largest number in one block.
-        method: Which of the two.
+        method: Systematic or independent.
         draw: Source of randomness.
 
     Yields:

@@ -43,17 +43,13 @@ def _below(word: np.uint64, bound: int) -> np.int64:
     return np.int64(((mixed >> _32) * factor + (((mixed & _LOW) * factor) >> _32)) >> _32)
 
 
+Entries = tuple[Ints, Places, Ints]
+"""Counts of a table that are not 0: where each row's entries start and where the last one's end, cells, counts."""
+
+
 @kernel()
 def round_rows(
-    table: Floats,
-    group_place: Ints,
-    rest_place: Ints,
-    sizes: Ints,
-    least: float,
-    state: Words,
-    starts: Ints,
-    cells: Places,
-    counts: Ints,
+    table: Floats, group_place: Ints, rest_place: Ints, sizes: Ints, least: float, state: Words, entries: Entries
 ) -> int:
     """Systematic rounding of each row of a table to whole numbers with a given sum.
 
@@ -63,14 +59,13 @@ def round_rows(
         rest_place: Where each cell stands in its row.
         sizes: The sum that each row gets.
         least: A row whose cells sum to less counts as even.
-        state: Of the generator.
-        starts: Filled with where each row's entries start, and where the last one's end.
-        cells: Filled with the cells of a row that got something.
-        counts: Filled with how much.
+        state: State of the generator.
+        entries: Filled with the cells of each row that got something, and how much.
 
     Returns:
         Number of entries.
     """
+    starts, cells, counts = entries
     word = state[0]
     found = 0
     for g in range(sizes.size):
@@ -103,8 +98,9 @@ def round_rows(
 
 
 @kernel()
-def add_entries(starts: Ints, cells: Places, counts: Ints, group_part: Ints, rest_part: Ints, sizes: Ints) -> None:
+def add_entries(entries: Entries, group_part: Ints, rest_part: Ints, sizes: Ints) -> None:
     """Sum entries into a smaller table: cell ``k`` of row ``g`` goes to ``group_part[g] + rest_part[k]``."""
+    starts, cells, counts = entries
     for g in range(starts.size - 1):
         for e in range(starts[g], starts[g + 1]):
             sizes[group_part[g] + rest_part[cells[e]]] += counts[e]
@@ -125,21 +121,18 @@ def group(codes: Columns, columns: Ints, strides: Ints, groups: Places, sizes: I
 
 
 @kernel()
-def take(
-    sizes: Ints, starts: Ints, cells: Places, counts: Ints, left: Ints, state: Words, firsts: Ints, slots: Places
-) -> None:
+def take(sizes: Ints, entries: Entries, left: Ints, state: Words, firsts: Ints, slots: Places) -> None:
     """Take some of what is left in every row, evenly spaced over its entries: each gives its share rounded up or down.
 
     Args:
-        sizes: How much to take from each row.
-        starts: Where each row's entries start, and where the last one's end.
-        cells: The cell of each entry.
-        counts: What is left of each entry; lowered.
-        left: What is left of each row; lowered.
-        state: Of the generator.
+        sizes: Number to take from each row.
+        entries: Cells, and the number left of each; lowered.
+        left: Number left of each row; lowered.
+        state: State of the generator.
         firsts: Filled with where each row's cells start in the slots.
         slots: Filled with the cells that were taken, row by row.
     """
+    starts, cells, counts = entries
     word = state[0]
     at = 0
     for g in range(sizes.size):
@@ -191,7 +184,7 @@ def shuffle(found: Ints, state: Words) -> None:
 
 @kernel()
 def draw_rows(ends: Floats, groups: Places, state: Words, found: Places) -> None:
-    """For every record a cell of its group's row, whose cumulative sums are given, each record by itself."""
+    """Draw a cell for every record from its group's row, given as cumulative sums, each record by itself."""
     word = state[0]
     last = ends.shape[1] - 1
     for i in range(groups.size):

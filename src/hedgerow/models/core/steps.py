@@ -2,18 +2,23 @@
 
 Everything is in fractions of the total. The step of a query multiplies by ``exp(s q)``, the step of a marginal by one
 factor per cell. Consecutive conjunctions are stepped in one compiled sweep where the model can do that.
+
+An explicit step multiplies by ``exp(dt (y - mu))`` with the answers mu from before the step; an implicit (proximal) one
+takes the answers p from after it. It is the p that minimises ``KL(p || mu) / dt + |y - p|**2 / 2``, and needs no bound
+on dt and no feasible target y: noisy targets that are negative or do not sum to 1 are fine.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, final
 
 import numpy as np
+from scipy.special import wrightomega
 
 from hedgerow.arrays import Floats
-from hedgerow.models.core.implicit import marginal_step, query_step
 from hedgerow.models.core.model import Model, SweepsConjunctions
 from hedgerow.queries import Conjunction, LinearQuery, Measurable, Measurement
 
@@ -21,10 +26,15 @@ Step = Literal["source", "sharp"]
 """Size of a multiplicative-weights step: the papers', or the one that is optimal for Hoeffding's lemma."""
 
 Kind = Literal["explicit", "implicit", "joint"]
-"""Of steps: functions of this module."""
+"""Kinds of steps: the functions of this module that take them."""
 
 CELL_RATES: dict[Step, float] = {"source": 0.5, "sharp": 2.0}
-"""``eta / r`` for the cells of a marginal; ``algorithms/steps.py`` says why 2 is the sharp one."""
+"""``eta / r`` for the cells of a marginal; ``algorithms/shared/steps.py`` says why 2 is the sharp one."""
+
+FLOOR = 1e-30
+"""Smallest probability that a step leaves to a cell, so that a later one can raise it again."""
+_TINY = 1e-195
+_ITERATIONS = 100
 
 
 def query_rate(bounds: tuple[float, float], rule: Step) -> float:
@@ -35,7 +45,7 @@ def query_rate(bounds: tuple[float, float], rule: Step) -> float:
 
     Args:
         bounds: Smallest and largest value of the query.
-        rule: Which step.
+        rule: The size of the step.
 
     Example:
         >>> query_rate((0.0, 1.0), "source"), query_rate((-1.0, 1.0), "sharp")
@@ -53,7 +63,7 @@ class Run:
     """Steps to take one after the other.
 
     Attributes:
-        targets: What was measured.
+        targets: Measured targets.
         values: The noisy answers as fractions.
         rates: ``eta / r`` of explicit steps, the length dt of implicit ones.
     """
@@ -76,9 +86,9 @@ class Phase:
 
     Attributes:
         kind: "explicit", "implicit" or "joint".
-        targets: What the answers should move to, as fractions, those of all measurements one after the other.
+        targets: Answers to move to, as fractions, those of all measurements one after the other.
         rates: ``eta / r`` of explicit steps, the length dt of the others, shape ``(measurements,)``.
-        shares: What the rates are multiplied by in each sweep.
+        shares: Factors of the rates, one for each sweep.
     """
 
     kind: Kind
@@ -108,7 +118,7 @@ def explicit(model: Model, run: Run, sweeps: int = 1) -> None:
         return
     for _ in range(sweeps):
         for target, value, rate in zip(run.targets, run.values, run.rates, strict=True):
-            move(model, target, rate * (value - _answer(model, target)))
+            _move(model, target, rate * (value - _answer(model, target)))
 
 
 def implicit(model: Model, run: Run) -> list[Floats]:
@@ -120,13 +130,13 @@ def implicit(model: Model, run: Run) -> list[Floats]:
     for target, value, dt in zip(run.targets, run.values, run.rates, strict=True):
         mu = model.marginals([target.scope])[0].reshape(-1) / model.total
         if isinstance(target, LinearQuery):
-            step = np.array([_query_step(target, mu, float(value[0]), dt)])
+            step = np.array([query_step(*_value_masses(target, mu), float(value[0]), dt)])
             answers.append(value - step / dt)
         else:
             step = marginal_step(mu, value, dt)
             after = mu * np.exp(step)
             answers.append(after / after.sum())
-        move(model, target, step)
+        _move(model, target, step)
     return answers
 
 
@@ -152,7 +162,7 @@ def _answer(model: Model, target: Measurable) -> Floats:
     return target.of_table(model.marginals([target.scope])[0]) / model.total
 
 
-def move(model: Model, target: Measurable, steps: Floats) -> None:
+def _move(model: Model, target: Measurable, steps: Floats) -> None:
     """Update a model by one step of a query, or by one log-factor for each cell of a marginal."""
     if isinstance(target, LinearQuery):
         model.update(target, float(steps[0]))
@@ -160,7 +170,82 @@ def move(model: Model, target: Measurable, steps: Floats) -> None:
         model.reweigh(target.scope, steps.reshape(model.domain.shape_of(target.scope)))
 
 
-def _query_step(query: LinearQuery, mu: Floats, target: float, dt: float) -> float:
+def marginal_step(mu: Floats, target: Floats, dt: float) -> Floats:
+    """Log-factors of the implicit step of a whole marginal.
+
+    The new marginal is ``p = omega(dt (y - nu) + ln(mu dt)) / dt``, where omega is the Wright omega function and the
+    number nu makes p sum to 1.
+
+    Args:
+        mu: Current marginal, sums to 1, shape ``(cells,)``.
+        target: y, any finite values, shape ``(cells,)``.
+        dt: Length of the step, positive.
+
+    Returns:
+        ``ln(p / mu)``, shape ``(cells,)``.
+
+    Example:
+        >>> mu, y = np.array([0.5, 0.5]), np.array([1.0, 0.0])
+        >>> p = mu * np.exp(marginal_step(mu, y, dt=1e9))
+        >>> p.round(6)
+        array([1., 0.])
+    """
+    log_mu = np.log(np.maximum(mu, _TINY))
+    # At this nu one cell alone has p = 1. The sum is convex and falls with nu: Newton's method comes from the left.
+    nu = float(np.max(target + log_mu / dt)) - 1.0
+    start = log_mu + math.log(dt)
+    for _ in range(_ITERATIONS):
+        omega = wrightomega(dt * (target - nu) + start)
+        excess = float(omega.sum()) / dt - 1.0
+        following = nu + excess / float((omega / (1.0 + omega)).sum())
+        if excess <= 1e-14 or following <= nu:
+            break
+        nu = following
+    p = np.maximum(omega / float(omega.sum()), FLOOR)
+    return np.asarray(np.log(p) - log_mu)
+
+
+def query_step(values: Floats, masses: Floats, target: float, dt: float) -> float:
+    """The step s of the implicit update ``exp(s q)``, with ``s = dt (y - q(p))`` for the p after the update.
+
+    Args:
+        values: Values of the query, shape ``(k,)``.
+        masses: Probability of each value, sums to 1, shape ``(k,)``.
+        target: y.
+        dt: Length of the step, positive.
+
+    Example:
+        >>> step = query_step(np.array([0.0, 1.0]), np.array([0.5, 0.5]), target=0.9, dt=2.0)
+        >>> after = 1.0 / (1.0 + np.exp(-step))
+        >>> bool(abs(step - 2.0 * (0.9 - after)) < 1e-9)
+        True
+    """
+    logs = np.log(np.maximum(masses, _TINY))
+    low, high = dt * (target - float(values.max())), dt * (target - float(values.min()))
+    step = min(max(0.0, low), high)
+    for _ in range(2 * _ITERATIONS):
+        exponent = step * values + logs
+        p = np.exp(exponent - exponent.max())
+        p /= p.sum()
+        answer = float(p @ values)
+        gap = step - dt * (target - answer)
+        low, high = (low, step) if gap > 0 else (step, high)
+        newton = step - gap / (1.0 + dt * float(p @ (values - answer) ** 2))
+        following = newton if low < newton < high else 0.5 * (low + high)
+        if abs(following - step) <= 1e-13 * (1.0 + abs(step)):
+            return _bounded(following, values)
+        step = following
+    return _bounded(step, values)
+
+
+def _bounded(step: float, values: Floats) -> float:
+    """Keep the factor by which one step moves two cells apart within ``FLOOR**-2``."""
+    width = float(values.max() - values.min())
+    limit = -2.0 * math.log(FLOOR) / width if width > 0 else 0.0
+    return min(max(step, -limit), limit)
+
+
+def _value_masses(query: LinearQuery, mu: Floats) -> tuple[Floats, Floats]:
+    """The values of a query and the probability of each, from the marginal of its scope."""
     values, which = np.unique(query.values(), return_inverse=True)
-    masses = np.asarray(np.bincount(which.reshape(-1), weights=mu), dtype=np.float64)
-    return query_step(values, masses, target, dt)
+    return values, np.asarray(np.bincount(which.reshape(-1), weights=mu), dtype=np.float64)

@@ -1,17 +1,55 @@
-"""The log-factors of all updates of a model, added up per scope."""
+"""Log-factors over small sets of attributes: checked, added up per scope, and grouped into parts.
+
+A hypothesis is a product of exponentials of tables and steps. If every scope lies inside one part of the attributes and
+the start is uniform, the hypothesis is the product of its parts (the factored form of theory.md section 2.1). A part is
+much smaller than the whole, so steps are taken there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from operator import lt
 from typing import final
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from hedgerow.arrays import Floats
-from hedgerow.domain import Clique
-from hedgerow.models.core.model import Potentials
+from hedgerow.domain import Clique, Domain
+from hedgerow.errors import ConfigError, QueryError
 from hedgerow.queries import CodeSet, Conjunction
 
 Key = tuple[Clique, tuple[CodeSet, ...]]
 """Scope and codes of a conjunction; quicker to look up than the query with its domain."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Potentials:
+    """The portable state of a hypothesis: log-weights as sums over small scopes.
+
+    The weight of cell x is ``base(x) * exp(sum of tables at x + sum of steps of the conjunctions that hold at x)``.
+
+    Attributes:
+        tables: For each clique its table of log-factors, shape ``domain.shape_of(clique)``.
+        steps: For each conjunction the log-factor of the cells where it holds.
+        base: Positive weights of all cells, shape ``domain.shape``, in any unit; None means uniform.
+
+    Example:
+        >>> Potentials().base is None
+        True
+    """
+
+    tables: Mapping[Clique, Floats] = field(default_factory=dict)
+    steps: Mapping[Conjunction, float] = field(default_factory=dict)
+    base: Floats | None = None
+
+    @property
+    def scopes(self) -> list[Clique]:
+        """The scopes of all log-factors."""
+        return [*self.tables, *(query.scope for query in self.steps)]
 
 
 @final
@@ -31,7 +69,7 @@ class Terms:
     """
 
     def __init__(self) -> None:
-        """Start with none."""
+        """Start without any."""
         self.tables: dict[Clique, Floats] = {}
         self._steps: dict[Key, float] = {}
         self._queries: dict[Key, Conjunction] = {}
@@ -87,3 +125,94 @@ class Terms:
         twin = Terms()
         twin.add(self.potentials(None))
         return twin
+
+
+def components(domain: Domain, scopes: Iterable[Clique]) -> tuple[Clique, ...]:
+    """The attributes of the scopes in groups, such that every scope lies inside one group.
+
+    Args:
+        domain: The domain, which gives the order of the groups and of their attributes.
+        scopes: Attributes that belong together; empty ones say nothing.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcde")
+        >>> components(domain, [("a", "d"), ("c",), ("d", "e")])
+        (('a', 'd', 'e'), ('c',))
+    """
+    group: dict[str, set[str]] = {}
+    for scope in scopes:
+        if scope and not group.get(scope[0], set()).issuperset(scope):
+            merged = set(scope).union(*(group.get(name, ()) for name in scope))
+            group.update(dict.fromkeys(merged, merged))
+    groups = {id(names): names for names in group.values()}
+    return tuple(sorted((domain.clique(names) for names in groups.values()), key=domain.axes))
+
+
+def check_step(step: float) -> None:
+    """Refuse a step that is not finite.
+
+    Raises:
+        ConfigError: The step is not finite.
+
+    Example:
+        >>> check_step(-2.5)
+    """
+    if not math.isfinite(step):
+        raise ConfigError(
+            f"the step of an update is {step}", remedy="check the noisy answers that it was computed from"
+        )
+
+
+def check_clique(domain: Domain, clique: Clique) -> None:
+    """Refuse attributes in another order than the domain's, or one twice.
+
+    Raises:
+        DomainError: An attribute does not exist.
+        QueryError: The attributes are not in domain order.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> check_clique(Domain(IntegerRange(name, 0, 1) for name in "abc"), ("a", "c"))
+    """
+    places = domain.axes(clique)
+    if not all(map(lt, places, places[1:])):
+        raise QueryError(f"the clique {clique} is not in domain order", remedy="use domain.clique(names)")
+
+
+def checked_table(domain: Domain, clique: Clique, log_factors: ArrayLike) -> Floats:
+    """Log-factors over a clique as an array; not a copy where they are one already.
+
+    Args:
+        domain: The domain.
+        clique: Attributes in domain order.
+        log_factors: Finite, shape ``domain.shape_of(clique)``.
+
+    Raises:
+        DomainError: An attribute does not exist.
+        QueryError: The clique is not in domain order, or the table does not have its shape.
+        ConfigError: A log-factor is not finite.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> checked_table(Domain(IntegerRange(name, 0, 1) for name in "abc"), ("b",), [1, 2])
+        array([1., 2.])
+    """
+    check_clique(domain, clique)
+    table = np.asarray(log_factors, dtype=np.float64)
+    if table.shape != domain.shape_of(clique):
+        raise QueryError(f"a table of shape {table.shape} does not fit the clique {' * '.join(clique)}")
+    if not np.isfinite(table).all():
+        raise ConfigError("log-factors must be finite", remedy="check the noisy answers they were computed from")
+    return table
+
+
+def spread(table: Floats, scope: Clique, clique: Clique) -> Floats:
+    """A table with an axis of size 1 for each attribute of the clique that is not in its scope.
+
+    Example:
+        >>> spread(np.zeros((2, 3)), ("a", "c"), ("a", "b", "c")).shape
+        (2, 1, 3)
+    """
+    sizes = iter(table.shape)
+    return table.reshape([next(sizes) if name in scope else 1 for name in clique])

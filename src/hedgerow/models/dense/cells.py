@@ -7,14 +7,15 @@ rebuild; as long as it is at most ``LOG_RANGE`` no weight that matters has left 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, final
 
 import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique
-from hedgerow.models.dense.layout import Frame, Layout, Slice, pack
+from hedgerow.models.core import Codes, SamplingMethod, block_rows, code_type, positions, shuffle
+from hedgerow.models.dense.layout import Frame, RowLayout, Slice, pack
 from hedgerow.queries import shared_marginals
 from hedgerow.system import in_parts, usable_cores
 
@@ -27,6 +28,8 @@ PARALLEL_CELLS = 2**19
 MASS_ERROR = 1e-12
 """Largest relative error of the tracked sum before it is taken anew."""
 
+_SUMMED = 1024
+"""Weights that are summed at once: the cell of a record is looked for in one block."""
 _MAX_THREADS = 8
 
 T = TypeVar("T")
@@ -44,7 +47,7 @@ def _threads() -> int:
 
 
 @final
-class Cells:
+class Weights:
     """Weights in the order of a layout; uninitialised until the first rebuild.
 
     Attributes:
@@ -54,15 +57,14 @@ class Cells:
         moved: Sum of the ranges of all log-factors since the last rebuild.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> cells = Cells(Layout(Domain((IntegerRange("a", 0, 3),))))
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> cells = Weights(RowLayout(Domain((IntegerRange("a", 0, 3),))))
         >>> cells.rebuild(None, {}, [])
         >>> cells.mass
         4.0
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: RowLayout) -> None:
         """Allocate."""
         self.layout = layout
         self.weights = np.empty(layout.rows_shape)
@@ -75,9 +77,9 @@ class Cells:
         """The weights as a vector."""
         return self.weights.reshape(-1)
 
-    def copy(self) -> Cells:
+    def copy(self) -> Weights:
         """Independent cells in the same state."""
-        twin = object.__new__(Cells)
+        twin = object.__new__(Weights)
         twin.__dict__.update(self.__dict__)
         twin.weights = self.weights.copy()
         return twin
@@ -137,6 +139,32 @@ class Cells:
         tables = shared_marginals(self.weights.reshape(self.layout.shape), names, wanted)
         return [table.transpose(frame.from_layout) for table, frame in zip(tables, frames, strict=True)]
 
+    def records(self, n: int, draw: np.random.Generator, method: SamplingMethod) -> Iterator[Codes]:
+        """Draw records block by block; the weights are not to be changed meanwhile.
+
+        Systematic: each cell gets its expected number of records rounded up or down; in each block it is less than two
+        off.
+
+        Args:
+            n: Number of records.
+            draw: Source of randomness.
+            method: Systematic or independent.
+
+        Yields:
+            Codes in random order, columns in the order of the domain, each in one piece.
+        """
+        from hedgerow.models.core import sampling_kernels
+
+        layout, sums = self.layout, np.add.reduceat(self.flat, np.arange(0, self.flat.size, _SUMMED))
+        starts = np.concatenate([np.zeros(1), np.cumsum(sums)])
+        for block in positions(n, block_rows(layout.domain, self.flat.size), method, draw):
+            found = np.empty(block.size, dtype=np.int64)
+            kernels().cells_at(self.flat, starts, _SUMMED, block * starts[-1], found)
+            shuffle(found, draw)
+            columns: Codes = np.empty((len(layout.shape), block.size), dtype=code_type(layout.domain))
+            sampling_kernels.unravel(found, np.array(layout.order), np.array(layout.shape), columns)
+            yield columns.T
+
     def _in_parts(self, part: Callable[[int, int], T]) -> list[T]:
         """Run over all blocks, by as many threads as there are processors if there are many cells."""
         blocks = self.weights.shape[0]
@@ -162,10 +190,10 @@ class Cells:
     ) -> tuple[int, Floats]:
         """Steps ``at`` to ``last`` over slices, until a rebuild is due; returns the next step and the sums of steps."""
         steps = np.zeros(len(places))
+        state, packed = (self.mass, self._error, self.moved), pack(places)
         at, self.mass, self._error, self.moved = kernels().sweep(
-            self.flat, *pack(places), targets, rates, implicit, steps,
-            self.mass, self._error, self.moved, LOG_RANGE, at, last,
-        )  # fmt: skip
+            self.flat, packed, targets, rates, implicit, steps, state, LOG_RANGE, at, last
+        )
         return at, steps
 
     # Rebuilding in log space

@@ -17,17 +17,11 @@ import numpy as np
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
-from hedgerow.models.core.checks import check_clique, check_step, checked_table, checked_total, spread
-from hedgerow.models.core.memory import check_fits
-from hedgerow.models.core.model import Codes, Potentials, SamplingMethod
-from hedgerow.models.core.parts import components
-from hedgerow.models.core.records import collected
-from hedgerow.models.core.terms import Key, Terms
-from hedgerow.models.dense.cells import LOG_RANGE, Cells
-from hedgerow.models.dense.layout import Layout, Slice
-from hedgerow.models.dense.sampling import sample_cells
-from hedgerow.queries import Conjunction, LinearQuery
-from hedgerow.system import Seed
+from hedgerow.models.core import Codes, HasPotentials, Potentials, SamplingMethod, Terms, check_fits, components, spread
+from hedgerow.models.core.terms import Key, checked_table
+from hedgerow.models.dense.cells import LOG_RANGE, Weights
+from hedgerow.models.dense.layout import RowLayout, Slice
+from hedgerow.queries import Conjunction
 
 # Slices that are quick to pass over are kept: making one takes about as long.
 _SLICE_KEPT = 2**10
@@ -35,11 +29,11 @@ _SLICES_KEPT = 2**14
 
 
 @final
-class Histogram:
+class Histogram(HasPotentials):
     """Weights of all cells, scaled to a total.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> model = Histogram(domain, total=12)
         >>> model.update(Conjunction.where(domain, {"a": [0]}), step=math.log(3))
@@ -61,14 +55,12 @@ class Histogram:
             ConfigError: The total is not positive, or the base is not a finite, non-negative table of the domain.
         """
         check_fits(domain, copies=1 if base is None else 2)
-        self._domain = domain
-        self._total = checked_total(total)
-        layout = Layout(domain)
+        super().__init__(domain, total)
+        layout = RowLayout(domain)
         self._base = None if base is None else _checked(np.asarray(base), layout)
-        self._terms = Terms()
         self._slices: dict[Key, Slice] = {}
         self._pending: tuple[Clique, Floats] | None = None
-        self._cells = Cells(layout)
+        self._cells = Weights(layout)
         self._rebuild()
 
     @classmethod
@@ -76,7 +68,7 @@ class Histogram:
         """The model that ``potentials()`` was taken from.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow.domain import IntegerRange
             >>> domain = Domain((IntegerRange("a", 0, 1),))
             >>> steps = {Conjunction.where(domain, {"a": [0]}): math.log(3)}
             >>> Histogram.from_potentials(domain, 4, Potentials(steps=steps)).marginals([("a",)])[0].round(12).tolist()
@@ -89,16 +81,6 @@ class Histogram:
             model._terms.add_step(query, float(step))
         model._rebuild()
         return model
-
-    @property
-    def domain(self) -> Domain:
-        """The domain of the records."""
-        return self._domain
-
-    @property
-    def total(self) -> float:
-        """Mass of the hypothesis, in counts."""
-        return self._total
 
     @property
     def cheap_cells(self) -> int:
@@ -163,20 +145,7 @@ class Histogram:
 
     # Updates
 
-    def update(self, query: LinearQuery, step: float) -> None:
-        """Multiply every cell x by ``exp(step * q(x))`` and scale back to the total (theory.md section 1).
-
-        Args:
-            query: The query.
-            step: Signed and finite.
-
-        Raises:
-            ConfigError: The step is not finite.
-        """
-        check_step(step)
-        if not isinstance(query, Conjunction):
-            self.reweigh(query.scope, step * query.values())
-            return
+    def _step(self, query: Conjunction, step: float) -> None:
         self._flush()
         self._terms.add_step(query, step)
         self._cells.moved += abs(step)
@@ -185,20 +154,9 @@ class Histogram:
         else:
             self._cells.slice_scale(self._slice(query), step)
 
-    def reweigh(self, clique: Clique, log_factors: Floats) -> None:
-        """Multiply by the exponential of a table over a clique and scale back to the total.
-
-        The pass over the cells is put off and made together with the next question about a marginal.
-
-        Args:
-            clique: Attributes in domain order.
-            log_factors: Finite, shape ``domain.shape_of(clique)``.
-
-        Raises:
-            QueryError: The clique is not in domain order, or the table does not have its shape.
-            ConfigError: A log-factor is not finite.
-        """
-        table = np.array(checked_table(self.domain, clique, log_factors))  # what is put off must not change
+    def _reweigh(self, clique: Clique, table: Floats) -> None:
+        """The pass over the cells is put off and made together with the next question about a marginal."""
+        table = table.copy()  # what is put off must not change
         if self._pending is not None and self._pending[0] != clique:
             self._flush()
         self._terms.add_table(clique, table)
@@ -211,8 +169,7 @@ class Histogram:
             factors: Log-factors over scopes that a small table together can hold; their base is not used.
             added: Their sum over all their attributes together, where the caller has it.
         """
-        scopes = [*factors.tables, *(query.scope for query in factors.steps)]
-        clique = self.domain.clique(name for scope in scopes for name in scope)
+        clique = self.domain.clique(name for scope in factors.scopes for name in scope)
         self._flush()
         self._terms.add(factors)
         if added is not None:
@@ -232,19 +189,7 @@ class Histogram:
     def sweep(
         self, queries: Sequence[Conjunction], targets: Floats, rates: Floats, sweeps: int, *, implicit: bool
     ) -> Floats:
-        """Take rounds of steps over many conjunctions (see ``SweepsConjunctions``).
-
-        Args:
-            queries: The queries, in the order of the steps.
-            targets: What the answers should move to, as fractions of the total, shape ``(len(queries),)``.
-            rates: Explicit: ``step = rate * (target - answer)``, in fractions. Implicit: the same with the answer
-                after the step.
-            sweeps: How often to go through all queries.
-            implicit: Which of the two.
-
-        Returns:
-            The sum of the steps of each query.
-        """
+        """Take rounds of steps over many conjunctions; the arguments are those of ``SweepsConjunctions.sweep``."""
         self._flush()
         places = [self._slice(query) for query in queries]
         taken = np.zeros(len(queries))
@@ -260,20 +205,7 @@ class Histogram:
 
     # Answers
 
-    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
-        """Tables of the cliques, in counts.
-
-        Args:
-            cliques: Attributes in domain order each.
-
-        Returns:
-            One table per clique, of shape ``domain.shape_of(clique)``.
-
-        Raises:
-            QueryError: A clique is not in domain order.
-        """
-        for clique in cliques:
-            check_clique(self.domain, clique)
+    def _marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
         if len(cliques) == 1 and cliques[0] == self.domain.names:
             return [self._every_cell()]
         if len(cliques) == 1:
@@ -308,28 +240,9 @@ class Histogram:
         sums = np.array([self._cells.slice_sum(self._slice(query)) for query in queries], dtype=np.float64)
         return sums * self._scale
 
-    def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
-        """Exactly n records in random order: all blocks of ``sample_blocks``.
-
-        Args:
-            n: Number of records.
-            seed: None for fresh randomness.
-            method: "systematic" (every cell within one record of its expectation) or "independent".
-
-        Returns:
-            Codes in the smallest unsigned type, shape ``(n, len(domain))``.
-
-        Raises:
-            ConfigError: n is negative, or the records do not fit into memory.
-        """
-        return collected(self.sample_blocks(n, seed, method), self.domain, n)
-
-    def sample_blocks(
-        self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC
-    ) -> Iterator[Codes]:
-        """Exactly n records in blocks of bounded size; the model must stay as it is until the last is drawn."""
+    def _blocks(self, n: int, draw: np.random.Generator, method: SamplingMethod) -> Iterator[Codes]:
         self._flush()
-        return sample_cells(self._cells.flat, self._cells.layout, n, seed, SamplingMethod(method))
+        return self._cells.records(n, draw, method)
 
     def weights(self) -> tuple[Floats, float]:
         """The weights of all cells as they lie in memory, and their sum; a view that the next update changes."""
@@ -375,7 +288,7 @@ def _log_range(weights: Floats) -> float:
     return math.log(high / low) if low > 0.0 else math.inf
 
 
-def _checked(base: Floats, layout: Layout) -> Floats:
+def _checked(base: Floats, layout: RowLayout) -> Floats:
     """The base in the order of the layout."""
     if base.shape != layout.domain.shape:
         raise ConfigError(f"the base has shape {base.shape}, the domain {layout.domain.shape}")

@@ -15,6 +15,9 @@ from numba import njit
 
 from hedgerow.arrays import Floats, Ints
 
+Packed = tuple[Ints, Ints, Ints, Ints, Ints, Ints]
+"""Slices one after the other: outer offsets and their starts, strides, counts, gathered offsets and their starts."""
+
 _EPS = 2.0**-52
 _FLOOR = 69.0
 _TINY = 1e-195
@@ -219,19 +222,12 @@ def implicit_step(mu: float, target: float, rate: float) -> float:
 @njit(nogil=True, cache=True)
 def sweep(
     cells: Floats,
-    outer: Ints,
-    outer_start: Ints,
-    stride: Ints,
-    count: Ints,
-    gather: Ints,
-    gather_start: Ints,
+    places: Packed,
     targets: Floats,
     rates: Floats,
     implicit: bool,
     steps: Floats,
-    mass: float,
-    error: float,
-    moved: float,
+    state: tuple[float, float, float],
     limit: float,
     first: int,
     last: int,
@@ -244,6 +240,8 @@ def sweep(
     Returns:
         Next step, mass, bound on the error of the mass, moved (above the limit if the weights must be rebuilt).
     """
+    outer, outer_start, stride, count, gather, gather_start = places
+    mass, error, moved = state
     n_queries = targets.size
     for index in range(first, last):
         q = index % n_queries
@@ -302,7 +300,7 @@ def cells_at(cells: Floats, starts: Floats, block: int, positions: Floats, found
 
 @njit(nogil=True, cache=True)
 def corner_sums(table: Floats, corners: Ints, signs: Floats, ends: Ints, axes: int, sums: Floats) -> None:
-    """For each query the signed sum of a flat table over the product of one list of places per axis.
+    """Signed sums of a flat table over products of one list of places per axis, one sum for each query.
 
     List k of query i ends at ``ends[i * axes + k]`` and starts where the one before it ends; a cell is the sum of one
     place from each list, and its sign the product of their signs.

@@ -1,4 +1,4 @@
-"""How the cells of a domain lie in memory, and where small tables and slices are found in them.
+"""The order of the cells of a domain in memory, and the places of small tables and slices in it.
 
 Axes are sorted by size, the largest last, and the cells are seen as blocks of rows: the last axes form a row that
 is long enough for vector instructions, the middle axes a block that stays in the cache, the first axes the blocks.
@@ -10,13 +10,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.queries import Conjunction
+
+if TYPE_CHECKING:
+    from hedgerow.models.dense.kernels import Packed
 
 ROW_CELLS = 1024
 BLOCK_CELLS = 2**16
@@ -77,13 +80,12 @@ def _extend(sizes: Sequence[int], start: int, limit: int) -> int:
 
 
 @final
-class Layout:
+class RowLayout:
     """The order of the cells of one domain.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> layout = Layout(Domain((IntegerRange("a", 0, 9), IntegerRange("b", 0, 1))))
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> layout = RowLayout(Domain((IntegerRange("a", 0, 9), IntegerRange("b", 0, 1))))
         >>> layout.order, layout.shape
         ((1, 0), (2, 10))
     """
@@ -192,11 +194,8 @@ class Layout:
         return _packed(start, _merged(runs))
 
 
-Packed = tuple[Ints, Ints, Ints, Ints, Ints, Ints]
-
-
 def pack(places: Sequence[Slice]) -> Packed:
-    """Slices one after the other: outer offsets and their starts, strides, counts, gathered offsets and their starts.
+    """Slices one after the other, as compiled sweeps take them.
 
     Example:
         >>> pack([Slice(np.array([4, 8]), 1, 2, np.zeros(0, dtype=np.int64))])[:4]

@@ -1,4 +1,9 @@
-"""Fit."""
+"""Bringing a hypothesis in line with noisy measurements.
+
+``refit`` holds the two rules and runs them on any model; ``newton`` fits parities to the optimum, ``consistency``
+averages overlapping marginals first, ``grouping`` finds measurements that are stepped together. Imports all forms of a
+hypothesis, ``tree_fit`` and ``core``.
+"""
 
 import lazy_loader
 

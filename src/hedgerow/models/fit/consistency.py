@@ -1,4 +1,4 @@
-"""What overlapping noisy marginals say together: best linear unbiased answers, before anything is fitted.
+"""Best linear unbiased answers from overlapping noisy marginals, before anything is fitted.
 
 Two marginals that share attributes both measure the marginal of these, and their noises differ. Split every table
 into orthogonal components, one for each set of its attributes: what that set adds to all smaller ones. The noise of
@@ -34,16 +34,16 @@ def consistent(measurements: Sequence[Measurement], total: float) -> list[Floats
     """Noisy answers in fractions, those of marginals averaged over all that measure the same.
 
     Args:
-        measurements: Over one domain. Single queries and wide marginals stay as they are, and change no other.
+        measurements: Measurements over one domain. Single queries and wide marginals stay as they are, and change no
+            other.
         total: In counts.
 
     Returns:
         For each measurement its answers, shape ``(size,)``.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.queries.core.query import NoiseKind
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.queries import NoiseKind
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
         >>> noisy = [Measurement(Marginal(domain, "a"), np.array([70.0, 30.0]), NoiseKind.GAUSSIAN, 5.0),
         ...          Measurement(Marginal(domain, "ab"), np.array([40.0, 40.0, 10.0, 10.0]), NoiseKind.GAUSSIAN, 5.0)]
@@ -66,7 +66,7 @@ class _Stack:
 
     Attributes:
         tables: Their answers, the first axis for the marginals; corrected in place.
-        variances: Of one cell, shape ``(marginals,)``.
+        variances: Variance of one cell, shape ``(marginals,)``.
     """
 
     members: list[int]
@@ -80,11 +80,11 @@ class _Components:
     """Components of some tables of a stack, over the same axes.
 
     Attributes:
-        rows: Which tables.
-        places: For each the number of its component among those that are averaged together.
+        rows: Positions of the tables in the stack.
+        places: For each table the number of its component among those that are averaged together.
         axes: The axes of a table that the component does not depend on.
-        values: With one entry on these axes.
-        variances: Of one value, before it is centred.
+        values: Components, with one entry on these axes.
+        variances: Variance of one value, before it is centred.
     """
 
     stack: _Stack

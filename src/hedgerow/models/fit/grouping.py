@@ -57,8 +57,8 @@ def grouped(model: Model, measurements: Sequence[Measurement], *, ordered: bool)
     """Cut measurements into groups.
 
     Args:
-        model: What they will be stepped on.
-        measurements: Over the domain of the model.
+        model: The model that takes the steps.
+        measurements: Measurements over the domain of the model.
         ordered: Whether the order of the steps must be kept.
     """
     if not isinstance(model, Histogram) or model.domain.size < LARGE_CELLS:

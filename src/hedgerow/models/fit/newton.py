@@ -48,14 +48,13 @@ class Newton:
 
     Attributes:
         c: Length of the fit relative to the noise.
-        steps: In how many equal steps it is taken. One alone is a ridge, which holds back even what is certain.
+        steps: Number of equal steps. One alone is a ridge, which holds back even what is certain.
         iterations: Most iterations of a step.
         tolerance: Largest entry of the gradient, a difference of answers in fractions, with which a step is done.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.queries.core.query import NoiseKind
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.queries import NoiseKind
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
         >>> model = Histogram(domain, total=100)
         >>> noisy = Measurement(Parity(domain, ("a", "b")), np.array([60.0]), NoiseKind.GAUSSIAN, 1.0)
@@ -79,7 +78,7 @@ class Newton:
         """Reset the model and take the steps.
 
         Raises:
-            ConfigError: The model is no histogram, something else than a parity was measured, or it is too much.
+            ConfigError: The model is not a histogram, something else than a parity was measured, or too many were.
         """
         if not (isinstance(model, Histogram) and solvable(measurements)):
             raise ConfigError(
@@ -113,10 +112,8 @@ def solvable(measurements: Sequence[Measurement]) -> bool:
     """Whether Newton's method applies on a histogram: parities only, and not too many.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.queries.core.query import NoiseKind
-        >>> from hedgerow.queries.core.query import Marginal
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.queries import Marginal, NoiseKind
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> targets = Parity(domain, ("a",)), Marginal(domain, ("a",))
         >>> [solvable([Measurement(t, np.ones(t.size), NoiseKind.LAPLACE, 1.0)]) for t in targets]
@@ -153,7 +150,7 @@ class _State:
 
     Attributes:
         transform: Answers to all parities of the measured attributes, shape ``(cells,)``.
-        value: Of the function that is minimised; ``gradient`` belongs to it.
+        value: Value of the function that is minimised; ``gradient`` belongs to it.
     """
 
     multipliers: Floats
@@ -165,7 +162,7 @@ class _State:
 
 
 class _Task:
-    """What was measured, each parity once, on the joint marginal of the measured attributes."""
+    """Measured parities, each once, on the joint marginal of the measured attributes."""
 
     def __init__(self, model: Histogram, measurements: Sequence[Measurement], c: float) -> None:
         # Repeated answers are averaged with the inverse variances as weights.

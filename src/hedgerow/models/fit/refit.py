@@ -20,18 +20,7 @@ from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
 from hedgerow.models.classes import ValueClasses
 from hedgerow.models.core import Model
-from hedgerow.models.core.steps import (
-    CELL_RATES,
-    Kind,
-    Phase,
-    Run,
-    Step,
-    explicit,
-    implicit,
-    joint,
-    query_rate,
-    runs,
-)
+from hedgerow.models.core.steps import CELL_RATES, Kind, Phase, Run, Step, explicit, implicit, joint, query_rate, runs
 from hedgerow.models.dense import Histogram
 from hedgerow.models.fit.consistency import consistent
 from hedgerow.models.fit.grouping import Group, grouped
@@ -54,7 +43,7 @@ class Sweeps:
     Theory.md sections 1 and 2; the step is taken from the hypothesis as it is.
 
     Attributes:
-        sweeps: How often to go through all measurements.
+        sweeps: Number of times to go through all measurements.
         step: ``"source"`` (eta = r / 2) or ``"sharp"`` (eta = 4 r / w**2 for a query, 2 r for the cells of a marginal),
             with the residual r in fractions.
         clip: Whether noisy answers are moved into their possible range first, which bounds every step.
@@ -69,7 +58,7 @@ class Sweeps:
     clip: bool = True
 
     anew: ClassVar[bool] = False
-    """Goes on from the model as it is, and keeps the order of the measurements."""
+    """Starts from the model as it is, and keeps the order of the measurements."""
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -78,7 +67,7 @@ class Sweeps:
 
     def phases(self, measurements: Sequence[Measurement], total: float) -> list[Phase]:
         """The steps, in fractions of the total."""
-        targets = _fractions(measurements, total)
+        targets = np.concatenate([measured.values for measured in measurements]) / total
         rates = np.array([self._rate(measured) for measured in measurements])
         near = _clipped(targets, measurements) if self.clip else targets
         return [Phase("explicit", near, rates, np.ones(self.sweeps))]
@@ -106,7 +95,7 @@ class Proximal:
     Attributes:
         c: Length of the fit relative to the noise; 0.5 to 1 all work well.
         growth: Ratio of the steps of two consecutive sweeps.
-        polish: How often the last step is repeated.
+        polish: Number of times the last step is repeated.
 
     Example:
         >>> Proximal().quick()
@@ -161,7 +150,7 @@ Refit = Sweeps | Proximal
 @final
 @dataclass(frozen=True, eq=False)
 class _Source:
-    """What a part was fitted to."""
+    """The measurements that a part was fitted to, and the rule."""
 
     rule: Refit
     measurements: Sequence[Measurement]
@@ -172,17 +161,16 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Refit) -> Non
 
     Args:
         model: The hypothesis.
-        measurements: What is known, over the domain of the model; all are used.
-        rule: How. ``Sweeps`` goes on from the model as it is and keeps the order, ``Proximal`` resets it first.
+        measurements: Measurements over the domain of the model; all are used.
+        rule: The rule of the fit. ``Sweeps`` starts from the model as it is and keeps the order, ``Proximal`` resets it
+            first.
 
     Raises:
         ConfigError: A measured value is not finite, or its noise has a negative scale.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.queries.core.query import NoiseKind
-        >>> from hedgerow.queries.core.query import Marginal
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.queries import Marginal, NoiseKind
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> model = Histogram(domain, total=100)
         >>> noisy = Measurement(Marginal(domain, ("a",)), np.array([81.0, 21.0]), NoiseKind.GAUSSIAN, 1.0)
@@ -272,12 +260,10 @@ def _refit_trees(model: Markov, measurements: Sequence[Measurement], rule: Refit
 
 def _is_fitted(part: Beliefs, measurements: Sequence[Measurement], rule: Refit) -> bool:
     """Whether a fit that starts anew would end where the part is."""
-    if not rule.anew:
+    source = part.source
+    if not (rule.anew and isinstance(source, _Source) and source.rule == rule):
         return False
-    if not (isinstance(part.source, _Source) and part.source.rule == rule):
-        return False
-    before = part.source.measurements
-    return len(before) == len(measurements) and all(map(operator.is_, before, measurements))
+    return len(source.measurements) == len(measurements) and all(map(operator.is_, source.measurements, measurements))
 
 
 def _fit_trees(model: Markov, batch: Sequence[tuple[Beliefs, list[Measurement]]], rule: Refit) -> bool:
@@ -298,12 +284,8 @@ def _each(step: Callable[[Model, Run], object], steps: Sequence[Run], model: Mod
         step(model, run)
 
 
-def _fractions(measurements: Sequence[Measurement], total: float) -> Floats:
-    return np.concatenate([measured.values for measured in measurements]) / total
-
-
 def _clipped(targets: Floats, measurements: Sequence[Measurement]) -> Floats:
-    """In the range that they have without noise."""
+    """Targets moved into the range that they have without noise."""
     bounds = np.array([measured.target.bounds for measured in measurements])
     low, high = np.repeat(bounds, [measured.values.size for measured in measurements], axis=0).T
     return np.clip(targets, low, high)

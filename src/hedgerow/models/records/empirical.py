@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedgerow.arrays import Floats, Ints
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
-from hedgerow.models.core.checks import check_clique, check_step, checked_table, checked_total
-from hedgerow.models.core.memory import Room
-from hedgerow.models.core.model import Codes, SamplingMethod
-from hedgerow.models.core.records import block_rows, check_number, collected, positions, shuffle
-from hedgerow.models.records.lookup import cells_of, holding, table_cells, values_at
-from hedgerow.queries import Conjunction, LinearQuery
-from hedgerow.system import Seed, generator
-
-CHEAP_CELLS = 1 << 20
-"""A table of so many cells is still made quickly."""
+from hedgerow.models.core import Codes, Model, Room, SamplingMethod, block_rows, code_type, positions, shuffle
+from hedgerow.queries import Conjunction, LinearQuery, Parity
 
 _LOOKED_UP = 1 << 22
+"""Numbers that are looked up together."""
+_LISTED_CODES = 1 << 12
+"""Most codes of an attribute that is looked up in lists of what each query allows."""
 
 Asked = TypeVar("Asked", Clique, Conjunction)
 
 
 @final
-class Empirical:
+class Empirical(Model):
     """The uniform distribution over a multiset of records, scaled to a total; updates weigh the records.
 
     No update gives mass to a cell without a record. Answers take time with the number of records, never with the
@@ -38,7 +34,7 @@ class Empirical:
         codes: The records in the smallest unsigned type, shape ``(n, len(domain))``; not to be changed.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> model = Empirical(domain, total=12, codes=[[0, 2], [1, 1]])
         >>> model.update(Conjunction.where(domain, {"a": [0]}), step=float(np.log(3)))
@@ -58,26 +54,13 @@ class Empirical:
         Raises:
             ConfigError: The total is not positive, a code does not exist, or a log-weight is not finite.
         """
-        self._domain = domain
-        self._total = checked_total(total)
+        super().__init__(domain, total)
         self.codes = _checked_codes(domain, codes)
         self._logs = None if log_weights is None else _checked_logs(log_weights, len(self.codes))
         self._masses: Floats | None = None
 
-    @property
-    def domain(self) -> Domain:
-        """The domain of the records."""
-        return self._domain
-
-    @property
-    def total(self) -> float:
-        """Mass of the hypothesis, in counts."""
-        return self._total
-
-    @property
-    def cheap_cells(self) -> int:
-        """Tables of so many cells cost little more than the records."""
-        return CHEAP_CELLS
+    cheap_cells = 1 << 20
+    """A table of this size costs little more than the records."""
 
     @property
     def log_weights(self) -> Floats | None:
@@ -104,31 +87,10 @@ class Empirical:
 
     # Updates
 
-    def update(self, query: LinearQuery, step: float) -> None:
-        """Multiply the weight of every record x by ``exp(step * q(x))`` and scale back to the total.
-
-        Args:
-            query: The query.
-            step: Signed and finite.
-
-        Raises:
-            ConfigError: The step is not finite.
-        """
-        check_step(step)
+    def _update(self, query: LinearQuery, step: float) -> None:
         self._move(step * values_at(query, self.codes))
 
-    def reweigh(self, clique: Clique, log_factors: Floats) -> None:
-        """Multiply by the exponential of a table over a clique and scale back to the total.
-
-        Args:
-            clique: Attributes in domain order.
-            log_factors: Finite, shape ``domain.shape_of(clique)``.
-
-        Raises:
-            QueryError: The clique is not in domain order, or the table does not have its shape.
-            ConfigError: A log-factor is not finite.
-        """
-        table = checked_table(self._domain, clique, log_factors)
+    def _reweigh(self, clique: Clique, table: Floats) -> None:
         self._move(table.reshape(-1)[cells_of(self.domain, self.codes, [clique])[0]])
 
     def _move(self, log_factors: Floats) -> None:
@@ -137,27 +99,16 @@ class Empirical:
 
     # Answers
 
-    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
-        """Tables of the cliques, in counts.
-
-        Args:
-            cliques: Attributes in domain order each.
-
-        Returns:
-            One table per clique, of shape ``domain.shape_of(clique)``.
-
-        Raises:
-            QueryError: A clique is not in domain order.
-            MarginalTooLargeError: The tables do not fit into memory.
-        """
-        for clique in cliques:
-            check_clique(self._domain, clique)
-        self._check_memory(cliques)
+    def _marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        sizes = self._sizes(cliques)
+        if sizes:
+            largest = max(range(len(sizes)), key=sizes.__getitem__)
+            Room().check(cliques[largest], sizes[largest], 16 * sum(sizes))
         return [table for part in self._parts(cliques) for table in self._tables(part)]
 
     def _tables(self, cliques: Sequence[Clique]) -> Iterator[Floats]:
         """All tables from one count: they stand one after the other."""
-        sizes = np.array([table_cells(self.domain, clique) for clique in cliques], dtype=np.int64)
+        sizes = np.array(self._sizes(cliques), dtype=np.int64)
         ends = np.cumsum(sizes)
         cells = cells_of(self.domain, self.codes, cliques) + (ends - sizes)[:, None]
         counts = self._count(cells.reshape(-1), int(ends[-1]))
@@ -182,42 +133,17 @@ class Empirical:
         length = max(1, _LOOKED_UP // len(self.codes))
         return (asked[first : first + length] for first in range(0, len(asked), length))
 
-    def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
-        """Exactly n records in random order: all blocks of ``sample_blocks``.
-
-        Args:
-            n: Number of records.
-            seed: None for fresh randomness.
-            method: "systematic" (every record its expected number of times, rounded up or down) or "independent".
-
-        Returns:
-            Codes in the smallest unsigned type, shape ``(n, len(domain))``.
-
-        Raises:
-            ConfigError: n is negative, or the records do not fit into memory.
-        """
-        return collected(self.sample_blocks(n, seed, method), self.domain, n)
-
-    def sample_blocks(
-        self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC
-    ) -> Iterator[Codes]:
-        """Exactly n records in blocks of bounded size."""
-        check_number(n)
-        return self._blocks(np.cumsum(self.masses()), n, SamplingMethod(method), generator(seed))
-
-    def _blocks(self, ends: Floats, n: int, method: SamplingMethod, draw: np.random.Generator) -> Iterator[Codes]:
+    def _blocks(self, n: int, draw: np.random.Generator, method: SamplingMethod) -> Iterator[Codes]:
+        """Systematic: every record its expected number of times, rounded up or down."""
+        ends = np.cumsum(self.masses())
         for block in positions(n, block_rows(self.domain, len(ends)), method, draw):
             found = np.minimum(np.searchsorted(ends, block * ends[-1], side="right"), len(ends) - 1)
             shuffle(found, draw)
             yield self.codes[found]
 
-    # Inside
-
-    def _check_memory(self, cliques: Sequence[Clique]) -> None:
-        sizes = [table_cells(self.domain, clique) for clique in cliques]
-        if sizes:
-            largest = max(range(len(sizes)), key=sizes.__getitem__)
-            Room().check(cliques[largest], sizes[largest], 16 * sum(sizes))
+    def _sizes(self, cliques: Sequence[Clique]) -> list[int]:
+        """Cells of each table, exact however large."""
+        return [math.prod(self.domain.shape_of(clique)) for clique in cliques]
 
 
 def _checked_codes(domain: Domain, codes: ArrayLike) -> Codes:
@@ -228,7 +154,7 @@ def _checked_codes(domain: Domain, codes: ArrayLike) -> Codes:
         )
     if given.min() < 0 or (given.max(axis=0) >= np.array(domain.shape)).any():
         raise ConfigError("a record holds a code that its attribute does not have", remedy="check the domain")
-    checked: Codes = given.astype(np.min_scalar_type(max(domain.shape) - 1))
+    checked: Codes = given.astype(code_type(domain))
     checked.flags.writeable = False
     return checked
 
@@ -238,3 +164,83 @@ def _checked_logs(log_weights: ArrayLike, n: int) -> Floats:
     if given.shape != (n,) or not np.isfinite(given).all():
         raise ConfigError(f"{n} records need {n} finite log-weights, not an array of shape {given.shape}")
     return given
+
+
+def cells_of(domain: Domain, codes: Codes, cliques: Sequence[Clique]) -> Ints:
+    """The cell of every record in the marginal of every clique.
+
+    Args:
+        domain: The domain.
+        codes: Records, shape ``(n, len(domain))``.
+        cliques: Attributes in domain order each.
+
+    Returns:
+        Row-major positions in the tables, shape ``(len(cliques), n)``.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
+        >>> cells_of(domain, np.array([[1, 2], [0, 1]], dtype=np.uint8), [("a", "b"), ("a",)])
+        array([[5, 1],
+               [1, 0]])
+    """
+    found = np.zeros((len(cliques), len(codes)), dtype=np.int64)
+    sizes, columns = np.array(domain.shape, dtype=np.int64), codes.T
+    for rows, axes in _by_depth(domain, cliques):
+        found[rows] = found[rows] * sizes[axes, None] + columns[axes]
+    return found
+
+
+def holding(domain: Domain, codes: Codes, queries: Sequence[Conjunction]) -> Bools:
+    """Whether each conjunction holds at each record, shape ``(len(queries), n)``.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
+        >>> records = np.array([[1, 2], [0, 1]], dtype=np.uint8)
+        >>> holding(domain, records, [Conjunction.where(domain, {"b": [1, 2], "a": [0]})])
+        array([[False,  True]])
+    """
+    found = np.ones((len(queries), len(codes)), dtype=np.bool_)
+    columns = codes.T
+    for depth, (every_row, every_axis) in enumerate(_by_depth(domain, [query.scope for query in queries])):
+        every_size = np.array(domain.shape, dtype=np.int64)[every_axis]
+        listed = every_size <= _LISTED_CODES
+        for row, axis in zip(every_row[~listed].tolist(), every_axis[~listed].tolist(), strict=True):
+            found[row] &= queries[row].codes[depth].holds(columns[axis])
+        rows, axes, sizes = every_row[listed], every_axis[listed], every_size[listed]
+        starts = np.cumsum(sizes) - sizes
+        allowed = np.zeros(int(sizes.sum()), dtype=np.bool_)
+        for start, row in zip(starts.tolist(), rows.tolist(), strict=True):
+            allowed[start + np.asarray(queries[row].codes[depth], dtype=np.int64)] = True
+        found[rows] &= allowed[starts[:, None] + columns[axes]]
+    return found
+
+
+def values_at(query: LinearQuery, codes: Codes) -> Floats:
+    """The query at each record, shape ``(n,)``.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "ab")
+        >>> values_at(Parity(domain, ("a", "b")), np.array([[0, 1], [1, 1]], dtype=np.uint8))
+        array([-1.,  1.])
+    """
+    if isinstance(query, Conjunction):
+        return np.asarray(holding(query.domain, codes, [query])[0], dtype=np.float64)
+    if isinstance(query, Parity):
+        odd = codes[:, query.domain.axes(query.scope)].sum(axis=1, dtype=np.int64) % 2
+        return np.asarray(1.0 - 2.0 * odd, dtype=np.float64)
+    return np.asarray(query.values().reshape(-1)[cells_of(query.domain, codes, [query.scope])[0]], dtype=np.float64)
+
+
+def _by_depth(domain: Domain, scopes: Sequence[Clique]) -> list[tuple[Ints, Ints]]:
+    """Scopes that have a first, second, ... attribute, and the axis of this attribute."""
+    position = {name: axis for axis, name in enumerate(domain.names)}
+    axes = [[position[name] for name in scope] for scope in scopes]
+    lengths = np.array([len(each) for each in axes], dtype=np.int64)
+    depths = []
+    for depth in range(int(lengths.max(initial=0))):
+        rows = np.flatnonzero(lengths > depth)
+        depths.append((rows, np.array([axes[row][depth] for row in rows.tolist()], dtype=np.int64)))
+    return depths

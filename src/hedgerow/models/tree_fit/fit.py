@@ -22,7 +22,7 @@ import numpy as np
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.models.core import Phase, Potentials, Terms
-from hedgerow.models.tree_fit.layout import Layout, axis_order, laid_out, put_back
+from hedgerow.models.tree_fit.layout import WalkLayout, axis_order, laid_out, put_back
 from hedgerow.models.trees import Beliefs
 from hedgerow.queries import Conjunction, LinearQuery, Marginal, Measurable, Measurement, Parity
 
@@ -36,11 +36,9 @@ class TreeFit:
     """A fit of one or several trees to measurements: probabilities of all cliques, and the log-factors so far.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.domain import Domain, IntegerRange
         >>> from hedgerow.models.trees.junction_tree import JunctionTree
-        >>> from hedgerow.queries.core.query import NoiseKind
-        >>> from hedgerow.queries.core.query import Marginal
+        >>> from hedgerow.queries import Marginal, NoiseKind
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
         >>> tree = JunctionTree.of(domain, [("a", "b"), ("b", "c")])
         >>> noisy = Measurement(Marginal(domain, ("c",)), np.array([60.0, 40.0]), NoiseKind.GAUSSIAN, 1.0)
@@ -55,8 +53,8 @@ class TreeFit:
         """Lay out the tables and plan the walk; takes no step.
 
         Args:
-            parts: Where to start from. Each is one connected tree, and has some of the measurements.
-            measurements: What to fit; each depends on at least one attribute.
+            parts: Distributions to start from. Each is one connected tree, and has some of the measurements.
+            measurements: Measurements to fit; each depends on at least one attribute.
             ordered: Whether the steps keep the order of the measurements, whatever that costs.
 
         Raises:
@@ -69,7 +67,7 @@ class TreeFit:
         self._theta = np.zeros(self._places[-1])
         self._sorting = self._sorted_places()
         scopes = [domain.axes(target.scope) for target in self._targets]
-        self._layout = Layout.of([part.tree for part in parts], scopes, ordered=ordered)
+        self._layout = WalkLayout.of([part.tree for part in parts], scopes, ordered=ordered)
         equal = _EqualCells()
         steps = [(place, *equal.of(target)) for target, place in zip(self._targets, self._places, strict=False)]
         self._steps = np.column_stack([self._layout.members, np.array(steps, dtype=np.int64)[self._layout.members]])
@@ -87,7 +85,7 @@ class TreeFit:
         """Take sweeps of steps.
 
         Args:
-            phase: For all measurements of the fit.
+            phase: A phase for all measurements of the fit.
 
         Returns:
             Whether all probabilities stayed in the range of floating point; if not, the fit is of no use.
@@ -121,7 +119,7 @@ class TreeFit:
         return True
 
     def log_factors(self) -> Potentials:
-        """What the steps add up to."""
+        """Sums of the steps of all measurements."""
         unsorted = np.empty_like(self._theta)
         unsorted[self._sorting] = self._theta
         sums = Terms()
@@ -138,29 +136,13 @@ class TreeFit:
     def _swept(self, visits: Ints, targets: Floats, kind: int, rates: Floats, shares: Floats) -> bool:
         from hedgerow.models.tree_fit.sweep_kernels import sweep_trees
 
-        return bool(
-            sweep_trees(
-                self._cells,
-                self._layout.nodes,
-                self._layout.views,
-                self._pool,
-                self._layout.tables,
-                self._old,
-                self._ratio,
-                visits,
-                self._steps,
-                self._values,
-                self._room,
-                targets,
-                self._theta,
-                kind,
-                rates,
-                shares,
-            )
-        )
+        layout = self._layout
+        tables = self._pool, layout.tables, self._old, self._ratio
+        fit = self._cells, layout.nodes, layout.views, *tables, self._values, self._room
+        return bool(sweep_trees(fit, visits, self._steps, targets, self._theta, kind, rates, shares))
 
     def _sorted_places(self) -> Ints:
-        """Which target stands where: the cells of marginals are in the order of the layout."""
+        """Places of the targets: the cells of marginals are in the order of the layout."""
         places = np.arange(self._places[-1])
         for target, start, stop in zip(self._targets, self._places, self._places[1:], strict=False):
             if isinstance(target, Marginal):
@@ -171,7 +153,7 @@ class TreeFit:
         return places
 
     def _start(self) -> None:
-        """From what the parts hold."""
+        """Start from the distribution of the parts."""
         for part, cliques, edges in self._pieces():
             if part.uniform:
                 continue
@@ -194,7 +176,7 @@ class TreeFit:
                     self._cells[node[0] : node[0] + found.size] = self._old[edge[0] : edge[0] + found.size] = found
 
     def _pieces(self) -> Iterator[tuple[Beliefs, list[slice], dict[tuple[int, int], slice]]]:
-        """Of each part where its cliques and its separators are."""
+        """Each part, with the places of its cliques and of its separators."""
         nodes, tables = self._layout.nodes, self._layout.tables
         cliques = _slices(nodes[:, 0], nodes[:, 1] * nodes[:, 2])
         separators = iter(_slices(*tables.T))
@@ -214,7 +196,7 @@ def _probabilities(sums: Floats) -> Floats:
 
 
 class _EqualCells:
-    """Which cells of the scope of a query have the same value."""
+    """Classes of cells on which a query has the same value."""
 
     def __init__(self) -> None:
         self.maps: list[Ints] = []

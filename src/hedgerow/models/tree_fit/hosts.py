@@ -22,7 +22,7 @@ from hedgerow.models.trees import Forest
 LARGE = 1 << 12
 """Cliques of fewer cells are passed over so fast that hosts do not pay."""
 PER_ITEM = 1 << 9
-"""The same for fewer cells for each table that is summed there: to find hosts takes the time of so many."""
+"""The same for fewer cells for each table that is summed there: finding hosts takes the time of this many."""
 _EXTRA = 2
 """Passes over a host beyond those for what is summed from it."""
 
@@ -41,8 +41,7 @@ def with_hosts(forest: Forest, edges: Ints, owners: Ints, scopes: Sequence[Seque
         ends may have moved from a clique to one of its hosts.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.domain import Domain, IntegerRange
         >>> from hedgerow.models.trees.junction_tree import JunctionTree
         >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abcd")
         >>> forest = Forest.of(domain, [JunctionTree.of(domain, [("a", "b", "c", "d")])])
@@ -59,7 +58,7 @@ def with_hosts(forest: Forest, edges: Ints, owners: Ints, scopes: Sequence[Seque
 
 
 class _Held(NamedTuple):
-    """What a clique holds: sets of its attributes, as bits, and the edges that some of these belong to."""
+    """Sets of attributes of a clique, as bits, and the edges that some of these belong to."""
 
     members: list[int]
     sizes: list[int]
@@ -77,8 +76,8 @@ class _Made:
         """Put hosts beside a clique.
 
         Args:
-            clique: Which.
-            scopes: What is measured there, each once.
+            clique: The clique to split.
+            scopes: Scopes that are measured there, each once.
             sides: Its edges, each with the side on which it is.
         """
         forest = self._forest
@@ -128,7 +127,7 @@ class _Made:
         )
 
     def edges(self) -> Ints:
-        """All of them."""
+        """Edges of cliques and hosts."""
         return np.array(self._ends, dtype=np.int64).reshape(-1, 2)
 
 

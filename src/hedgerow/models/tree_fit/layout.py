@@ -52,35 +52,32 @@ def put_back(flat: Floats, shape: tuple[int, ...]) -> Floats:
         [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
     """
     order = axis_order(shape)
-    places = [0] * len(shape)
-    for place, axis in enumerate(order):
-        places[axis] = place
-    return flat.reshape([shape[axis] for axis in order]).transpose(places)
+    return flat.reshape([shape[axis] for axis in order]).transpose(np.argsort(order))
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Layout:
+class WalkLayout:
     """Where everything is. Tables are those of the edges, then one for each scope that is measured in a clique.
 
     Attributes:
-        nodes: For each clique, and then each host (``tree_hosts.py``), where its cells start, its rows and their width.
-        hosts: Positions of the attributes of each.
+        nodes: For each clique, and then each host (``hosts.py``), where its cells start, its rows and their width.
+        hosts: Positions of the attributes of each host.
         edges: The two ends of each edge: those of the trees in their order, then one for each host.
-        views: How cliques meet tables, and ``pool`` their index maps; see ``tree_kernels.sweep_trees``.
+        views: Places of tables in cliques, and ``pool`` their index maps; see ``sweep_kernels.Fit``.
         tables: Where each table starts, and its cells.
         room: Cells of the largest table, also when it is spread over the rows of a clique.
-        visits: Of the walk: clique, view and table of the factors, view and table of the sums, first and last step.
+        visits: Visits of the walk: clique, view and table of the factors, view and table of the sums, first and last
+            step.
         members: For each step its measurement.
         outward: Visits that bring all cliques up to date after a walk.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.domain import Domain, IntegerRange
         >>> from hedgerow.models.trees.junction_tree import JunctionTree
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
         >>> tree = JunctionTree.of(domain, [("a", "b"), ("b", "c")])
-        >>> layout = Layout.of([tree], [(0,), (1, 2), (0,)], ordered=False)
+        >>> layout = WalkLayout.of([tree], [(0,), (1, 2), (0,)], ordered=False)
         >>> layout.visits[:, [0, 4, 5, 6]].tolist()
         [[0, 1, 0, 2], [0, 0, 0, 0], [1, 2, 2, 3], [1, 0, 0, 0]]
         >>> layout.members.tolist(), layout.outward[:, [0, 4]].tolist()
@@ -99,11 +96,11 @@ class Layout:
     outward: Ints
 
     @classmethod
-    def of(cls, trees: Sequence[JunctionTree], scopes: Sequence[Sequence[int]], *, ordered: bool) -> Layout:
-        """For measurements of some scopes.
+    def of(cls, trees: Sequence[JunctionTree], scopes: Sequence[Sequence[int]], *, ordered: bool) -> WalkLayout:
+        """The layout for measurements of some scopes.
 
         Args:
-            trees: Over disjoint attributes; each has some of the measurements.
+            trees: Trees over disjoint attributes; each has some of the measurements.
             scopes: Positions of attributes, ascending, at least one each.
             ordered: Whether steps keep the order of the measurements.
 
@@ -147,7 +144,7 @@ class _Plan:
         forest: Cliques and hosts, without edges.
         owners: For each measurement its node.
         edges: The two ends of each edge.
-        hosts: How many of the nodes are hosts.
+        hosts: Number of nodes that are hosts.
         graph: The same as the nodes see it.
         rooted: For each node the slot of its edge to its parent, its depth, and the root of its tree.
         table: For each measurement its table, counted without those of the edges.
@@ -155,15 +152,13 @@ class _Plan:
     """
 
     def __init__(self, forest: Forest, edges: Ints, scopes: Sequence[Sequence[int]], *, hosts: int) -> None:
-        from hedgerow.models.tree_fit.walk_kernels import holders, tables_of
+        from hedgerow.models.tree_fit.walk_kernels import tables_of
         from hedgerow.models.trees import rooted
 
         self.forest, self.edges, self.hosts = forest, edges, hosts
         self.ends = np.cumsum([0, *map(len, scopes)], dtype=np.int64)
         self.scopes = np.array([place for scope in scopes for place in scope], dtype=np.int32)
-        self.owners = holders(
-            forest.starts, forest.members, forest.cells, forest.homes, forest.cliques, self.ends, self.scopes
-        )
+        self.owners = forest.holders(self.ends, self.scopes)
         if self.owners.min(initial=0) < 0:
             raise QueryError("a measured scope lies in no clique", remedy="take trees over all scopes")
         self.graph = _Graph.of(edges, len(forest.cells))
@@ -172,7 +167,7 @@ class _Plan:
 
     @classmethod
     def of(cls, trees: Sequence[JunctionTree], scopes: Sequence[Sequence[int]]) -> _Plan:
-        """With hosts beside large cliques."""
+        """A plan with hosts beside large cliques."""
         forest = Forest.of(trees[0].domain, trees)
         first = np.cumsum([0, *(len(tree.cliques) for tree in trees)]).tolist()
         pairs = [(i + at, j + at) for tree, at in zip(trees, first, strict=False) for i, j in tree.edges]
@@ -183,13 +178,13 @@ class _Plan:
         hosted, joined = tree_hosts.with_hosts(forest, edges, plain.owners, scopes)
         return cls(hosted, joined, scopes, hosts=len(joined) - len(edges))
 
-    def layout(self, *, ordered: bool) -> Layout:
-        """The whole of it."""
+    def layout(self, *, ordered: bool) -> WalkLayout:
+        """The layout of this plan."""
         from hedgerow.models.tree_fit.walk_kernels import outward, rows_of
 
         forest, graph = self.forest, self.graph
-        order, leading, nodes = rows_of(forest.sizes, forest.starts, forest.members, _ONE_ROW, _ROW)
-        views, pool, sizes, room = self._views(order, leading, nodes)
+        rows = rows_of(forest.sizes, forest.starts, forest.members, _ONE_ROW, _ROW)
+        views, pool, sizes, room = self._views(rows)
         steps, (node, out, into, begin, end) = self._in_order() if ordered else self._around()
         visits = self._visits(node, out, into, begin, end)
         _, at = np.unique(self.rooted[2][node], return_index=True)
@@ -199,11 +194,11 @@ class _Plan:
         nothing = np.zeros(len(walk[0]), dtype=np.int64)
         held = np.split(forest.members, forest.starts[1:-1])
         hosts = [place.tolist() for place in held[len(held) - self.hosts :]]
-        return Layout(
-            nodes, hosts, self.edges, views, pool, tables, room, visits, steps, self._visits(*walk, nothing, nothing)
+        return WalkLayout(
+            rows[2], hosts, self.edges, views, pool, tables, room, visits, steps, self._visits(*walk, nothing, nothing)
         )
 
-    def _views(self, order: Ints, leading: Ints, nodes: Ints) -> tuple[Ints, Ints, Ints, int]:
+    def _views(self, rows: tuple[Ints, Ints, Ints]) -> tuple[Ints, Ints, Ints, int]:
         """Two of each edge, from its either end, then one of each measured table; and the cells of the tables."""
         from hedgerow.models.tree_fit.walk_kernels import views_of
 
@@ -212,9 +207,7 @@ class _Plan:
             self.forest.sizes,
             starts,
             members,
-            order,
-            leading,
-            nodes,
+            rows,
             np.concatenate([self.edges.reshape(-1), self.owners[self.first]]),
             np.concatenate([starts[across], len(members) + self.ends[self.first]]),
             np.concatenate([starts[across + 1], len(members) + self.ends[self.first + 1]]),
@@ -256,7 +249,7 @@ class _Plan:
         return np.stack([node, self._view(node, into), into, self._view(node, out), out, begin, end], axis=1)
 
     def _view(self, node: Ints, table: Ints) -> Ints:
-        """Of a table at a clique; the two tables with one cell, after all others, have the last view together."""
+        """The view of a table at a clique; the two tables with one cell, after all others, share the last view."""
         edges = len(self.edges)
         far = self.edges[np.minimum(table, edges - 1), 1] == node if edges else np.zeros(len(node), dtype=np.bool_)
         return np.where(table < edges, 2 * table + far, np.minimum(edges + table, 2 * edges + len(self.first)))

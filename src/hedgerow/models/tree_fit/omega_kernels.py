@@ -154,7 +154,7 @@ def improve(x: Floats, w: Floats, logs_of: Floats) -> None:
 
 @part()
 def shift(w: Floats, h: Floats) -> None:
-    """From omega(x) to omega(x + h), by its series; the relative error is about ``h**4 / 24`` at most."""
+    """Move from omega(x) to omega(x + h), by its series; the relative error is about ``h**4 / 24`` at most."""
     for i in range(w.size):
         share = 1.0 / (1.0 + w[i])
         second = share * share

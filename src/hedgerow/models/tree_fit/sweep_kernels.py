@@ -3,7 +3,7 @@
 Every node of a tree holds a table of probabilities, flat in one array; the last attribute changes fastest and is the
 one with most codes. A visit multiplies a node by one small table and sums it into another, in one pass. A node of few
 cells is one row with an index map. Others are rows, on which a small table is *wide* (one value per cell), *narrow*
-(one value per row) or a *pattern* (spread over the cells of a row first). ``tree_layout.py`` makes the arrays.
+(one value per row) or a *pattern* (spread over the cells of a row first). ``layout.py`` makes the arrays.
 """
 
 from __future__ import annotations
@@ -22,6 +22,16 @@ EXPLICIT, IMPLICIT, JOINT = 0, 1, 2
 WIDE, NARROW, PATTERN = 0, 1, 2
 """Kinds of views."""
 
+Fit = tuple[Floats, Ints, Ints, Ints, Ints, Floats, Floats, Floats, Floats]
+"""The tables of a fit.
+
+In this order: cells of all nodes; for each node where its cells start, its rows and their width; views, for each how a
+node meets a table: kind, place of the rows or of the map in the pool, place of the pattern, number of rows of the
+table, and their width; the pool of index maps, which starts with a 0; for each table where it starts, and its cells;
+for messages the last one, for others room; the factors of the next visit; values of queries, increasing; and room,
+shape ``(7, largest table)``.
+"""
+
 _TINY = 1e-195
 _FLOOR = 1e-30
 _LIMIT = 138.16
@@ -30,7 +40,7 @@ _LOST = 1e-250
 """A marginal probability so small may have lost cells to underflow."""
 _ITERATIONS = 100
 _NEAR, _CLOSE = 0.3, 1e-3
-"""How far omega is followed by its series, with an iteration after it and without."""
+"""Largest moves that omega is followed by its series, with an iteration after it and without."""
 
 
 @inlined()
@@ -46,7 +56,7 @@ def _scale_of(table: Floats) -> float:
 
 @kernel()
 def implicit_marginal(p: Floats, target: Floats, dt: float, theta: Floats, room: Floats) -> bool:
-    """Take the implicit step of a marginal (see ``implicit.marginal_step``).
+    """Take the implicit step of a marginal (see ``steps.marginal_step``).
 
     Args:
         p: Changed in place.
@@ -158,7 +168,7 @@ def _marginal(p: Floats, target: Floats, rate: float, kind: int, theta: Floats, 
 
 @inlined()
 def _implicit_values(values: Floats, masses: Floats, target: float, dt: float, p: Floats) -> float:
-    """The implicit step of a query with several values (see ``implicit.query_step``); values increase."""
+    """The implicit step of a query with several values (see ``steps.query_step``); values increase."""
     last = values.size - 1
     low, high = dt * (target - values[last]), dt * (target - values[0])
     step: float = min(max(0.0, low), high)
@@ -255,18 +265,10 @@ def _folded(wide: Floats, view: Ints, pool: Ints, width: int, table: Floats) -> 
 
 @kernel()
 def visit(
-    cells: Floats,
-    rows: int,
-    width: int,
-    pool: Ints,
-    view_in: Ints,
-    factors: Floats,
-    view_out: Ints,
-    sums: Floats,
-    room_in: Floats,
-    room_out: Floats,
+    cells: Floats, width: int, pool: Ints, view_in: Ints, factors: Floats, view_out: Ints, sums: Floats, room: Floats
 ) -> None:
     """Multiply a node by one table and sum it into another, in one pass."""
+    rows = cells.size // width
     if rows == 1:
         for i in range(sums.size):
             sums[i] = 0.0
@@ -277,9 +279,9 @@ def visit(
             cells[j] = value
             sums[out[j]] += value
         return
-    spread = _spread(factors, view_in, pool, width, room_in)
+    spread = _spread(factors, view_in, pool, width, room[0])
     folds = view_out[0] == PATTERN
-    wide = room_out[: view_out[3] * width] if folds else sums
+    wide = room[1][: view_out[3] * width] if folds else sums
     for i in range(wide.size):
         wide[i] = 0.0
     multiply_and_sum(
@@ -310,49 +312,26 @@ def _pass_on(sums: Floats, old: Floats, ratio: Floats) -> bool:
 
 @kernel()
 def sweep_trees(
-    cells: Floats,
-    nodes: Ints,
-    views: Ints,
-    pool: Ints,
-    tables: Ints,
-    old: Floats,
-    ratio: Floats,
-    ops: Ints,
-    steps: Ints,
-    values: Floats,
-    room: Floats,
-    targets: Floats,
-    theta: Floats,
-    kind: int,
-    rates: Floats,
-    shares: Floats,
+    fit: Fit, ops: Ints, steps: Ints, targets: Floats, theta: Floats, kind: int, rates: Floats, shares: Floats
 ) -> bool:
     """Take sweeps of steps.
 
     Args:
-        cells: Of all nodes.
-        nodes: For each node where its cells start, its rows and their width.
-        views: For each how a node meets a table: kind, place of the rows or of the map in the pool, place of the
-            pattern, number of rows of the table, and their width.
-        pool: Index maps; starts with a 0.
-        tables: For each table where it starts, and its cells.
-        old: For messages the last one, for others room.
-        ratio: What the next visit multiplies by.
+        fit: See ``Fit``.
         ops: Visits: node, view and table of the factors, view and table of the sums, first and last step; no step
             makes a message.
         steps: For each its measurement, place of its targets, number of values of a query (0: a marginal), place of
             their classes in the pool, and of the values.
-        values: Of queries, increasing.
-        room: Shape ``(7, largest table)``.
-        targets: What the answers should move to; after joint steps the answers after them.
+        targets: Answers to move to; joint steps replace them by the answers after each step.
         theta: Log-factors so far, one per target.
-        kind: Of the steps.
-        rates: Of each measurement.
-        shares: What they are multiplied by in each sweep.
+        kind: Kind of the steps.
+        rates: Rate of each measurement.
+        shares: Factors of the rates, one for each sweep.
 
     Returns:
         Whether it went well; False as soon as a marginal lost a cell to underflow.
     """
+    cells, nodes, views, pool, tables, old, ratio, all_values, room = fit
     sums = room[6]
     for share in shares:
         for o in range(ops.shape[0]):
@@ -362,18 +341,7 @@ def sweep_trees(
             factors = ratio[first : first + size]
             first, size = tables[op[4], 0], tables[op[4], 1]
             found, before, after = sums[:size], old[first : first + size], ratio[first : first + size]
-            visit(
-                cells[start : start + rows * width],
-                rows,
-                width,
-                pool,
-                views[op[1]],
-                factors,
-                views[op[3]],
-                found,
-                room[0],
-                room[1],
-            )
+            visit(cells[start : start + rows * width], width, pool, views[op[1]], factors, views[op[3]], found, room)
             if op[5] == op[6]:
                 if not _pass_on(found, before, after):
                     return False
@@ -386,15 +354,8 @@ def sweep_trees(
                 if step[2] == 1:  # the answer is always the same
                     continue
                 if step[2] > 1:
-                    moved = _query(
-                        found,
-                        pool[step[3] : step[3] + size],
-                        values[step[4] : step[4] + step[2]],
-                        targets[place],
-                        rate,
-                        kind,
-                        room[0],
-                    )
+                    classes, values = pool[step[3] : step[3] + size], all_values[step[4] : step[4] + step[2]]
+                    moved = _query(found, classes, values, targets[place], rate, kind, room[0])
                     if not math.isfinite(moved):
                         return False
                     theta[place] += moved

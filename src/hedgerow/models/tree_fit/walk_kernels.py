@@ -11,45 +11,16 @@ import numpy as np
 
 from hedgerow.arrays import Bools, Floats, Ints, Places
 from hedgerow.models.tree_fit.sweep_kernels import NARROW, PATTERN, WIDE
-from hedgerow.system import inlined, kernel, part
+from hedgerow.models.trees.structure_kernels import holds
+from hedgerow.system import kernel, part
 
-
-@inlined()
-def _holds(members: Places, scope: Places) -> bool:
-    """Whether one ascending list holds another."""
-    at = 0
-    for wanted in scope:
-        while at < members.size and members[at] < wanted:
-            at += 1
-        if at == members.size or members[at] != wanted:
-            return False
-    return True
-
-
-@kernel()
-def holders(
-    starts: Ints, members: Places, cells: Floats, homes: Ints, cliques: Places, ends: Ints, scopes: Places
-) -> Ints:
-    """For each scope the smallest clique that holds it; -1 if none does."""
-    found = np.empty(ends.size - 1, np.int64)
-    for m in range(found.size):
-        found[m] = -1
-        scope = scopes[ends[m] : ends[m + 1]]
-        rarest = scope[0]
-        for a in scope:
-            if homes[a + 1] - homes[a] < homes[rarest + 1] - homes[rarest]:
-                rarest = a
-        for at in range(homes[rarest], homes[rarest + 1]):
-            i = cliques[at]
-            smaller = found[m] < 0 or cells[i] < cells[found[m]]
-            if smaller and _holds(members[starts[i] : starts[i + 1]], scope):
-                found[m] = i
-    return found
+Rows = tuple[Ints, Ints, Ints]
+"""The order of the members of each clique; how many of them count rows; and place, rows and width of its cells."""
 
 
 @kernel()
 def tables_of(owners: Ints, cliques: int, ends: Ints, scopes: Places) -> tuple[Ints, Ints]:
-    """Which measurements share a table, since they have the same scope; and the first measurement of each table."""
+    """The table of each measurement, shared by equal scopes; and the first measurement of each table."""
     table, first = np.empty(owners.size, np.int64), np.empty(owners.size, np.int64)
     last, before = np.empty(cliques, np.int64), np.empty(owners.size, np.int64)
     for i in range(cliques):  # the last table of each clique, and the one before each
@@ -60,7 +31,7 @@ def tables_of(owners: Ints, cliques: int, ends: Ints, scopes: Places) -> tuple[I
         t = last[owners[m]]
         while t >= 0:
             known = scopes[ends[first[t]] : ends[first[t] + 1]]
-            if known.size == scope.size and _holds(known, scope):
+            if known.size == scope.size and holds(known, scope):
                 break
             t = before[t]
         if t < 0:
@@ -75,7 +46,7 @@ def tables_of(owners: Ints, cliques: int, ends: Ints, scopes: Places) -> tuple[I
 
 @kernel()
 def spanned(slots: Ints, other: Places, needed: Bools) -> Bools:
-    """Which cliques lie on the way between those that are needed."""
+    """Whether each clique lies on the way between those that are needed."""
     kept, degree = np.empty(slots.size - 1, np.bool_), np.empty(slots.size - 1, np.int64)
     for i in range(kept.size):
         kept[i], degree[i] = True, slots[i + 1] - slots[i]
@@ -102,8 +73,8 @@ def around(
         other: Their far ends.
         back: The slots of the same edges there.
         edge: Their numbers.
-        kept: Which cliques are visited.
-        of_clique: What is measured at clique i are the tables ``tables[of_clique[i]:of_clique[i + 1]]``.
+        kept: Whether each clique is visited.
+        of_clique: The tables measured at clique i are ``tables[of_clique[i]:of_clique[i + 1]]``.
         tables: Their numbers, after those of the edges.
 
     Returns:
@@ -156,8 +127,8 @@ def in_order(
         other: The far ends of edges.
         edge: Their numbers.
         up: For each clique the slot of its edge to its parent.
-        depths: Of each clique.
-        roots: Of its tree.
+        depths: Depth of each clique.
+        roots: Root of the tree of each clique.
         stops: Cliques in which steps are taken, tree by tree.
         tables: Their tables.
 
@@ -241,25 +212,20 @@ def outward(slots: Ints, other: Places, edge: Ints, starts: Ints, pending: Ints,
 
 
 @kernel()
-def rows_of(sizes: Floats, starts: Ints, members: Places, one_row: int, least: int) -> tuple[Ints, Ints, Ints]:
-    """How each clique is laid out: longest axis last.
+def rows_of(sizes: Floats, starts: Ints, members: Places, one_row: int, least: int) -> Rows:
+    """Lay out each clique, longest axis last.
 
     Args:
-        sizes: Of attributes.
+        sizes: Codes of each attribute.
         starts: Where the members of each clique start.
-        members: Of cliques.
-        one_row: Cliques of so many cells are one row.
+        members: Members of cliques.
+        one_row: Largest number of cells of a clique that is one row.
         least: Cells that a row of others has at least.
 
-    Returns:
-        The order of the members of each clique; how many of them count rows; and place, rows and width of its cells.
     """
     cliques = starts.size - 1
-    order, leading, nodes = (
-        np.empty(members.size, np.int64),
-        np.zeros(cliques, np.int64),
-        np.empty((cliques, 3), np.int64),
-    )
+    order, leading = np.empty(members.size, np.int64), np.zeros(cliques, np.int64)
+    nodes = np.empty((cliques, 3), np.int64)
     place = 0
     for i in range(cliques):
         cells = 1
@@ -285,7 +251,7 @@ def rows_of(sizes: Floats, starts: Ints, members: Places, one_row: int, least: i
 
 @part()
 def _index(pool: Ints, start: int, lengths: Ints, kept: Bools, low: int, high: int) -> int:
-    """For each cell of a table, at ``start`` and after, the cell of the table of the axes that are kept; its size."""
+    """Write, for each cell of a table, the cell of the table of the axes that are kept; returns the size of that."""
     count, cells = 1, 1
     pool[start] = 0
     for axis in range(low, high):
@@ -302,26 +268,15 @@ def _index(pool: Ints, start: int, lengths: Ints, kept: Bools, low: int, high: i
 
 @kernel()
 def views_of(
-    sizes: Floats,
-    starts: Ints,
-    members: Places,
-    order: Ints,
-    leading: Ints,
-    nodes: Ints,
-    owners: Ints,
-    first: Ints,
-    last: Ints,
-    lists: Places,
+    sizes: Floats, starts: Ints, members: Places, rows: Rows, owners: Ints, first: Ints, last: Ints, lists: Places
 ) -> tuple[Ints, Ints, Ints, int]:
-    """How cliques meet small tables.
+    """Find where small tables meet cliques.
 
     Args:
-        sizes: Of attributes.
+        sizes: Codes of each attribute.
         starts: Where the members of each clique start.
-        members: Of cliques.
-        order: See ``rows_of``.
-        leading: See ``rows_of``.
-        nodes: See ``rows_of``.
+        members: Members of cliques.
+        rows: Result of ``rows_of``.
         owners: For each view its clique.
         first: The attributes of the table of view v are those of ``lists[first[v]:last[v]]`` that the clique has.
         last: See ``first``.
@@ -331,6 +286,7 @@ def views_of(
         The views, with one more of a table with one cell; the pool of their maps; the cells of each table; and the most
         cells of a table or of its rows.
     """
+    order, leading, nodes = rows
     zeros, total = 1, 0
     for i in range(nodes.shape[0]):
         zeros = max(zeros, nodes[i, 1], nodes[i, 2])
@@ -340,11 +296,8 @@ def views_of(
     for place in range(zeros):
         pool[place] = 0
     views = np.empty((owners.size + 1, 5), np.int64)
-    cells, lengths, kept = (
-        np.empty(owners.size, np.int64),
-        np.empty(order.size, np.int64),
-        np.empty(order.size, np.bool_),
-    )
+    cells, lengths = np.empty(owners.size, np.int64), np.empty(order.size, np.int64)
+    kept = np.empty(order.size, np.bool_)
     place, room = pool.size - total, 1
     for v in range(owners.size):
         i = owners[v]

@@ -1,6 +1,6 @@
 """Probabilities of a product over junction trees: tables, conditions and parities, each kind in bulk.
 
-What lies in one part is left to ``shared_elimination.py`` and ``tree_parities.py``; parts are independent, and
+What lies in one part is left to ``shared_elimination.py`` and ``parities.py``; parts are independent, and
 attributes in none are uniform.
 """
 
@@ -23,7 +23,7 @@ from hedgerow.models.trees.shared_elimination import SharedElimination
 from hedgerow.queries import Conjunction, Parity
 
 CHEAP_CELLS = 1 << 16
-"""A table of so many cells is still made quickly."""
+"""Largest table, in cells, that is still made quickly."""
 _TOGETHER = 1 << 21
 """Cells of the tables that conditions are read off, made in one go."""
 _TABLES = 3
@@ -35,7 +35,7 @@ class TreeAnswers:
     """Answers of parts that may change, be replaced and be joined in between.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> from hedgerow.models.trees.junction_tree import JunctionTree
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
         >>> part = Beliefs(JunctionTree.of(domain, [("b",)]))
@@ -133,7 +133,7 @@ class TreeAnswers:
     # Inside
 
     def _cut(self, clique: Clique) -> dict[int, Clique]:
-        """What each part has of a set of attributes."""
+        """A set of attributes, cut into the pieces that lie in each part."""
         found: dict[int, Clique] = {}
         for name in clique:
             if name in self._parts:

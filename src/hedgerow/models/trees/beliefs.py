@@ -7,8 +7,8 @@ update; Koller and Friedman, section 10.3). It is passed when an answer needs it
 Why logarithms: a message is taken out again by subtraction, so nothing is ever 0/0, and a cell that was driven down by
 ``exp(-2000)`` comes back when a later factor revives it, whatever clique that factor is in. Products and quotients of
 scaled cells are several times faster, but leave the range of floating point; fits, which make thousands of changes in
-a row, take them and watch it (``tree_fit.py``). The exponentials are kept while their clique stays as it is, and so are
-sums of them.
+a row, take them and watch it (``tree_fit/fit.py``). The exponentials are kept while their clique stays as it is, and
+so are sums of them.
 """
 
 from __future__ import annotations
@@ -38,11 +38,10 @@ class Beliefs:
         tree: Its structure.
         changes: Tables added since the start; each adds to the rounding errors.
         uniform: Whether no table was ever added.
-        source: What the factors were computed from; forgotten when others are added. For whoever fits.
+        source: Origin of the factors, kept for fits; forgotten when other factors are added.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.domain import Domain, IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
         >>> beliefs = Beliefs(JunctionTree.of(domain, [("a", "b"), ("b", "c")]))
         >>> beliefs.add(("a",), np.log([3.0, 1.0]))
@@ -88,7 +87,7 @@ class Beliefs:
         """Multiply by the exponential of a table.
 
         Args:
-            scope: At least one attribute, inside a clique of the tree.
+            scope: One attribute or more, inside a clique of the tree.
             table: Log-factors, shape of the scope.
 
         Raises:
@@ -102,7 +101,7 @@ class Beliefs:
         """Multiply the cells where every attribute lies in a set of codes by ``exp(step)``.
 
         Args:
-            scope: At least one attribute, inside a clique of the tree.
+            scope: One attribute or more, inside a clique of the tree.
             codes: Sorted, for each attribute of the scope.
             step: Finite.
 
@@ -115,15 +114,12 @@ class Beliefs:
         self._changed(i)
 
     def settle(
-        self,
-        tables: Sequence[Floats],
-        logs: Sequence[Floats],
-        separators: Mapping[tuple[int, int], Floats],
+        self, tables: Sequence[Floats], logs: Sequence[Floats], separators: Mapping[tuple[int, int], Floats]
     ) -> None:
         """Become a distribution whose marginals are known; no message is missing after that.
 
         Args:
-            tables: Of each clique its marginal, the largest cell 1, all cells positive. Kept, not copied.
+            tables: The marginal of each clique, the largest cell 1, all cells positive. Kept, not copied.
             logs: Their logarithms, which may be changed. Kept, not copied.
             separators: For each edge the logarithms of the marginal of what its cliques share, in any unit.
         """

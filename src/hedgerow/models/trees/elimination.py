@@ -29,12 +29,12 @@ Index = tuple[slice | np.ndarray[tuple[int, ...], np.dtype[np.intp]], ...]
 @final
 @dataclass(frozen=True)
 class Step:
-    """What one clique of the subtree contributes.
+    """The contribution of one clique of the subtree.
 
     Attributes:
         node: The clique.
         children: Cliques whose results it is multiplied with, in this order, and what each shares with it.
-        shared: What it shares with its parent; empty for the root.
+        shared: Attributes that it shares with its parent; empty for the root.
         keep: Attributes of the clique that are needed, in domain order.
     """
 
@@ -48,13 +48,12 @@ def plan(tree: JunctionTree, wanted: Sequence[str], evidence: Collection[str] = 
     """The steps of an elimination, children before parents, the root last.
 
     Args:
-        tree: Its structure.
-        wanted: Attributes whose codes are told apart in the result.
+        tree: The tree.
+        wanted: Attributes of the result.
         evidence: Other attributes of the same component, of which something is given.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.domain import Domain, IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcd")
         >>> tree = JunctionTree.of(domain, [("a", "b", "d"), ("b", "c")])
         >>> [(step.node, step.keep, step.shared) for step in plan(tree, ("a", "c"))]
@@ -81,9 +80,9 @@ def width(steps: Sequence[Step], sizes: Mapping[str, int], wanted: Collection[st
     """Cells of the largest array of an elimination, exact however large.
 
     Args:
-        steps: Of the plan.
+        steps: Steps of the plan.
         sizes: Codes of each attribute that are not ruled out by evidence.
-        wanted: Attributes whose codes are told apart in the result.
+        wanted: Attributes of the result.
 
     Example:
         >>> width([Step(0, (), (), ("a", "b"))], {"a": 3, "b": 4}, ("a",))
@@ -106,7 +105,7 @@ def contracted(
     """Run an elimination.
 
     Args:
-        steps: Of the plan.
+        steps: Steps of the plan.
         found: For each clique its marginal over ``keep``, in any unit.
         wanted: Attributes of the result, in domain order.
         evidence: For other attributes the codes that count.
@@ -124,7 +123,7 @@ def contracted(
         names, values = step.keep, table[where(step.keep, table.shape, evidence)]
         for child, needed in _children(step, wanted):
             # evidence about what both hold was applied to both: their axes agree
-            names, values = _product((names, values), messages.pop(child), needed)
+            names, values = product((names, values), messages.pop(child), needed)
         messages[step.node] = _summed(names, values, {*wanted, *step.shared})
     return ordered(messages[steps[-1].node], wanted)
 
@@ -144,7 +143,7 @@ def where(clique: Clique, shape: Sequence[int], allowed: Mapping[str, Codes]) ->
 
 
 def conditional(table: Floats, names: Clique, shared: Clique) -> Floats:
-    """Given what is shared; codes that never occur give 0.
+    """The distribution of a table given what is shared; codes that never occur give 0.
 
     Example:
         >>> conditional(np.array([[3.0, 1.0], [0.0, 0.0]]), ("a", "b"), ("a",)).tolist()
@@ -165,30 +164,19 @@ def ordered(table: Labelled, order: Sequence[str]) -> Floats:
     return values.transpose([names.index(name) for name in order])
 
 
-def _ordered_children(
-    tree: JunctionTree, keep: Clique, kept: set[str], left: dict[int, tuple[set[str], Clique]]
-) -> Iterator[tuple[int, Clique]]:
-    """Children with what each shares, such that the product with the next one has few cells (greedy)."""
-    names = set(keep)
-    while left:
-        results = {
-            child: (names | held) & kept.union(*(shared for other, (_, shared) in left.items() if other != child))
-            for child, (held, _) in left.items()
-        }
-        child = min(results, key=lambda each: math.prod(tree.domain.shape_of(tuple(results[each]))))
-        names = results[child]
-        yield child, left.pop(child)[1]
+def product(first: Labelled, second: Labelled, needed: set[str]) -> Labelled:
+    """The product of two tables, summed over what is not needed: a stack of matrix products.
 
+    Args:
+        first: A table.
+        second: Another, with the same size where they share an axis.
+        needed: Names of the axes to keep.
 
-def _children(step: Step, wanted: Collection[str]) -> Iterator[tuple[int, set[str]]]:
-    """The children of a step, and the attributes that are still needed when each was multiplied."""
-    for place, (child, _) in enumerate(step.children, start=1):
-        later = (name for _, shared in step.children[place:] for name in shared)
-        yield child, {*wanted, *step.shared, *later}
-
-
-def _product(first: Labelled, second: Labelled, needed: set[str]) -> Labelled:
-    """The product of two tables, summed over what is not needed: a stack of matrix products."""
+    Example:
+        >>> names, values = product((("a", "b"), np.eye(2)), (("b", "c"), np.array([[1.0], [2.0]])), {"a", "c"})
+        >>> names, values.tolist()
+        (('c', 'a'), [[1.0, 2.0]])
+    """
     (names, left), (others, right) = (
         _summed(*mine, needed.union(other[0])) for mine, other in ((first, second), (second, first))
     )
@@ -212,6 +200,28 @@ def _product(first: Labelled, second: Labelled, needed: set[str]) -> Labelled:
     a = ordered((names, left), [*stack, *rows, *inner]).reshape(lengths[0], -1, lengths[2])
     b = ordered((others, right), [*stack, *inner, *columns]).reshape(lengths[0], lengths[2], -1)
     return kept, products(a, b).reshape(shape)
+
+
+def _ordered_children(
+    tree: JunctionTree, keep: Clique, kept: set[str], left: dict[int, tuple[set[str], Clique]]
+) -> Iterator[tuple[int, Clique]]:
+    """Children with what each shares, such that the product with the next one has few cells (greedy)."""
+    names = set(keep)
+    while left:
+        results = {
+            child: (names | held) & kept.union(*(shared for other, (_, shared) in left.items() if other != child))
+            for child, (held, _) in left.items()
+        }
+        child = min(results, key=lambda each: math.prod(tree.domain.shape_of(tuple(results[each]))))
+        names = results[child]
+        yield child, left.pop(child)[1]
+
+
+def _children(step: Step, wanted: Collection[str]) -> Iterator[tuple[int, set[str]]]:
+    """The children of a step, and the attributes that are still needed when each was multiplied."""
+    for place, (child, _) in enumerate(step.children, start=1):
+        later = (name for _, shared in step.children[place:] for name in shared)
+        yield child, {*wanted, *step.shared, *later}
 
 
 def _summed(names: Clique, values: Floats, needed: set[str]) -> Labelled:

@@ -11,10 +11,20 @@ import numpy as np
 from hedgerow.arrays import Bytes, Floats, Ints, Places
 from hedgerow.system import inlined, kernel, part
 
-Maps = tuple[Ints, Ints, Places, Ints, Places, Ints, Ints]
-"""A forest and how its cliques meet its separators: first cell of each clique, and where the last ends; slots, other
-and back of the forest (see ``structure_kernels.py``); for each edge and each cell of its clique the cell of the
-separator, flat; where the map of each edge starts; first cell of each separator, and where the last ends."""
+Maps = tuple[Ints, Ints, Places, Ints, Places, Ints, Ints, Ints]
+"""A forest and how its cliques meet its separators.
+
+First cell of each clique, and where the last ends; slots, other and back of the forest (see ``structure_kernels.py``);
+for each edge and each cell of its clique the cell of the separator, flat; where the map of each edge starts; first cell
+of each separator, and where the last ends; for the first clique of each component the one after its last.
+"""
+
+Homes = tuple[Ints, Ints, Ints]
+"""For each attribute one of its cliques, -1 for uniform ones that are in none; the cells from one of its codes to the
+next in that clique; and a number of its component: that of its first clique, or another if it is in none."""
+
+Known = tuple[Floats, Floats]
+"""Expectations of single attributes, and of pairs of them."""
 
 _INNER = 64
 _COLUMNS = 256
@@ -98,13 +108,13 @@ def products(left: Floats, right: Floats) -> Floats:
 def separator_maps(
     starts: Ints, members: Places, slots: Ints, shared: Ints, sizes: Floats, firsts: Ints, places: Ints, maps: Places
 ) -> Ints:
-    """For each edge and each cell of its clique the cell of the separator; returns the cells of the separators.
+    """Write the cell of the separator for each edge and each cell of its clique; returns the cells of each separator.
 
     Args:
-        starts: Of a forest (see ``structure_kernels.py``).
-        members: Likewise.
-        slots: Likewise.
-        shared: Likewise.
+        starts: Where the members of each clique of a forest start (see ``structure_kernels.py``).
+        members: Attributes of the cliques.
+        slots: Where the edges of each clique start.
+        shared: Attributes that each edge shares, as bits.
         sizes: Codes of each attribute.
         firsts: First cell of each clique, one more than there are cliques.
         places: For each edge where its map starts.
@@ -129,7 +139,7 @@ def separator_maps(
 @kernel()
 def separator_sums(cells: Floats, first: int, last: int, tree: Maps, sums: Floats) -> None:
     """Sums of some cliques over all their separators."""
-    firsts, slots, _, _, maps, places, rooms = tree
+    firsts, slots, _, _, maps, places, rooms, _ = tree
     for i in range(first, last):
         for e in range(slots[i], slots[i + 1]):
             found = sums[rooms[e] : rooms[e + 1]]
@@ -147,15 +157,15 @@ def _given_one(cells: Floats, sums: Floats, home: int, stride: int, tree: Maps, 
     Sums of what is left are divided by sums of all, both of probabilities: where one is 0 nothing is left.
 
     Args:
-        cells: Of all cliques.
-        sums: Of these, see ``separator_sums``.
+        cells: Cells of all cliques.
+        sums: Their sums, from ``separator_sums``.
         home: A clique of the attribute.
         stride: Cells from one of its codes to the next there.
         tree: See ``Maps``.
         room: For as many numbers as a separator has cells.
         out: Where the part goes; other components are left as they are.
     """
-    firsts, slots, other, back, maps, places, rooms = tree
+    firsts, slots, other, back, maps, places, rooms, _ = tree
     stack = np.empty(other.size + 1, dtype=np.int64)
     for cell in range(firsts[home], firsts[home + 1]):
         out[cell] = cells[cell] if ((cell - firsts[home]) // stride) & 1 else 0.0
@@ -196,67 +206,58 @@ def _sign_sum(cells: Floats, home: int, stride: int, firsts: Ints) -> float:
 
 
 @kernel()
-def single_parities(cells: Floats, homes: Ints, strides: Ints, tree: Maps) -> Floats:
+def single_parities(cells: Floats, homes: Homes, tree: Maps) -> Floats:
     """Expectations of ``1 - 2 code`` of binary attributes.
 
     Args:
         cells: Probabilities of the cells of all cliques of a forest, each clique summing to 1.
-        homes: For each attribute one of its cliques, -1 for uniform ones that are in none.
-        strides: For each the cells from one of its codes to the next in that clique.
+        homes: See ``Homes``.
         tree: See ``Maps``.
 
     Returns:
         Shape ``(attributes,)``; for other attributes it says nothing.
     """
-    found = np.zeros(homes.size)
-    for a in range(homes.size):
-        if homes[a] >= 0:
-            found[a] = _sign_sum(cells, homes[a], strides[a], tree[0])
+    home, strides, _ = homes
+    found = np.zeros(home.size)
+    for a in range(home.size):
+        if home[a] >= 0:
+            found[a] = _sign_sum(cells, home[a], strides[a], tree[0])
     return found
 
 
 @kernel()
 def pair_parities(
-    cells: Floats,
-    sums: Floats,
-    homes: Ints,
-    strides: Ints,
-    parts: Ints,
-    changed: Bytes,
-    tree: Maps,
-    singles: Floats,
-    pairs: Floats,
+    cells: Floats, sums: Floats, homes: Homes, changed: Bytes, tree: Maps, singles: Floats, pairs: Floats
 ) -> None:
     """Expectations of the products of ``1 - 2 code`` of two binary attributes.
 
     Args:
         cells: See ``single_parities``.
-        sums: Of these, see ``separator_sums``.
-        homes: See ``single_parities``.
-        strides: See there.
-        parts: A number of its component for each attribute: that of its first clique, or another if it is in none.
+        sums: Sums of these, from ``separator_sums``.
+        homes: See ``Homes``.
         changed: Whether a component is not as it was when ``pairs`` was filled.
         tree: See ``Maps``.
-        singles: What ``single_parities`` found.
+        singles: Result of ``single_parities``.
         pairs: Where the expectations go; those in components that did not change are left as they are.
     """
+    home, strides, parts = homes
     room, one = np.empty(sums.size), np.zeros(cells.size)
-    for a in range(homes.size):
-        if homes[a] < 0:
+    for a in range(home.size):
+        if home[a] < 0:
             pairs[a, :] = 0.0
             continue
         if changed[parts[a]]:
-            _given_one(cells, sums, homes[a], strides[a], tree, room, one)
-        for b in range(homes.size):
+            _given_one(cells, sums, home[a], strides[a], tree, room, one)
+        for b in range(home.size):
             if parts[a] != parts[b]:
                 pairs[a, b] = singles[a] * singles[b]
             elif changed[parts[a]]:
-                pairs[a, b] = singles[b] - 2.0 * _sign_sum(one, homes[b], strides[b], tree[0])
+                pairs[a, b] = singles[b] - 2.0 * _sign_sum(one, home[b], strides[b], tree[0])
 
 
 @inlined()
 def _apart(a: int, b: int, c: int, parts: Ints, singles: Floats, pairs: Floats) -> float:
-    """Of three attributes that are not all in one component."""
+    """The expectation of three attributes that are not all in one component."""
     if parts[a] == parts[b]:
         found: float = pairs[a, b] * singles[c]
     elif parts[a] == parts[c]:
@@ -268,35 +269,21 @@ def _apart(a: int, b: int, c: int, parts: Ints, singles: Floats, pairs: Floats) 
 
 @kernel()
 def set_parities(
-    cells: Floats,
-    sums: Floats,
-    homes: Ints,
-    strides: Ints,
-    parts: Ints,
-    lasts: Ints,
-    changed: Bytes,
-    axes: Ints,
-    tree: Maps,
-    singles: Floats,
-    pairs: Floats,
-    found: Floats,
+    cells: Floats, sums: Floats, homes: Homes, changed: Bytes, axes: Ints, tree: Maps, known: Known, found: Floats
 ) -> None:
     """Expectations of the products of ``1 - 2 code`` over sets of up to three binary attributes.
 
     Args:
         cells: See ``single_parities``.
         sums: See ``pair_parities``.
-        homes: See ``single_parities``.
-        strides: See there.
-        parts: See ``pair_parities``.
-        lasts: For the first clique of each component the one after its last.
+        homes: See ``Homes``.
         changed: See ``pair_parities``.
         axes: Sets, -1 after the last attribute; sets that begin alike should stand together.
         tree: See ``Maps``.
-        singles: What ``single_parities`` found.
-        pairs: What ``pair_parities`` found, if a set has two attributes.
+        known: Results of ``single_parities`` and, if a set has two attributes, ``pair_parities``.
         found: Where the expectations go; sets of components that did not change are left as they are.
     """
+    (home, strides, parts), (singles, pairs) = homes, known
     room, sums_one = np.empty(sums.size), np.zeros(sums.size)
     one, both = np.zeros(cells.size), np.zeros(cells.size)
     first, second = -1, -1
@@ -316,20 +303,10 @@ def set_parities(
             found[row] = _apart(a, b, c, parts, singles, pairs)
             continue
         if first != a:
-            _given_one(cells, sums, homes[a], strides[a], tree, room, one)
-            separator_sums(one, parts[a], lasts[parts[a]], tree, sums_one)
+            _given_one(cells, sums, home[a], strides[a], tree, room, one)
+            separator_sums(one, parts[a], tree[7][parts[a]], tree, sums_one)
         if first != a or second != b:
-            _given_one(one, sums_one, homes[b], strides[b], tree, room, both)
+            _given_one(one, sums_one, home[b], strides[b], tree, room, both)
         first, second = a, b
         # E[abc] = E[c] - 2 E[c; a is 1] - 2 E[c; b is 1] + 4 E[c; both are], and E[ac] = E[c] - 2 E[c; a is 1]
-        found[row] = pairs[a, c] + pairs[b, c] - singles[c] + 4.0 * _sign_sum(both, homes[c], strides[c], tree[0])
-
-
-@kernel()
-def member_strides(starts: Ints, members: Places, sizes: Floats) -> Ints:
-    """For each attribute of each clique the cells from one of its codes to the next, as ``members`` has them."""
-    strides = np.ones(members.size, dtype=np.int64)
-    for i in range(starts.size - 1):
-        for k in range(starts[i + 1] - 2, starts[i] - 1, -1):
-            strides[k] = strides[k + 1] * int(sizes[members[k + 1]])
-    return strides
+        found[row] = pairs[a, c] + pairs[b, c] - singles[c] + 4.0 * _sign_sum(both, home[c], strides[c], tree[0])

@@ -15,7 +15,7 @@ from hedgerow.domain import Domain
 from hedgerow.models.trees.junction_tree import JunctionTree
 
 FlatTree = tuple[Ints, Places, Ints, Places, Ints, Ints, Floats]
-"""What compiled passes take: starts, members, slots, other, back, shared, cells."""
+"""The arrays that compiled passes take: starts, members, slots, other, back, shared, cells."""
 
 
 @final
@@ -28,11 +28,11 @@ class Forest:
         starts: The attributes of clique i are ``members[starts[i]:starts[i + 1]]``.
         members: Ascending in each clique.
         slots: The neighbours of clique i are ``other[slots[i]:slots[i + 1]]``.
-        other: Positions of cliques.
-        cells: Of each clique, infinite where a float ends.
+        other: Positions of the neighbours, clique by clique.
+        cells: Cells of each clique, infinite where a float ends.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcde")
         >>> forest = Forest.of(domain, [JunctionTree.of(domain, [("a", "c"), ("c", "d")])])
         >>> forest.members.tolist(), forest.homes.tolist(), forest.parts.tolist()
@@ -64,19 +64,25 @@ class Forest:
         )
 
     @cached_property
+    def strides(self) -> Ints:
+        """Cells from one code of an attribute to the next in its clique, in the order of ``members``."""
+        sizes = np.split(self.sizes[self.members].astype(np.int64), self.starts[1:-1])
+        return np.concatenate([np.cumprod([1, *each[:0:-1]])[: len(each)][::-1] for each in sizes])
+
+    @cached_property
     def homes(self) -> Ints:
         """The cliques of attribute a are ``cliques[homes[a]:homes[a + 1]]``."""
         return np.concatenate([[0], np.cumsum(np.bincount(self.members, minlength=len(self.sizes)))])
 
     @cached_property
     def cliques(self) -> Places:
-        """See ``homes``; ascending for each attribute."""
+        """The cliques of every attribute (see ``homes``), ascending for each."""
         owners = np.repeat(np.arange(len(self.cells), dtype=np.int32), np.diff(self.starts))
         return np.asarray(owners[np.argsort(self.members, kind="stable")])
 
     @cached_property
     def parts(self) -> Ints:
-        """For each attribute a number of its component, which is that of a clique; others count on from there."""
+        """A number for the component of each attribute: its first clique; others count on from there."""
         parts = len(self.cells) + np.arange(len(self.sizes))
         found = self.homes[1:] > self.homes[:-1]
         _, _, roots = self.rooted
@@ -93,14 +99,21 @@ class Forest:
 
     @cached_property
     def rooted(self) -> tuple[Ints, Ints, Ints]:
-        """For each clique its edge towards the first clique of its component, its depth, and that clique."""
+        """The edge of each clique towards the first clique of its component, its depth, and that clique."""
         from hedgerow.models.trees.structure_kernels import rooted
 
         return rooted(self.slots, self.other, self.flat[4], -1)
 
+    def hung(self, root: int = -1) -> tuple[Ints, Ints, Ints]:
+        """The trees hung up at their first cliques, one at another root if given (see ``structure_kernels.Hung``)."""
+        from hedgerow.models.trees.structure_kernels import rooted, tops_of
+
+        up, depths, _ = rooted(self.slots, self.other, self.flat[4], root)
+        return up, depths, tops_of(self.homes, self.cliques, depths)
+
     @cached_property
     def routes(self) -> tuple[Places, Places]:
-        """For each attribute and clique of one tree the neighbour towards the attribute, and how far away it is.
+        """The neighbour of each clique of one tree towards each attribute, and its distance.
 
         Returns:
             Cliques, -1 inside; numbers of edges; shape ``(attributes, cliques)`` each.
@@ -116,15 +129,22 @@ class Forest:
 
         return bool(np.diff(self.starts).max(initial=0) > MOST_MEMBERS)
 
+    def holders(self, ends: Ints, scopes: Places) -> Ints:
+        """The smallest clique that holds each scope, -1 if none does; scope m is ``scopes[ends[m]:ends[m + 1]]``."""
+        from hedgerow.models.trees.structure_kernels import holders
+
+        return holders(self.starts, self.members, self.cells, self.homes, self.cliques, ends, scopes)
+
     def holds(self, scopes: Places) -> Bools:
         """Whether each scope lies inside one clique.
 
         Args:
             scopes: Positions of attributes, ascending, -1 after the last; shape ``(scopes, most attributes)``.
         """
-        from hedgerow.models.trees.structure_kernels import held
-
-        return np.asarray(held(self.homes, self.cliques, self.starts, self.members, scopes) != 0)
+        inside = scopes >= 0
+        lengths = np.count_nonzero(inside, axis=1)
+        found = self.holders(np.concatenate([[0], np.cumsum(lengths)]), scopes[inside])
+        return np.asarray((found >= 0) | (lengths == 0))
 
 
 def _float(cells: int) -> float:

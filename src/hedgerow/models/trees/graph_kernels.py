@@ -11,10 +11,13 @@ import numpy as np
 from hedgerow.arrays import Bytes, Floats, Ints, Places
 from hedgerow.system import inlined, kernel
 
+Rooms = tuple[Bytes, Places, Places, Places, Bytes, Floats, Ints]
+"""The arrays that ``_rooms`` makes."""
+
 
 @inlined()
 def _cost(near: Bytes, lists: Places, degrees: Ints, sizes: Floats, v: int) -> tuple[float, float]:
-    """What eliminating an attribute would connect, and the cells of its clique."""
+    """The cost of the connections that eliminating an attribute would make, and the cells of its clique."""
     missing, cells = 0.0, sizes[v]
     for i in range(degrees[v]):
         a = lists[v, i]
@@ -57,20 +60,10 @@ def _cheapest(costs: Floats, cells: Floats, alive: Bytes) -> int:
 
 
 @inlined()
-def _eliminate(
-    near: Bytes,
-    lists: Places,
-    degrees: Ints,
-    sizes: Floats,
-    alive: Bytes,
-    stale: Bytes,
-    costs: Floats,
-    cells: Floats,
-    order: Places,
-    cliques: Places,
-    ends: Ints,
-) -> int:
+def _eliminate(sizes: Floats, rooms: Rooms) -> int:
     """Eliminate all attributes that are alive; the clique of each, itself first, goes to a flat list."""
+    near, lists, order, cliques, marks, floats, room = rooms
+    alive, stale, costs, cells, degrees, ends = marks[0], marks[1], floats[0], floats[1], room[0], room[1]
     for v in range(alive.size):
         stale[v] = 1
     count, end = 0, 0
@@ -143,7 +136,7 @@ def _list(near: Bytes, alive: Bytes, lists: Places, degrees: Ints) -> None:
 
 @inlined()
 def _parents(order: Places, cliques: Places, ends: Ints, count: int, parents: Ints, places: Ints) -> None:
-    """For each clique the next one that holds all its attributes but the first; -1 if it has no other."""
+    """Find the parent of each clique: the next that holds all its attributes but the first; -1 if it has no other."""
     for i in range(count):
         places[order[i]] = i
     for i in range(count):
@@ -157,7 +150,7 @@ def _parents(order: Places, cliques: Places, ends: Ints, count: int, parents: In
 
 @inlined()
 def _keepers(ends: Ints, parents: Ints, count: int, keepers: Ints) -> None:
-    """For each clique itself, or the clique kept that it lies in."""
+    """Find the clique that is kept for each: itself, or one that it lies in."""
     for i in range(count):
         keepers[i] = i
     for i in range(count):  # a clique inside another is inside one that it is the parent of
@@ -170,27 +163,27 @@ def _keepers(ends: Ints, parents: Ints, count: int, keepers: Ints) -> None:
 
 
 @kernel()
-def _cliques(
-    near: Bytes, sizes: Floats, lists: Places, order: Places, cliques: Places, marks: Bytes, floats: Floats, room: Ints
-) -> int:
-    """Eliminate the attributes that ``marks[0]`` says; see ``_rooms`` for where the rest goes. Returns their number."""
-    alive, degrees, ends, parents, keepers = marks[0], room[0], room[1], room[2], room[3]
-    _list(near, alive, lists, degrees)
-    count = _eliminate(near, lists, degrees, sizes, alive, marks[1], floats[0], floats[1], order, cliques, ends)
-    _parents(order, cliques, ends, count, parents, room[4])
-    _keepers(ends, parents, count, keepers)
+def _cliques(sizes: Floats, rooms: Rooms) -> int:
+    """Eliminate the attributes that are marked and return their number; ``_rooms`` says where the rest goes."""
+    near, lists, order, cliques, marks, _, room = rooms
+    _list(near, marks[0], lists, room[0])
+    count = _eliminate(sizes, rooms)
+    _parents(order, cliques, room[1], count, room[2], room[4])
+    _keepers(room[1], room[2], count, room[3])
     return count
 
 
-def _rooms(n: int) -> tuple[Places, Places, Places, Bytes, Floats, Ints]:
-    """Room to eliminate n attributes in.
+def _rooms(near: Bytes) -> Rooms:
+    """Room to eliminate the attributes of a graph in.
 
     Returns:
-        Lists of neighbours; the attributes in the order in which they go; members of the cliques; marks, of which the
-        first row says what is to go; costs and cells; and five rows: the second says where each clique ends, the third
-        its parent, the fourth the clique kept that it lies in.
+        The graph, which is filled; lists of neighbours; the attributes in the order in which they go; members of the
+        cliques; marks, of which the first row says which attributes are to go; costs and cells; and five rows: the
+        second says where each clique ends, the third its parent, the fourth the clique kept that it lies in.
     """
+    n = len(near)
     return (
+        near,
         np.empty((n, n), dtype=np.int32),
         np.empty(n, dtype=np.int32),
         np.empty(n * (n + 1) // 2, dtype=np.int32),
@@ -206,37 +199,30 @@ def triangulated(near: Bytes, sizes: Floats) -> tuple[Places, Ints, Ints, Ints]:
     Returns:
         Members and ends of the cliques; the parent of each; the clique kept that each lies in. ``near`` is filled.
     """
-    rooms = _rooms(len(sizes))
-    _cliques(near, sizes, *rooms)
+    rooms = _rooms(near)
+    _cliques(sizes, rooms)
     _, ends, parents, keepers, _ = rooms[-1]
-    return rooms[2][: ends[-1] if len(ends) else 0], ends, parents, keepers
+    return rooms[3][: ends[-1] if len(ends) else 0], ends, parents, keepers
 
 
-def triangulated_cells(graph: Bytes, sizes: Floats, parts: Ints, part_cells: Floats, scopes: Places) -> Floats:
+def triangulated_cells(graph: Bytes, sizes: Floats, parts: Ints, held: Floats, scopes: Places) -> Floats:
     """Cells of all cliques of a graph to which one scope after the other is added, each alone.
 
     Args:
-        graph: Of all scopes held; not changed.
+        graph: Graph of all scopes held; not changed.
         sizes: Codes of each attribute.
         parts: Number of the part of each attribute of the graph; attributes of none have parts of their own.
-        part_cells: Cells of each part as it is, 0 for an attribute that is not in the graph.
+        held: Cells of each part as it is, 0 for an attribute that is not in the graph.
         scopes: Attributes of each scope, -1 after the last.
     """
-    touched, found = np.empty(len(part_cells), dtype=np.uint8), np.empty(len(scopes))
-    _each_added(graph, np.empty_like(graph), sizes, parts, part_cells, touched, scopes, *_rooms(len(sizes)), found)
+    touched, found = np.empty(len(held), dtype=np.uint8), np.empty(len(scopes))
+    _each_added(graph, sizes, parts, held, touched, scopes, _rooms(np.empty_like(graph)), found)
     return found
 
 
 @inlined()
 def _with_scope(
-    graph: Bytes,
-    near: Bytes,
-    sizes: Floats,
-    parts: Ints,
-    part_cells: Floats,
-    touched: Bytes,
-    scope: Places,
-    alive: Bytes,
+    graph: Bytes, near: Bytes, parts: Ints, held: Floats, touched: Bytes, scope: Places, alive: Bytes
 ) -> float:
     """Make the graph of the parts that a scope meets, all attributes of which are alive; the cells of the others."""
     for place in range(touched.size):
@@ -246,10 +232,10 @@ def _with_scope(
             touched[parts[a]] = 1
     left = 0.0
     for place in range(touched.size):
-        left += 0.0 if touched[place] else part_cells[place]
-    for a in range(sizes.size):
+        left += 0.0 if touched[place] else held[place]
+    for a in range(alive.size):
         alive[a] = touched[parts[a]]
-        for b in range(sizes.size if alive[a] else 0):
+        for b in range(alive.size if alive[a] else 0):
             near[a, b] = graph[a, b]
     for a in scope:
         for b in scope:
@@ -260,24 +246,12 @@ def _with_scope(
 
 @kernel()
 def _each_added(
-    graph: Bytes,
-    near: Bytes,
-    sizes: Floats,
-    parts: Ints,
-    part_cells: Floats,
-    touched: Bytes,
-    scopes: Places,
-    lists: Places,
-    order: Places,
-    cliques: Places,
-    marks: Bytes,
-    floats: Floats,
-    room: Ints,
-    found: Floats,
+    graph: Bytes, sizes: Floats, parts: Ints, held: Floats, touched: Bytes, scopes: Places, rooms: Rooms, found: Floats
 ) -> None:
+    near, _, _, cliques, marks, _, room = rooms
     for s in range(scopes.shape[0]):
-        left = _with_scope(graph, near, sizes, parts, part_cells, touched, scopes[s], marks[0])
-        count = _cliques(near, sizes, lists, order, cliques, marks, floats, room)
+        left = _with_scope(graph, near, parts, held, touched, scopes[s], marks[0])
+        count = _cliques(sizes, rooms)
         start = 0
         for i in range(count):
             if room[3, i] == i:

@@ -1,4 +1,4 @@
-"""How large a hypothesis over junction trees would become with one more scope: what may still be measured.
+"""The size of a hypothesis over junction trees with one more scope: a limit on what may still be measured.
 
 A function of public quantities alone: the domain, the scopes measured so far and the trees over them. So to leave out
 candidates that would make the hypothesis too large costs no privacy.
@@ -21,6 +21,7 @@ from hedgerow.arrays import Bools, Floats, Ints, Places
 from hedgerow.domain import Clique, Domain
 from hedgerow.models.trees.forest import Forest
 from hedgerow.models.trees.junction_tree import Graph, JunctionTree
+from hedgerow.queries import filled_axes
 
 _EXACT = 1 << 23
 """Candidates times the square of the number of attributes up to which all are triangulated one by one."""
@@ -34,11 +35,11 @@ def grown_tree(domain: Domain, trees: Sequence[JunctionTree], scope: Clique) -> 
 
     Args:
         domain: The domain.
-        trees: Over disjoint attributes.
+        trees: Trees over disjoint attributes.
         scope: In domain order.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcde")
         >>> chain = JunctionTree.of(domain, [("a", "b"), ("b", "c"), ("c", "d")])
         >>> grown_tree(domain, [chain], ("a", "d")).cliques
@@ -56,18 +57,16 @@ def grown_tree(domain: Domain, trees: Sequence[JunctionTree], scope: Clique) -> 
 
 def _joined(forest: Forest, inside: list[int]) -> Iterator[list[int]]:
     """The new cliques that carry attributes of one component to each other."""
-    from hedgerow.models.trees.structure_kernels import joined, rooted, tops_of
+    from hedgerow.models.trees.structure_kernels import joined
 
     root = -1
     if len(inside) == 2:
         widest = max(inside, key=lambda place: (forest.sizes[place], place))
         root = int(forest.cliques[forest.homes[widest]])
-    up, depths, _ = rooted(forest.slots, forest.other, forest.flat[4], root)
-    room = np.zeros((2, len(depths)), dtype=np.int64)
-    found = np.empty((3, len(depths) + 1), dtype=np.int64)
-    tops = tops_of(forest.homes, forest.cliques, depths)
+    room = np.zeros((2, len(forest.cells)), dtype=np.int64)
+    found = np.empty((3, len(forest.cells) + 1), dtype=np.int64)
     scope = np.array(inside, dtype=np.int32)
-    _, count = joined(forest.flat, up, depths, tops, forest.sizes, scope, room[0], room[1], found)
+    _, count = joined(forest.flat, forest.hung(root), forest.sizes, scope, room[0], room[1], found)
     for clique, held, carried in found[:, :count].T.tolist():
         members = forest.members[forest.starts[clique] : forest.starts[clique + 1]].tolist()
         yield [*_chosen(members, held), *_chosen(inside, carried)]
@@ -83,7 +82,7 @@ class Growth:
 
     Example:
         >>> from itertools import combinations
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(f"x{i}", 0, 1) for i in range(400))
         >>> growth = Growth(domain, list(combinations(domain.names, 2)))
         >>> growth.cells([("x0", "x1"), ("x1", "x2")])[:4]  # the first lies in a clique and adds nothing
@@ -93,7 +92,7 @@ class Growth:
     """
 
     def __init__(self, domain: Domain, candidates: Sequence[Clique] | Ints) -> None:
-        """Note the candidates.
+        """Remember the candidates.
 
         Args:
             domain: The domain.
@@ -115,8 +114,8 @@ class Growth:
 
         Args:
             held: Scopes so far.
-            trees: Over disjoint attributes; they hold the scopes. Taken as they are for bounds; by default those of
-                ``JunctionTree.of``.
+            trees: Trees over disjoint attributes that hold the scopes. Taken as they are for bounds; by default those
+                of ``JunctionTree.of``.
 
         Returns:
             Shape ``(candidates,)``.
@@ -132,12 +131,12 @@ class Growth:
         return grown
 
     def within(self, limit: float, held: Sequence[Clique], trees: Sequence[JunctionTree] | None = None) -> Bools:
-        """Whether all cliques together have at most so many cells, shape ``(candidates,)``.
+        """Whether all cliques together stay within a number of cells, shape ``(candidates,)``.
 
         They are not looked at one by one if each of them could be carried through all cliques.
 
         Args:
-            limit: Cells.
+            limit: Largest number of cells.
             held: Scopes so far.
             trees: See ``cells``.
         """
@@ -171,33 +170,25 @@ class Growth:
 
     def _bounds(self, forest: Forest, scopes: Places) -> Floats:
         """Upper bounds of what each scope adds."""
-        from hedgerow.models.trees.structure_kernels import pair_growth, scope_growth, tops_of
+        from hedgerow.models.trees.structure_kernels import pair_growth, scope_growth
 
         if forest.too_wide:
             return np.full(len(scopes), np.inf)
-        up, depths, _ = forest.rooted
         if scopes.shape[1] != 2 or (scopes < 0).any():
-            tops = tops_of(forest.homes, forest.cliques, depths)
-            return np.asarray(scope_growth(forest.flat, up, depths, tops, self._sizes, forest.parts, scopes))
+            return np.asarray(scope_growth(forest.flat, forest.hung(), self._sizes, forest.parts, scopes))
         growth: Floats = np.outer(self._sizes, self._sizes)
         pair_growth(forest.flat, forest.homes, forest.cliques, self._sizes, growth)
         return np.asarray(growth[scopes[:, 0], scopes[:, 1]])
 
 
 def _places(domain: Domain, candidates: Sequence[Clique] | Ints) -> Places:
-    if isinstance(candidates, np.ndarray):
-        # compiled passes read a first column, also where all scopes are empty
-        axes = candidates if candidates.shape[1] else np.full((len(candidates), 1), -1)
-        return axes.astype(np.int32)
-    position = {name: place for place, name in enumerate(domain.names)}
-    try:
-        return _padded([sorted({position[name] for name in scope}) for scope in candidates])
-    except KeyError as unknown:
-        domain.index(unknown.args[0])
-        raise
-
-
-def _padded(axes: Sequence[Sequence[int]]) -> Places:
-    """Rows of equal length, -1 after the last attribute."""
-    width = max(map(len, axes), default=1) or 1
-    return np.array([[*each, *[-1] * (width - len(each))] for each in axes], dtype=np.int32).reshape(len(axes), width)
+    axes = candidates
+    if not isinstance(axes, np.ndarray):
+        position = {name: place for place, name in enumerate(domain.names)}
+        try:
+            axes = filled_axes(sorted({position[name] for name in scope}) for scope in candidates)
+        except KeyError as unknown:
+            domain.index(unknown.args[0])
+            raise
+    # compiled passes read a first column, also where all scopes are empty
+    return (axes if axes.shape[1] else np.full((len(axes), 1), -1)).astype(np.int32)

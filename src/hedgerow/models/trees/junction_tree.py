@@ -36,12 +36,12 @@ class JunctionTree:
     The cliques that hold an attribute are connected (the running-intersection property), which is checked.
 
     Attributes:
-        domain: Gives the order of the attributes of a clique, and their sizes.
-        cliques: None inside another, attributes in domain order.
+        domain: The domain, which gives the order of the attributes of a clique, and their sizes.
+        cliques: Cliques, none inside another, attributes in domain order.
         edges: Pairs of positions of cliques.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcde")
         >>> tree = JunctionTree.of(domain, [("a", "b"), ("b", "c"), ("d", "e")])
         >>> tree.cliques, tree.edges, tree.separator(0, 1), tree.cells
@@ -56,11 +56,13 @@ class JunctionTree:
         """Check that the edges form a forest and that the cliques of every attribute are connected in it.
 
         Raises:
-            ConfigError: They are not.
+            ConfigError: The edges form a circle, or the cliques of an attribute are not connected.
         """
-        joined = _Joined(len(self.cliques))
-        if not all(joined.join(i, j) for i, j in self.edges):
-            raise ConfigError("the edges between cliques form a circle", remedy="use JunctionTree.of")
+        part = list(range(len(self.cliques)))
+        for i, j in self.edges:
+            if part[i] == part[j]:
+                raise ConfigError("the edges between cliques form a circle", remedy="use JunctionTree.of")
+            part = [part[i] if each == part[j] else each for each in part]
         # A part of a forest is connected exactly if it has one more node than edges.
         excess = Counter(name for clique in self.cliques for name in clique)
         excess.subtract(name for i, j in self.edges for name in self.separator(i, j))
@@ -115,7 +117,7 @@ class JunctionTree:
 
     @cached_property
     def neighbours(self) -> tuple[tuple[int, ...], ...]:
-        """For each clique those that it shares an edge with."""
+        """Neighbours of each clique."""
         found: list[list[int]] = [[] for _ in self.cliques]
         for i, j in self.edges:
             found[i].append(j)
@@ -201,7 +203,7 @@ class JunctionTree:
 
     @cached_property
     def _tops(self) -> dict[str, int]:
-        """For each attribute the clique next to the root that holds it."""
+        """The clique nearest to the root that holds each attribute."""
         return {name: min(homes, key=lambda i: self._parents[i][0]) for name, homes in self._homes.items()}
 
     def _links(self, tops: Sequence[int]) -> dict[int, set[int]]:
@@ -234,25 +236,6 @@ class JunctionTree:
         return links
 
 
-class _Joined:
-    """Which nodes are connected by the edges so far."""
-
-    def __init__(self, count: int) -> None:
-        self._above = list(range(count))
-
-    def join(self, i: int, j: int) -> bool:
-        """Connect two nodes; False if they were connected before."""
-        first, second = self._top(i), self._top(j)
-        self._above[first] = second
-        return first != second
-
-    def _top(self, i: int) -> int:
-        while self._above[i] != i:
-            self._above[i] = self._above[self._above[i]]
-            i = self._above[i]
-        return i
-
-
 def _from(root: int, links: dict[int, set[int]]) -> Iterator[tuple[int, int | None]]:
     """Nodes that a root is connected with and where they were reached from, parents first."""
     queue: deque[tuple[int, int | None]] = deque([(root, None)])
@@ -265,7 +248,7 @@ def _from(root: int, links: dict[int, set[int]]) -> Iterator[tuple[int, int | No
 @final
 @dataclass(frozen=True)
 class Graph:
-    """Which attributes belong together.
+    """A graph of the attributes that belong together.
 
     Attributes:
         places: Positions in the domain of the attributes that are in some scope, ascending.
@@ -273,7 +256,7 @@ class Graph:
         sizes: Number of codes of each, as floats: cells may be more than any integer of the machine holds.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcde")
         >>> Graph.of(domain, [("b", "d"), ("d", "e")]).near.tolist()
         [[0, 1, 0], [1, 0, 1], [0, 1, 0]]

@@ -16,19 +16,12 @@ import numpy as np
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
-from hedgerow.errors import ConfigError
-from hedgerow.models.core.checks import check_clique, check_step, checked_table, checked_total
-from hedgerow.models.core.memory import check_cells
-from hedgerow.models.core.model import Codes, Potentials, SamplingMethod
-from hedgerow.models.core.parts import components
-from hedgerow.models.core.records import collected
-from hedgerow.models.core.terms import Terms
+from hedgerow.models.core import Codes, HasPotentials, Potentials, SamplingMethod, Terms, check_cells, components
 from hedgerow.models.trees.answers import CHEAP_CELLS, TreeAnswers
 from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.growth import grown_tree
 from hedgerow.models.trees.junction_tree import JunctionTree
-from hedgerow.queries import Conjunction, LinearQuery, filled_axes
-from hedgerow.system import Seed
+from hedgerow.queries import Conjunction, filled_axes
 
 _CELL_BYTES = 48
 """Logarithms, exponentials, and sums and conditionals of these that have twice as many cells each at most."""
@@ -43,7 +36,7 @@ def markov_bytes(trees: Iterable[JunctionTree]) -> int:
         trees: The structure of each part.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abc")
         >>> markov_bytes([JunctionTree.of(domain, [("a", "b"), ("b", "c")])])
         11200
@@ -53,7 +46,7 @@ def markov_bytes(trees: Iterable[JunctionTree]) -> int:
 
 
 def cells_bytes(cells: int) -> int:
-    """The same for cliques of so many cells in all, of which one may have nearly all.
+    """The same for cliques with a given number of cells in all, of which one may have nearly all.
 
     Example:
         >>> cells_bytes(2**20) / 2**20
@@ -63,7 +56,7 @@ def cells_bytes(cells: int) -> int:
 
 
 def check_tree_fits(cells: int) -> None:
-    """Refuse cliques of so many cells in all if they do not fit into memory.
+    """Refuse a number of cells that does not fit into memory.
 
     Raises:
         ModelTooLargeError: They do not.
@@ -75,11 +68,11 @@ def check_tree_fits(cells: int) -> None:
 
 
 @final
-class Markov:
+class Markov(HasPotentials):
     """A distribution proportional to a product of positive factors over the scopes of updates, scaled to a total.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(50))
         >>> model = Markov(domain, total=100)
         >>> model.update(Conjunction.where(domain, {"x3": [0, 1], "x8": [5]}), step=math.log(50))
@@ -91,11 +84,7 @@ class Markov:
     """
 
     def __init__(
-        self,
-        domain: Domain,
-        total: float,
-        scopes: Iterable[Clique] = (),
-        start: Mapping[Clique, Floats] | None = None,
+        self, domain: Domain, total: float, scopes: Iterable[Clique] = (), start: Mapping[Clique, Floats] | None = None
     ) -> None:
         """Start from the uniform hypothesis or from a product of given factors.
 
@@ -111,9 +100,7 @@ class Markov:
             DomainError: A scope names no attribute.
             ModelTooLargeError: The cliques do not fit into memory; nothing was allocated.
         """
-        self._domain = domain
-        self._total = checked_total(total)
-        self._terms = Terms()
+        super().__init__(domain, total)
         self._scopes: dict[Clique, None] = {}
         self._parts: dict[str, Beliefs] = {}
         self._answers = TreeAnswers(domain, self._parts)
@@ -132,35 +119,18 @@ class Markov:
             ModelTooLargeError: The cliques do not fit into memory; nothing was allocated.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow.domain import IntegerRange
             >>> domain = Domain((IntegerRange("a", 0, 1),))
             >>> steps = {Conjunction.where(domain, {"a": [0]}): math.log(3)}
             >>> Markov.from_potentials(domain, 4, Potentials(steps=steps)).marginals([("a",)])[0].round(12).tolist()
             [3.0, 1.0]
         """
-        if potentials.base is not None:
-            raise ConfigError("a product over a junction tree starts uniform", remedy="take a histogram for a base")
-        model = cls(domain, total, [*potentials.tables, *(query.scope for query in potentials.steps)], start)
-        for clique, table in potentials.tables.items():
-            model.reweigh(clique, table)
-        for query, step in potentials.steps.items():
-            model.update(query, step)
+        model = cls(domain, total, potentials.scopes, start)
+        model._restore(potentials)
         return model
 
-    @property
-    def domain(self) -> Domain:
-        """The domain of the records."""
-        return self._domain
-
-    @property
-    def total(self) -> float:
-        """Mass of the hypothesis, in counts."""
-        return self._total
-
-    @property
-    def cheap_cells(self) -> int:
-        """Larger tables may need larger products on the way."""
-        return CHEAP_CELLS
+    cheap_cells = CHEAP_CELLS
+    """Larger tables may need larger products on the way."""
 
     @property
     def trees(self) -> list[JunctionTree]:
@@ -260,70 +230,30 @@ class Markov:
 
     # Updates
 
-    def update(self, query: LinearQuery, step: float) -> None:
-        """Multiply every cell x by ``exp(step * q(x))`` and scale back to the total (theory.md section 1).
-
-        Args:
-            query: The query.
-            step: Signed and finite.
-
-        Raises:
-            ConfigError: The step is not finite.
-            ModelTooLargeError: The cliques would not fit into memory; nothing was changed.
-        """
-        check_step(step)
-        if not isinstance(query, Conjunction):
-            self.reweigh(query.scope, step * query.values())
-            return
+    def _step(self, query: Conjunction, step: float) -> None:
         part = self._part_for(query.scope)
         self._terms.add_step(query, step)
         if part is not None:
             part.add_step(query.scope, query.codes, step)
 
-    def reweigh(self, clique: Clique, log_factors: Floats) -> None:
-        """Multiply by the exponential of a table over a clique and scale back to the total.
-
-        Args:
-            clique: Attributes in domain order.
-            log_factors: Finite, shape ``domain.shape_of(clique)``.
-
-        Raises:
-            QueryError: The clique is not in domain order, or the table does not have its shape.
-            ConfigError: A log-factor is not finite.
-            ModelTooLargeError: The cliques would not fit into memory; nothing was changed.
-        """
-        table = checked_table(self._domain, clique, log_factors)
+    def _reweigh(self, clique: Clique, table: Floats) -> None:
         part = self._part_for(clique)
         self._terms.add_table(clique, table)
         if part is not None:
             part.add(clique, table)
 
     def credit(self, factors: Potentials) -> None:
-        """Note updates that the parts hold already.
+        """Record updates that the parts hold already.
 
         Args:
             factors: Log-factors over scopes that lie in a clique; their base is not used.
         """
         self._terms.add(factors)
-        self._scopes.update(dict.fromkeys([*factors.tables, *(query.scope for query in factors.steps)]))
+        self._scopes.update(dict.fromkeys(factors.scopes))
 
     # Answers
 
-    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
-        """Tables of the cliques, in counts.
-
-        Args:
-            cliques: Attributes in domain order each.
-
-        Returns:
-            One table per clique, of shape ``domain.shape_of(clique)``.
-
-        Raises:
-            QueryError: A clique is not in domain order.
-            MarginalTooLargeError: A table, or a product on the way to it, does not fit into memory.
-        """
-        for clique in cliques:
-            check_clique(self._domain, clique)
+    def _marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
         return [np.multiply(table, self._total, out=table) for table in self._answers.tables(cliques)]
 
     def parities(self, scopes: Sequence[Clique] | Ints) -> Floats:
@@ -342,7 +272,7 @@ class Markov:
             MarginalTooLargeError: A table that is needed for a set of many attributes does not fit into memory.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow.domain import IntegerRange
             >>> model = Markov(Domain(IntegerRange(name, 0, 1) for name in "abc"), total=8)
             >>> model.reweigh(("a", "b"), np.log([[3.0, 1.0], [1.0, 3.0]]))
             >>> model.parities([("a", "b"), ("b", "c"), ()]).round(12)
@@ -358,30 +288,11 @@ class Markov:
         """
         return self._answers.conjunctions(queries) * self._total
 
-    def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
-        """Exactly n records in random order: all blocks of ``sample_blocks``.
-
-        Args:
-            n: Number of records.
-            seed: None for fresh randomness.
-            method: "systematic" (given the attributes drawn before, every cell of the next clique gets its expected
-                number of records rounded up or down) or "independent".
-
-        Returns:
-            Codes in the smallest unsigned type, shape ``(n, len(domain))``.
-
-        Raises:
-            ConfigError: n is negative, or the records do not fit into memory.
-        """
-        return collected(self.sample_blocks(n, seed, method), self._domain, n)
-
-    def sample_blocks(
-        self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC
-    ) -> Iterator[Codes]:
-        """Exactly n records in blocks of bounded size; ``models/tree_sampling.py`` states their law."""
+    def _blocks(self, n: int, draw: np.random.Generator, method: SamplingMethod) -> Iterator[Codes]:
+        """Clique by clique; ``models/trees/sampling.py`` states the law."""
         from hedgerow.models.trees.sampling import sample_trees
 
-        return sample_trees(self.forest, self._domain, n, seed, SamplingMethod(method))
+        return sample_trees(self.forest, self._domain, n, draw, method)
 
     # Inside
 

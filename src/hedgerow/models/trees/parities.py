@@ -12,22 +12,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import is_not
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from hedgerow.arrays import Bytes, Floats, Ints, Places
+from hedgerow.arrays import Bytes, Floats, Ints
 from hedgerow.domain import Domain
 from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.forest import Forest
 from hedgerow.models.trees.junction_tree import JunctionTree
+
+if TYPE_CHECKING:
+    from hedgerow.models.trees.elimination_kernels import Homes, Maps
 
 LONGEST = 3
 """Attributes of the largest sets."""
 _MAP_CELLS = 1 << 23
 """Cells of all maps from cliques to separators; trees of larger cliques are left to others."""
 _KEPT = 1 << 23
-"""As many parities are kept for the next time."""
+"""Number of parities that are kept for the next time, at most."""
 
 
 @final
@@ -36,23 +39,19 @@ class _Frame:
     """The structure of all components.
 
     Attributes:
-        forest: Its cliques.
-        maps: How cells of cliques meet those of separators (see ``elimination_kernels.py``).
-        homes: For each attribute its smallest clique, -1 for those in none.
-        strides: For each the cells from one of its codes to the next in that clique.
-        lasts: For the first clique of each component the one after its last.
+        forest: The cliques of all components.
+        maps: Maps from cells of cliques to those of separators (see ``elimination_kernels.py``).
+        homes: For each attribute its smallest clique, where its codes stand there, and its component.
     """
 
     forest: Forest
-    maps: tuple[Ints, Ints, Places, Ints, Places, Ints, Ints]
-    homes: Ints
-    strides: Ints
-    lasts: Ints
+    maps: Maps
+    homes: Homes
 
     @classmethod
     def of(cls, domain: Domain, trees: Sequence[JunctionTree]) -> _Frame | None:
-        """None where cliques are too large."""
-        from hedgerow.models.trees.elimination_kernels import member_strides, separator_maps
+        """The structure of some trees; None where cliques are too large."""
+        from hedgerow.models.trees.elimination_kernels import separator_maps
 
         forest = Forest.of(domain, trees)
         degrees = np.diff(forest.slots)
@@ -67,10 +66,11 @@ class _Frame:
         order = np.lexsort((cells[owners], members))
         found, first = np.unique(members[order], return_index=True)
         homes, strides = np.full(len(domain), -1), np.ones(len(domain), dtype=np.int64)
-        homes[found], strides[found] = owners[order][first], member_strides(starts, members, forest.sizes)[order][first]
+        homes[found], strides[found] = owners[order][first], forest.strides[order][first]
         _, _, roots = forest.rooted
         lasts = np.searchsorted(roots, np.arange(len(cells)), side="right")
-        return cls(forest, (firsts, slots, other, back, flat, places, rooms), homes, strides, lasts)
+        maps = firsts, slots, other, back, flat, places, rooms, lasts
+        return cls(forest, maps, (homes, strides, forest.parts))
 
 
 @final
@@ -78,7 +78,7 @@ class TreeParities:
     """Parities of up to three binary attributes, kept for components that stay as they are.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain import IntegerRange
         >>> from hedgerow.models.trees.junction_tree import JunctionTree
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
         >>> part = Beliefs(JunctionTree.of(domain, [("a", "c")]))
@@ -88,10 +88,10 @@ class TreeParities:
     """
 
     def __init__(self, domain: Domain) -> None:
-        """Nothing is known yet.
+        """Start without any parity.
 
         Args:
-            domain: Of all components.
+            domain: The domain of all components.
         """
         self._domain = domain
         self._frame: _Frame | None = None
@@ -106,10 +106,10 @@ class TreeParities:
         return self._axes is axes
 
     def expectations(self, parts: Sequence[Beliefs], axes: Ints) -> Floats | None:
-        """Of the products of ``1 - 2 code`` over sets of attributes.
+        """Expectations of the products of ``1 - 2 code`` over sets of attributes.
 
         Args:
-            parts: Connected, over different attributes; all others are uniform.
+            parts: Connected parts over different attributes; all others are uniform.
             axes: Positions of binary attributes, increasing, -1 to fill up; shape ``(sets, at most LONGEST)``. Sets
                 that begin alike should stand together.
 
@@ -128,18 +128,18 @@ class TreeParities:
             self._axes = None
             return None
         again = self.knows(axes)
-        changed = np.full(len(frame.lasts) + len(self._domain), not again, dtype=np.uint8)
+        changed = np.full(len(frame.forest.cells) + len(self._domain), not again, dtype=np.uint8)
         cells = self._cells(parts, changed)
         if not again:
             self._found = np.empty(len(axes))
             self._pairs = np.empty((len(self._domain),) * 2 if axes.shape[1] > 1 else (0, 0))
-        place = frame.homes, frame.strides
-        tree, of, sums = frame.maps, frame.forest.parts, np.empty(frame.maps[-1][-1])
-        separator_sums(cells, 0, len(frame.lasts), tree, sums)
-        singles = single_parities(cells, *place, tree)
+        homes, tree = frame.homes, frame.maps
+        sums = np.empty(tree[6][-1])
+        separator_sums(cells, 0, len(frame.forest.cells), tree, sums)
+        singles = single_parities(cells, homes, tree)
         if axes.shape[1] > 1:
-            pair_parities(cells, sums, *place, of, changed, tree, singles, self._pairs)
-        set_parities(cells, sums, *place, of, frame.lasts, changed, axes, tree, singles, self._pairs, self._found)
+            pair_parities(cells, sums, homes, changed, tree, singles, self._pairs)
+        set_parities(cells, sums, homes, changed, axes, tree, (singles, self._pairs), self._found)
         self._axes = axes if len(axes) <= _KEPT else None
         return self._found
 
@@ -164,7 +164,7 @@ class TreeParities:
 
 
 def _probabilities(part: Beliefs) -> Floats:
-    """Of all cells of all cliques, one clique after the other."""
+    """Probabilities of all cells, one clique after the other."""
     tables = [part.sums(i, clique) for i, clique in enumerate(part.tree.cliques)]
     return np.concatenate([(table / table.sum()).reshape(-1) for table in tables])
 

@@ -29,9 +29,8 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints, Words
 from hedgerow.domain import Clique, Domain
-from hedgerow.models.core import Codes, SamplingMethod, block_rows, check_number, code_type, new_state
+from hedgerow.models.core import Codes, SamplingMethod, block_rows, code_type, new_state, sampling_kernels as compiled
 from hedgerow.models.trees.beliefs import Beliefs
-from hedgerow.system import Seed, generator
 
 _TABLED = 1 << 20
 """Codes of an attribute in no part of the model that are still counted one by one."""
@@ -40,11 +39,7 @@ _TINY = 1e-290
 
 
 def sample_trees(
-    parts: Sequence[Beliefs],
-    domain: Domain,
-    n: int,
-    seed: Seed = None,
-    method: SamplingMethod = SamplingMethod.SYSTEMATIC,
+    parts: Sequence[Beliefs], domain: Domain, n: int, draw: np.random.Generator, method: SamplingMethod
 ) -> Iterator[Codes]:
     """Draw records from a product of parts, uniform over the attributes of none, block by block.
 
@@ -52,29 +47,25 @@ def sample_trees(
     block, not in all together.
 
     Args:
-        parts: Over different attributes of the domain; they may change while blocks are drawn.
+        parts: Parts over different attributes of the domain; they may change while blocks are drawn.
         domain: The domain.
         n: Number of records.
-        seed: None for fresh randomness.
-        method: Which of the two; the module says what they are.
+        draw: Source of randomness.
+        method: Systematic or independent, as the module describes them.
 
     Returns:
         Blocks of codes, n in all, columns in the order of the domain.
 
-    Raises:
-        ConfigError: n is negative.
-
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> blocks = sample_trees([], Domain((IntegerRange("a", 0, 1),)), 4, seed=1)
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain, draw = Domain((IntegerRange("a", 0, 1),)), np.random.default_rng(1)
+        >>> blocks = sample_trees([], domain, 4, draw, SamplingMethod.SYSTEMATIC)
         >>> [sorted(block[:, 0].tolist()) for block in blocks]
         [[0, 0, 1, 1]]
     """
-    check_number(n)
-    draw = generator(seed)
     state = new_state(draw)
     tables = list(_tables(parts, domain))
-    columns: list[_Drawn] = []
+    columns: list[_FromTable | _Wide] = []
     if method is SamplingMethod.SYSTEMATIC:
         rounded: list[_Rounded] = []
         for table in tables:
@@ -88,7 +79,7 @@ def sample_trees(
     return _blocks(columns, domain, n)
 
 
-def _blocks(columns: Sequence[_Drawn], domain: Domain, n: int) -> Iterator[Codes]:
+def _blocks(columns: Sequence[_FromTable | _Wide], domain: Domain, n: int) -> Iterator[Codes]:
     rows = block_rows(domain, sum(each.passed_over for each in columns))
     for start in range(0, n, rows):
         codes: Codes = np.empty((len(domain), min(rows, n - start)), dtype=code_type(domain))
@@ -159,26 +150,18 @@ def _tables(parts: Sequence[Beliefs], domain: Domain) -> Iterator[_Table]:
 
 
 def _strides(domain: Domain, names: Clique) -> Ints:
-    """How far the codes of each attribute stand apart in a flat table, the last 1."""
+    """Cells from one code of each attribute to the next in a flat table."""
     return np.cumprod((1, *domain.shape_of(names)[::-1]), dtype=np.int64)[-2::-1].copy()
 
 
-class _Drawn(ABC):
-    """What fills some columns of a block of codes, shape ``(attributes, records)``.
+class _FromTable(ABC):
+    """Columns of the rest of a table, drawn given the columns that were drawn before.
 
     Attributes:
-        passed_over: How many numbers are passed over for each block.
+        passed_over: Number of cells that are passed over for each block.
     """
 
-    passed_over: int = 0
-
-    @abstractmethod
-    def fill(self, codes: Codes) -> None:
-        """Draw these columns, given the columns that were drawn before."""
-
-
-class _FromTable(_Drawn):
-    """The rest of a table, given the attributes that were drawn before."""
+    passed_over = 0
 
     def __init__(self, table: _Table, groups: int, state: Words) -> None:
         domain = table.domain
@@ -191,8 +174,7 @@ class _FromTable(_Drawn):
         self._state = state
 
     def fill(self, codes: Codes) -> None:
-        from hedgerow.models.core import sampling_kernels as compiled
-
+        """Draw these columns of a block, shape ``(attributes, records)``."""
         groups, found = np.empty((2, codes.shape[1]), dtype=self._kind)
         compiled.group(codes, self._given, self._strides, groups, self._sizes)
         self._choose(groups, found)
@@ -208,44 +190,36 @@ class _Rounded(_FromTable):
     """Whole counts of all cells, and how many of them are not yet dealt out."""
 
     def __init__(self, table: _Table, sizes: Ints, state: Words) -> None:
-        """Round.
+        """Round the cells of each row.
 
         Args:
-            table: The cells.
-            sizes: How many records each row gets.
-            state: Of the compiled generator.
+            table: The cells to round.
+            sizes: Number of records for each row.
+            state: State of the compiled generator.
         """
-        from hedgerow.models.core import sampling_kernels as compiled
-
         super().__init__(table, len(sizes), state)
         self._table = table
         self._left = sizes
         room = min(table.cells.size, int(sizes.sum()))
-        self._starts = np.empty(len(sizes) + 1, dtype=np.int64)
-        cells, counts = np.empty(room, dtype=self._kind), np.empty(room, dtype=np.int64)
+        starts, cells = np.empty(len(sizes) + 1, dtype=np.int64), np.empty(room, dtype=self._kind)
+        counts = np.empty(room, dtype=np.int64)
         rows, inside = table.places(table.given, table.clique), table.places(table.rest, table.clique)
-        self.passed_over = compiled.round_rows(
-            table.cells, rows, inside, sizes, _TINY, state, self._starts, cells, counts
-        )
-        self._cells, self._counts = cells[: self.passed_over].copy(), counts[: self.passed_over].copy()
+        found = compiled.round_rows(table.cells, rows, inside, sizes, _TINY, state, (starts, cells, counts))
+        self.passed_over = found
+        self._entries = starts, cells[:found].copy(), counts[:found].copy()
         self._firsts = np.empty_like(sizes)
 
     def counted(self, names: Clique) -> Ints:
-        """How many of all records have each combination of codes of some of the table's attributes."""
-        from hedgerow.models.core import sampling_kernels as compiled
-
+        """Number of records with each combination of codes of some of the table's attributes."""
         table = self._table
         rows, inside = table.places(table.given, names), table.places(table.rest, names)
         sums = np.zeros(np.prod(table.domain.shape_of(names), dtype=np.int64), dtype=np.int64)
-        compiled.add_entries(self._starts, self._cells, self._counts, rows, inside, sums)
+        compiled.add_entries(self._entries, rows, inside, sums)
         return sums
 
     def _choose(self, groups: NDArray[Any], found: NDArray[Any]) -> None:
-        from hedgerow.models.core import sampling_kernels as compiled
-
         slots = np.empty_like(found)
-        taken = (self._sizes, self._starts, self._cells, self._counts, self._left)
-        compiled.take(*taken, self._state, self._firsts, slots)
+        compiled.take(self._sizes, self._entries, self._left, self._state, self._firsts, slots)
         compiled.deal(groups, self._sizes, self._firsts, slots, self._state, found)
 
 
@@ -263,14 +237,14 @@ class _Independent(_FromTable):
         self._ends[self._ends[:, -1] < _TINY] = np.arange(1.0, rows.shape[1] + 1.0)
 
     def _choose(self, groups: NDArray[Any], found: NDArray[Any]) -> None:
-        from hedgerow.models.core import sampling_kernels as compiled
-
         compiled.draw_rows(self._ends, groups, self._state, found)
 
 
 @final
-class _Wide(_Drawn):
+class _Wide:
     """An attribute with a great many codes, all as likely; in whole numbers, so that none is left out."""
+
+    passed_over = 0
 
     def __init__(self, domain: Domain, name: str, draw: np.random.Generator, method: SamplingMethod) -> None:
         self._column, self._size = domain.index(name), domain[name].size

@@ -25,7 +25,7 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique
 from hedgerow.models.core import runs_within
 from hedgerow.models.trees.beliefs import Beliefs
-from hedgerow.models.trees.elimination import Labelled, conditional, ordered, plan, width
+from hedgerow.models.trees.elimination import Labelled, conditional, ordered, plan, product, width
 
 Check = Callable[[Clique, int], None]
 """Refuses arrays of too many cells that are made for some attributes."""
@@ -38,6 +38,8 @@ HELD_CELLS = 1 << 26
 """Cells of conditionals that are held at once, half a gigabyte; and of a table that is put together from them."""
 _LONG = 1e6
 """Multiplications from which on all ways to put a marginal together are compared."""
+_COLUMNS = ""
+"""Name of the axis of conditionals side by side; no attribute has it."""
 _WRITTEN = 4.0
 """Multiplications that take as long as one cell takes to be written."""
 
@@ -49,7 +51,7 @@ class _Group:
 
     Attributes:
         node: The clique.
-        inside: What they all have inside it.
+        inside: Attributes that they all have inside it.
         edges: Cliques behind the edges, in the order of the products, each with what its attribute depends on there.
     """
 
@@ -63,8 +65,7 @@ class SharedElimination:
     """Marginals of one part.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.domain import Domain, IntegerRange
         >>> from hedgerow.models.trees.junction_tree import JunctionTree
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
         >>> beliefs = Beliefs(JunctionTree.of(domain, [("a", "b"), ("b", "c")]))
@@ -75,11 +76,11 @@ class SharedElimination:
     """
 
     def __init__(self, part: Beliefs, check: Check = lambda names, cells: None) -> None:
-        """Note where from answers come.
+        """Take the part that answers come from.
 
         Args:
-            part: The factors.
-            check: Is told of arrays before they are made.
+            part: The part.
+            check: Called with each array's attributes and cells before it is made.
         """
         self._part = part
         self._tree = part.tree
@@ -172,7 +173,7 @@ class SharedElimination:
         return order
 
     def _group(self, clique: Clique, node: int) -> _Group | None:
-        """None if two attributes are behind the same edge."""
+        """The group of a marginal at a clique; None if two attributes are behind the same edge."""
         edges = [self._toward(name, node) for name in clique]
         outside = [(edge, self._given(edge, node, name)) for edge, name in zip(edges, clique, strict=True) if edge >= 0]
         inside = tuple(name for edge, name in zip(edges, clique, strict=True) if edge < 0)
@@ -184,7 +185,7 @@ class SharedElimination:
         return int(self._tree.forest.routes[0][self._domain.index(name), node])
 
     def _given(self, i: int, j: int, name: str) -> Clique:
-        """What an attribute behind an edge depends on of the separator: less, where a later one is in it."""
+        """The part of the separator that an attribute behind an edge depends on: less, where a later one is in it."""
         key = (i, j, name)
         if key not in self._dependences:
             shared, further = self._tree.separator(i, j), self._toward(name, i)
@@ -240,10 +241,8 @@ class SharedElimination:
         edge, given = group.edges[place]
         kept = {*group.inside, *chain.from_iterable(later for _, later in group.edges[place + 1 :])}
         conditionals = self._behind(edge, group.node, list(rest))
-        for name, product in _multiplied(
-            table, given, conditionals, kept, check=self._check, side_by_side=self._columns
-        ):
-            for names, found in self._products(group, product, place + 1, rest[name]):
+        for name, made in self._multiplied(table, given, conditionals, kept):
+            for names, found in self._products(group, made, place + 1, rest[name]):
                 yield (name, *names), found
 
     # Behind edges
@@ -278,10 +277,36 @@ class SharedElimination:
             for (edge, given), scope in across.items():
                 if scope in found:
                     conditionals = self._behind(edge, i, further[edge, given])
-                    for name, product in _multiplied(
-                        found[scope], given, conditionals, shared, check=self._check, side_by_side=self._columns
-                    ):
-                        yield name, ordered(product, (*shared, name))
+                    for name, made in self._multiplied(found[scope], given, conditionals, shared):
+                        yield name, ordered(made, (*shared, name))
+
+    def _multiplied(
+        self, table: Labelled, shared: Clique, conditionals: Mapping[str, Floats], kept: Collection[str]
+    ) -> Iterator[tuple[str, Labelled]]:
+        """The products of a table with each conditional, summed over what is shared and not kept.
+
+        Args:
+            table: A table over all that is shared, and more.
+            shared: Attributes that the conditionals are given.
+            conditionals: For each attribute; the last axis is its own.
+            kept: Names that are still needed.
+        """
+        names, values = table
+        order = sorted((name for name in names if name in shared), key=lambda name: name not in kept)
+        left = {
+            name: size for name, size in zip(names, values.shape, strict=True) if name in kept or name not in shared
+        }
+        ahead = sorted(left, key=lambda name: name not in shared)
+        cells = math.prod(left.values())
+        for columns in _chunks(conditionals, cells):
+            for name in columns:
+                self._check((*ahead, name), cells * conditionals[name].shape[-1])
+            flat = self._columns.of(conditionals, columns, shared, order)
+            axes, found = product(table, ((*order, _COLUMNS), flat), {*left, _COLUMNS})
+            place = axes.index(_COLUMNS)
+            ends = np.cumsum([conditionals[name].shape[-1] for name in columns])[:-1]
+            for name, piece in zip(columns, np.split(found, ends, axis=place), strict=True):
+                yield name, ((*axes[:place], name, *axes[place + 1 :]), piece)
 
     # Inside cliques
 
@@ -325,68 +350,23 @@ class _Columns:
         self._cells = 0
 
     def of(self, tables: Mapping[str, Floats], names: Sequence[str], shared: Clique, order: Sequence[str]) -> Floats:
-        """A row for each cell of what is shared, in some order; the columns of one attribute after the other.
+        """One array, with what is shared in some order and last the codes of one attribute after the other.
 
         Args:
             tables: For each attribute; the last axis is its own.
-            names: Whose.
+            names: Attributes whose conditionals to join.
             shared: Names of the other axes.
-            order: Of these.
+            order: Order of these axes.
         """
         key = (tuple(names), tuple(order), tuple(id(tables[name]) for name in names))
         if key not in self._kept:
-            ends = np.cumsum([0, *(tables[name].shape[-1] for name in names)]).tolist()
-            axes = [shared.index(name) for name in order]
-            made = np.empty([*(tables[names[0]].shape[axis] for axis in axes), ends[-1]])
-            for name, start, end in zip(names, ends, ends[1:], strict=False):
-                made[..., start:end] = tables[name].transpose([*axes, len(axes)])
+            axes = [*(shared.index(name) for name in order), len(shared)]
+            made = np.concatenate([tables[name].transpose(axes) for name in names], axis=-1)
             if self._cells + made.size > _ROOM:
                 self._kept, self._cells = {}, 0
             self._cells += made.size
-            self._kept[key] = made.reshape(-1, ends[-1])
+            self._kept[key] = made
         return self._kept[key]
-
-
-def _multiplied(
-    table: Labelled,
-    shared: Clique,
-    conditionals: Mapping[str, Floats],
-    kept: Collection[str],
-    *,
-    check: Check,
-    side_by_side: _Columns,
-) -> Iterator[tuple[str, Labelled]]:
-    """The products of a table with each conditional, summed over what is shared and not kept.
-
-    Args:
-        table: Holds all that is shared.
-        shared: What the conditionals are given.
-        conditionals: For each attribute; the last axis is its own.
-        kept: Names that are still needed.
-        check: Is told of arrays before they are made.
-        side_by_side: What was put together before; of conditionals that last as long as this does.
-    """
-    from hedgerow.models.trees.elimination_kernels import products  # compiling takes a second
-
-    names, values = table
-    size = dict(zip(names, values.shape, strict=True))
-    stack = [name for name in names if name in shared and name in kept]
-    inner = [name for name in names if name in shared and name not in kept]
-    rows = [name for name in names if name not in shared]
-    lengths = [math.prod(size[name] for name in axes) for axes in (stack, inner, rows)]
-    for columns in _chunks(conditionals, lengths[0] * lengths[2]):
-        for name in columns:
-            check((*stack, *rows, name), lengths[0] * lengths[2] * conditionals[name].shape[-1])
-        ends = np.cumsum([0, *(conditionals[name].shape[-1] for name in columns)]).tolist()
-        flat = side_by_side.of(conditionals, columns, shared, [*stack, *inner]).reshape(lengths[0], lengths[1], -1)
-        if ends[-1] >= lengths[2]:
-            product = products(ordered(table, [*stack, *rows, *inner]).reshape(lengths[0], lengths[2], -1), flat)
-        else:  # passes run along the longer side
-            left = ordered(table, [*stack, *inner, *rows]).reshape(lengths)
-            product = products(flat.transpose(0, 2, 1), left).transpose(0, 2, 1)
-        for name, start, end in zip(columns, ends, ends[1:], strict=False):
-            found = product[:, :, start:end].reshape([size[name] for name in (*stack, *rows)] + [end - start])
-            yield name, ((*stack, *rows, name), found)
 
 
 def _chunks(conditionals: Mapping[str, Floats], rows: int) -> Iterator[list[str]]:

@@ -10,46 +10,63 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.arrays import Bytes, Floats, Ints, Places
+from hedgerow.arrays import Floats, Ints, Places
 from hedgerow.system import inlined, kernel, part
 
 Tree = tuple[Ints, Places, Ints, Places, Ints, Ints, Floats]
 """Starts, members, slots, other, back, shared; and the cells of each clique."""
+
+Hung = tuple[Ints, Ints, Ints]
+"""A forest hung up at roots: for each clique its edge towards the root (-1 for roots) and its depth; for each attribute
+its clique nearest to the root (-1 if it is in none)."""
 
 MOST_MEMBERS = 62
 """A clique of more attributes has no bit for each of them."""
 _FORKED = 1 << MOST_MEMBERS
 
 
+@part()
+def holds(members: Places, scope: Places) -> bool:
+    """Whether one ascending list holds another."""
+    at = 0
+    for wanted in scope:
+        while at < members.size and members[at] < wanted:
+            at += 1
+        if at == members.size or members[at] != wanted:
+            return False
+    return True
+
+
 @kernel()
-def held(homes: Ints, cliques: Places, starts: Ints, members: Places, scopes: Places) -> Bytes:
-    """Whether each scope lies inside one clique of a tree.
+def holders(
+    starts: Ints, members: Places, cells: Floats, homes: Ints, cliques: Places, ends: Ints, scopes: Places
+) -> Ints:
+    """Find the smallest clique of some trees that holds each scope; -1 if none does, and for no attribute.
 
     Args:
+        starts: Where the members of each clique start.
+        members: Attributes of the cliques, ascending in each.
+        cells: Cells of each clique.
         homes: The cliques of attribute a are ``cliques[homes[a]:homes[a + 1]]``, ascending.
-        cliques: See there.
-        starts: Of the tree.
-        members: Of the tree, ascending in each clique.
-        scopes: Attributes of each scope, ascending, -1 after the last.
+        cliques: See ``homes``.
+        ends: The scope m is ``scopes[ends[m]:ends[m + 1]]``.
+        scopes: Attributes, ascending in each scope.
     """
-    found = np.empty(scopes.shape[0], np.uint8)
-    for s in range(scopes.shape[0]):
-        found[s] = scopes[s, 0] < 0
-        if found[s]:
+    found = np.empty(ends.size - 1, np.int64)
+    for m in range(found.size):
+        found[m] = -1
+        scope = scopes[ends[m] : ends[m + 1]]
+        if scope.size == 0:
             continue
-        rarest = scopes[s, 0]
-        for a in scopes[s]:
-            if a >= 0 and homes[a + 1] - homes[a] < homes[rarest + 1] - homes[rarest]:
+        rarest = scope[0]
+        for a in scope:
+            if homes[a + 1] - homes[a] < homes[rarest + 1] - homes[rarest]:
                 rarest = a
-        for h in range(homes[rarest], homes[rarest + 1]):
-            k, last, inside = starts[cliques[h]], starts[cliques[h] + 1], True
-            for a in scopes[s]:
-                while k < last and members[k] < a:
-                    k += 1
-                inside = inside and (a < 0 or (k < last and members[k] == a))
-            if inside:
-                found[s] = 1
-                break
+        for at in range(homes[rarest], homes[rarest + 1]):
+            i = cliques[at]
+            smaller = found[m] < 0 or cells[i] < cells[found[m]]
+            if smaller and holds(members[starts[i] : starts[i + 1]], scope):
+                found[m] = i
     return found
 
 
@@ -100,9 +117,9 @@ def pair_growth(tree: Tree, homes: Ints, cliques: Places, sizes: Floats, growth:
     unless the one before holds all that.
 
     Args:
-        tree: Flat.
-        homes: See ``held``.
-        cliques: See ``held``.
+        tree: The tree, flat.
+        homes: See ``holders``.
+        cliques: See ``holders``.
         sizes: Codes of each attribute.
         growth: Where the cells go, shape ``(attributes, attributes)``, symmetric; other pairs are left as they are.
     """
@@ -141,21 +158,17 @@ def pair_growth(tree: Tree, homes: Ints, cliques: Places, sizes: Floats, growth:
 
 @kernel()
 def rooted(slots: Ints, other: Places, back: Ints, root: int) -> tuple[Ints, Ints, Ints]:
-    """For each clique the edge towards the root of its part, -1 for roots, its depth, and the root: the first clique.
+    """Find the edge of each clique towards the root of its part, -1 for roots, its depth, and the root.
 
     Args:
-        slots: Of a tree.
-        other: Of a tree.
-        back: Of a tree.
-        root: The root of its own part, instead of the first clique; -1 for none.
+        slots: Where the edges of each clique start.
+        other: Their far ends.
+        back: The same edges as the far ends count them.
+        root: A clique to be the root of its part, instead of the first clique; -1 for none.
     """
     n = slots.size - 1
-    up, depths, queue, roots = (
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-    )
+    up, depths = np.empty(n, np.int64), np.empty(n, np.int64)
+    queue, roots = np.empty(n, np.int64), np.empty(n, np.int64)
     for i in range(n):
         up[i], depths[i], roots[i] = -1, -1, i
     for turn in range(-1, n):
@@ -177,7 +190,7 @@ def rooted(slots: Ints, other: Places, back: Ints, root: int) -> tuple[Ints, Int
 
 @kernel()
 def tops_of(homes: Ints, cliques: Places, depths: Ints) -> Ints:
-    """For each attribute its clique nearest to the root, -1 if it is in none."""
+    """Find the clique of each attribute nearest to the root, -1 if it is in none."""
     tops = np.empty(homes.size - 1, np.int64)
     for a in range(tops.size):
         tops[a] = -1
@@ -198,7 +211,7 @@ def _deepest(cliques: Ints, depths: Ints) -> int:
 
 @inlined()
 def _present(members: Places, scope: Places) -> tuple[int, int]:
-    """Which attributes of a scope a clique holds, and which of its attributes these are; a bit for each."""
+    """The attributes of a scope that a clique holds, and their places in the clique; a bit for each."""
     here, bits = 0, 0
     for k in range(members.size):
         for x in range(scope.size):
@@ -210,27 +223,17 @@ def _present(members: Places, scope: Places) -> tuple[int, int]:
 
 @kernel()
 def joined(
-    tree: Tree,
-    up: Ints,
-    depths: Ints,
-    tops: Ints,
-    sizes: Floats,
-    scope: Places,
-    marks: Ints,
-    carried: Ints,
-    found: Ints,
+    tree: Tree, hung: Hung, sizes: Floats, scope: Places, marks: Ints, carried: Ints, found: Ints
 ) -> tuple[float, int]:
     """Cells that joining attributes of one part would add, at most; they are carried towards the root until they meet.
 
     Args:
-        tree: Flat.
-        up: See ``rooted``.
-        depths: See there.
-        tops: See ``tops_of``.
+        tree: The tree, flat.
+        hung: See ``Hung``.
         sizes: Codes of each attribute.
         scope: The attributes.
         marks: Room for what each clique shares with those below it; zeros, and zeros again afterwards.
-        carried: Room for what is carried to each clique; likewise.
+        carried: Room for what is carried to each clique; zeros again afterwards too.
         found: Where the new cliques go, shape ``(3, cliques)``: the clique beside which each stands, what it has of its
             attributes, and which attributes of the scope.
 
@@ -238,6 +241,7 @@ def joined(
         The cells, and the number of new cliques.
     """
     starts, members, _, other, back, shared, _ = tree
+    up, depths, tops = hung
     front = np.empty(scope.size, dtype=np.int64)
     total, count, width = 0.0, 0, 0
     everything = (1 << scope.size) - 1
@@ -278,18 +282,17 @@ def joined(
 
 
 @kernel()
-def scope_growth(tree: Tree, up: Ints, depths: Ints, tops: Ints, sizes: Floats, parts: Ints, scopes: Places) -> Floats:
+def scope_growth(tree: Tree, hung: Hung, sizes: Floats, parts: Ints, scopes: Places) -> Floats:
     """Cells that joining the attributes of each scope would add, at most; those in several parts by a clique of all.
 
     Args:
-        tree: Flat.
-        up: See ``rooted``.
-        depths: See there.
-        tops: See ``tops_of``.
+        tree: The tree, flat.
+        hung: See ``Hung``.
         sizes: Codes of each attribute.
         parts: Number of the part of each attribute.
         scopes: Attributes of each scope, -1 after the last.
     """
+    _, depths, tops = hung
     n = depths.size
     marks, carried = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     found, inside = np.empty((3, n + 1), dtype=np.int64), np.empty(scopes.shape[1], dtype=np.int32)
@@ -312,7 +315,7 @@ def scope_growth(tree: Tree, up: Ints, depths: Ints, tops: Ints, sizes: Floats, 
                 if b >= 0 and parts[b] == parts[a]:
                     inside[width] = b
                     width += 1
-            growth[s] += joined(tree, up, depths, tops, sizes, inside[:width], marks, carried, found)[0]
+            growth[s] += joined(tree, hung, sizes, inside[:width], marks, carried, found)[0]
         if several:
             growth[s] += cells
     return growth
@@ -320,13 +323,13 @@ def scope_growth(tree: Tree, up: Ints, depths: Ints, tops: Ints, sizes: Floats, 
 
 @kernel()
 def routes(homes: Ints, cliques: Places, slots: Ints, other: Places) -> tuple[Places, Places]:
-    """For each attribute and clique the neighbour towards the attribute, -1 inside, and how many edges it is away.
+    """Find the neighbour of each clique towards each attribute, -1 inside, and its distance in edges.
 
     Args:
-        homes: See ``held``.
-        cliques: See there.
-        slots: Of one tree.
-        other: Of the tree.
+        homes: See ``holders``.
+        cliques: See ``holders``.
+        slots: Where the edges of each clique of one tree start.
+        other: Their far ends.
 
     Returns:
         Both of shape ``(attributes, cliques)``; rows of attributes that are in no clique say nothing.

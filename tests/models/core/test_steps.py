@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.models.core.implicit import marginal_step, query_step
+from hedgerow.models.core.steps import marginal_step, query_step
 from hedgerow.models.dense.kernels import implicit_step
 
 lengths = st.floats(-6, 12).map(lambda exponent: 10.0**exponent)

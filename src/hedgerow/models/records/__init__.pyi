@@ -1,0 +1,1 @@
+from .empirical import Empirical as Empirical
