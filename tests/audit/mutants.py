@@ -143,8 +143,8 @@ MISTAKES = [
     Mistake("looks", 'exact(measured["scale"]), size', "exact(0), size"),
     Mistake("origin", "if noise != SECURE_SOURCE:", "if not noise:"),
     Mistake("origin", "if not secure:", "if secure is None:"),
-    Mistake("sensitivities", "return (1 + _GRID) ** 2", "return Fraction(0)"),
-    Mistake("sensitivities", "if entry.sensitivity**2 < least:", "if entry.sensitivity < least:"),
+    Mistake("looks", "return (1 + _GRID) ** 2", "return Fraction(0)"),
+    Mistake("looks", "if entry.sensitivity**2 < least:", "if entry.sensitivity < least:"),
     Mistake("totals", "rho = sum((share.rho for share in added), Fraction(0))", "rho = rest"),
     Mistake("totals", "epsilon + epsilon_of_rho(rest, delta)", "epsilon_of_rho(rest, delta)"),
     Mistake("totals", "self.limit * tanh_of_half(self.limit).high", "self.limit * self.limit / 8"),
@@ -178,11 +178,11 @@ Load = Callable[[str], ModuleType]
 
 def costs_are_right(load: Load) -> None:
     """Each mechanism's cost, beside a figure worked out by hand."""
-    costs, entries = load("costs"), load("entries")
+    costs = load("costs")
     root = Fraction(4621171572600097585, 10**19)  # tanh(1/2)
 
     def cost(**changes: object) -> tuple[float, float]:
-        found = costs.cost(entries.Entry.of(1, event(**changes)))
+        found = costs.cost(costs.Entry.of(1, event(**changes)))
         assert found.low <= found.high <= found.low * (1 + Fraction(1, 10**40))
         return float(found.low), float(found.high)
 
@@ -207,7 +207,7 @@ def costs_are_right(load: Load) -> None:
 
 def what_has_no_cost_is_refused(load: Load) -> None:
     """A mechanism in a unit that it has no cost in, no noise at all, or a public number with noise."""
-    costs, entries = load("costs"), load("entries")
+    costs = load("costs")
     free = {"sensitivity": 0.0, "scale": 0.0, "charge": 0.0}
     for changes in (
         {"mechanism": "discrete Gaussian"},
@@ -216,7 +216,7 @@ def what_has_no_cost_is_refused(load: Load) -> None:
         {"mechanism": "public", **free, "sensitivity": 1.0},
     ):
         try:
-            costs.cost(entries.Entry.of(1, event(**changes)))
+            costs.cost(costs.Entry.of(1, event(**changes)))
         except (TypeError, ValueError):
             continue
         raise AssertionError(changes)
@@ -241,12 +241,12 @@ def the_conversion_is_right(load: Load) -> None:
 
 def ledgers_are_right(load: Load) -> None:
     """A charge, sum, limit, unit, relation, public number or event that is wrong by little is told."""
-    checks, entries = load("ledger_checks"), load("entries")
+    checks, costs = load("ledger_checks"), load("costs")
     pure = {"kind": "pure", "epsilon": 1.0, "neighbours": "replace"}
     approximate = {"kind": "approximate", "epsilon": 1.0, "delta": 1e-6, "neighbours": "replace"}
 
     def read(*changes: dict[str, Any]) -> list[Any]:
-        return [entries.Entry.of(i, event(**each)) for i, each in enumerate(changes, start=1)]
+        return [costs.Entry.of(i, event(**each)) for i, each in enumerate(changes, start=1)]
 
     def says(finding: Any, wanted: str) -> None:
         assert finding.severity.value == wanted, finding
@@ -287,13 +287,13 @@ def relations_are_right(load: Load) -> None:
 
 def looks_are_right(load: Load) -> None:
     """One event pays for one measurement, with the same noise, and none for that of an earlier release."""
-    looks, entries = load("looks"), load("entries")
+    looks, costs = load("looks"), load("costs")
     marginal = {"target": {"kind": "marginal", "scope": ["sex"]}, "noise": "laplace", "scale": 2.0}
     condition = {"target": {"kind": "conjunction", "scope": ["sex"]}, "noise": "laplace", "scale": 2.0}
     domain = {"sex": {"values": ["F", "M"]}}
 
     def says(measured: list[dict[str, Any]], events: list[dict[str, Any]], wanted: str) -> None:
-        read = [entries.Entry.of(i, event(**each)) for i, each in enumerate(events, start=1)]
+        read = [costs.Entry.of(i, event(**each)) for i, each in enumerate(events, start=1)]
         assert looks.check_measurements(measured, read, domain)[1].severity.value == wanted
 
     says([marginal], [{}], "holds")
@@ -318,7 +318,7 @@ def origins_are_right(load: Load) -> None:
 
 def sensitivities_are_right(load: Load) -> None:
     """Figures just large enough, and a little too small."""
-    module, entries = load("sensitivities"), load("entries")
+    module, costs = load("looks"), load("costs")
     marginal = {"target": {"kind": "marginal", "scope": ["sex"]}, "noise": "gaussian", "scale": 2.0}
     for changes, backed, wanted in (
         ({"target": "mean error of 3 candidates", "sensitivity": 1.0 + 2.0**-10}, {}, "holds"),
@@ -326,7 +326,7 @@ def sensitivities_are_right(load: Load) -> None:
         ({"sensitivity": 2.0**0.5}, {1: marginal}, "holds"),
         ({"sensitivity": 1.4}, {1: marginal}, "fails"),
     ):
-        read = [entries.Entry.of(1, event(**changes))]
+        read = [costs.Entry.of(1, event(**changes))]
         found = module.check_sensitivities(read, backed, families=[], bounds=None)
         assert found.severity.value == wanted, changes
 

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from hedgerow.audit.conversion import amplified, epsilon_of_rho
-from hedgerow.audit.costs import UnknownCostError, cost
-from hedgerow.audit.entries import Entry
+from hedgerow.audit.costs import Entry, UnknownCostError, cost
 from hedgerow.audit.exact import exp_of_minus, tanh_of_half
 from hedgerow.errors import BudgetError
 from hedgerow.privacy.budgets.budget import Regime

@@ -72,7 +72,7 @@ def test_all_questions_of_a_call_are_counted_in_one_pass(
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ("sex = 'F' and", "is no SQL condition"),
+        ("sex = 'F' and", "is not a SQL condition"),
         ("height > 3", "the table has no such column"),
         ("age > (select avg(age) from people)", "may look at other rows"),
     ],

@@ -437,7 +437,7 @@ def masking_by_retry(patch: pytest.MonkeyPatch) -> None:
 
 def masking_by_score_0(patch: pytest.MonkeyPatch) -> None:
     """Set masked scores to 0 instead of leaving them out: another law, and it can choose them."""
-    places = curator_module._places
+    places = curator_module.eligible_places
     errors = curator_module.grid_errors
     masks: list[np.ndarray] = []
 
@@ -450,7 +450,7 @@ def masking_by_score_0(patch: pytest.MonkeyPatch) -> None:
         kept[masks[-1]] = 1.0
         return errors(workload, exact, answers) * kept
 
-    patch.setattr(curator_module, "_places", all_places)
+    patch.setattr(curator_module, "eligible_places", all_places)
     patch.setattr(curator_module, "grid_errors", zeroed)
 
 

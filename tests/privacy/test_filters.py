@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import hedgerow
 from hedgerow.cli.app import app
-from hedgerow.data.reading.row_filter import check_apart
+from hedgerow.data.reading.columns import check_apart
 from hedgerow.errors import BudgetError, ConfigError
 from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP, budget_of_filtered
 from hedgerow.privacy.budgets.subsampling import Subsampled

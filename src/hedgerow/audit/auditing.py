@@ -1,6 +1,6 @@
 """The audit of files: every check in its order, and what the files add up to.
 
-No check trusts another: what one of them stumbles over is a finding of that check, and the others go on.
+No check trusts another: an error in one of them is a finding of that check, and the others still run.
 """
 
 from __future__ import annotations
@@ -13,24 +13,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
-from hedgerow.audit.entries import Entry
+from hedgerow.audit import ledger_checks
+from hedgerow.audit.costs import Entry
 from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Audit, Finding, Severity, worst
-from hedgerow.audit.ledger_checks import (
-    budget_faults,
-    check_charges,
-    check_head,
-    check_limit,
-    check_public,
-    check_sum,
-    entries_of,
-    head_of,
-)
-from hedgerow.audit.looks import Backed, check_error, check_measurements, check_total
+from hedgerow.audit.looks import Backed, check_error, check_measurements, check_sensitivities, check_total
 from hedgerow.audit.origin import check_noise, check_signature, check_versions
 from hedgerow.audit.reading import LEDGER, Opened, read
-from hedgerow.audit.second_opinion import second_opinion
-from hedgerow.audit.sensitivities import check_sensitivities
 from hedgerow.audit.sentences import relation_of, sentence_of, stamped
 from hedgerow.audit.totals import Share, Total, totals_of
 
@@ -38,17 +27,17 @@ if TYPE_CHECKING:
     from hedgerow.system.signing import VerifyingKey
 
 _SHAPES = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
-"""What content of another shape leads to."""
+"""Errors that content of another shape leads to."""
 
 
 @final
 @dataclass(frozen=True)
 class Audits:
-    """What the audit of some files found.
+    """The audit of some files.
 
     Attributes:
-        files: One for each file.
-        totals: What they add up to, for each neighbouring relation; empty for a single file.
+        files: The audit of each file.
+        totals: Sums over the files, one for each neighbouring relation; empty for a single file.
 
     Example:
         >>> Audits((), ()).verdict
@@ -83,10 +72,10 @@ def audit_files(
         key: The public key that files should be signed with.
 
     Returns:
-        What was found. Nothing that is wrong with a file's content is raised.
+        The findings. Nothing that is wrong with a file's content is raised.
 
     Raises:
-        AuditError: A file cannot be read, or is none of these.
+        AuditError: A file cannot be read, or is of another kind.
         ValueError: delta is not between 0 and 1.
     """
     wanted = None if delta is None else exact(delta)
@@ -129,14 +118,14 @@ class _Checking:
         self._budget: Mapping[str, Any] | None = None
 
     def findings(self) -> Iterator[Finding]:
-        """What each check came to."""
+        """The finding of each check."""
         try:
             self._ledger = self._content if self._opened.kind == LEDGER else self._content["ledger"]
             self._budget = self._content.get("budget")
-            if self._budget is not None and (fault := budget_faults(self._budget)):
+            if self._budget is not None and (fault := ledger_checks.budget_faults(self._budget)):
                 yield Finding("budget", Severity.FAILS, f"it cannot be read: {fault}")
                 self._budget = None
-            self._entries, finding = entries_of(self._ledger, self._relation, self._opened.version)
+            self._entries, finding = ledger_checks.entries_of(self._ledger, self._relation, self._opened.version)
         except _SHAPES as error:
             yield _unfit("ledger", error)
             return
@@ -151,12 +140,12 @@ class _Checking:
 
     def _checks(self) -> Iterator[tuple[str, Callable[[], Finding | None]]]:
         version, entries, ledger = self._opened.version, self._entries, self._ledger
-        yield "charges", lambda: check_charges(entries)
-        yield "sum", lambda: check_sum(entries, ledger)
+        yield "charges", lambda: ledger_checks.check_charges(entries)
+        yield "sum", lambda: ledger_checks.check_sum(entries, ledger)
         yield "limit", self._check_limit
-        yield "hash chain", lambda: check_head(ledger, version)
+        yield "hash chain", lambda: ledger_checks.check_head(ledger, version)
         yield "sentence", self._check_sentence
-        yield "public numbers", lambda: check_public(entries)
+        yield "public numbers", lambda: ledger_checks.check_public(entries)
         yield "number of records", self._check_total
         if self._opened.kind != LEDGER:
             yield "measurements", self._check_measurements
@@ -175,7 +164,7 @@ class _Checking:
     def _check_limit(self) -> Finding:
         if self._budget is None:
             return Finding("limit", Severity.UNKNOWN, "the file does not hold the budget that the limit stands for")
-        return check_limit(self._budget, self._ledger)
+        return ledger_checks.check_limit(self._budget, self._ledger)
 
     def _check_sentence(self) -> Finding | None:
         stated = self._content.get("statement" if self._opened.kind == LEDGER else "guarantee")
@@ -224,15 +213,15 @@ class _Checking:
         inner = (self._budget or {}).get("inner", self._budget or {})
         stated = inner.get("delta")
         delta = exact(stated) if self._delta is None and stated is not None else self._delta
-        return None if delta is None else second_opinion(self._entries, delta)
+        return None if delta is None else ledger_checks.second_opinion(self._entries, delta)
 
     def facts(self) -> dict[str, Any]:
-        """What was read, for showing."""
+        """Facts that were read, for showing."""
         provenance = self._content.get("provenance", {})
         facts = {
             "format": self._opened.version,
             "digest": self._opened.digest,
-            "head": head_of,
+            "head": ledger_checks.head_of,
             "guarantee": lambda _: self._sentence(),
             "budget": lambda _: dict(self._budget or {}),
             "neighbours": lambda _: self._relation or self._entries[0].neighbours,
@@ -246,7 +235,7 @@ class _Checking:
         return {name: _or_none(fact, self._ledger) if callable(fact) else fact for name, fact in facts.items()}
 
     def share(self, *, holds: bool) -> Share | None:
-        """What the file adds to a sum; None if it cannot be told.
+        """The file's part of a sum; None if it cannot be told.
 
         Args:
             holds: Whether nothing was found to be wrong.

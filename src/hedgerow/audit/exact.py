@@ -1,4 +1,4 @@
-"""Exact numbers: fractions, and rigorous bounds on the few functions that are no fractions.
+"""Exact numbers: fractions, and rigorous bounds on the few functions that do not give fractions.
 
 Every number of a file is a binary floating-point number and so a fraction. What is computed from it is a fraction too,
 or lies between two of them, so that whether a charge covers a cost never depends on how something was rounded.
@@ -23,7 +23,7 @@ def exact(value: Any) -> Fraction:
     """A number of a JSON text as the fraction that it is.
 
     Raises:
-        TypeError: It is no number.
+        TypeError: It is not a number.
         ValueError: It is infinite, or not a number.
 
     Example:

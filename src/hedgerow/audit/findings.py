@@ -1,4 +1,4 @@
-"""What an audit found: one finding for each check of each file, and what follows from all of them."""
+"""Findings of an audit: one for each check of each file, and the verdict that follows from them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, final
 
 
 class Severity(StrEnum):
-    """What a check came to, the worst last.
+    """Outcome of a check, the worst last.
 
     ``HOLDS``: it was verified. ``NOTE``: a remark that nothing rests on. ``UNKNOWN``: the file does not say enough to
     verify it. ``FAILS``: it is wrong.
@@ -32,12 +32,12 @@ class Severity(StrEnum):
 @final
 @dataclass(frozen=True)
 class Finding:
-    """What one check came to.
+    """Outcome of one check.
 
     Attributes:
-        check: What was checked, in a few words.
-        severity: What it came to.
-        text: What was seen, in a sentence.
+        check: Subject of the check, in a few words.
+        severity: Outcome of the check.
+        text: The observation, in a sentence.
         details: Single entries that are wrong or unknown, if there are such.
 
     Example:
@@ -68,10 +68,10 @@ def gathered(check: str, wrong: Sequence[str], unknown: Sequence[str], holds: st
     """One finding from what is wrong and what is unknown about single entries; neither means that it holds.
 
     Args:
-        check: What was checked.
-        wrong: What is wrong.
-        unknown: What cannot be told.
-        holds: What to say where there is neither.
+        check: Subject of the check.
+        wrong: Entries that are wrong, in words.
+        unknown: Entries that cannot be verified, in words.
+        holds: Text of the finding where there are neither.
 
     Example:
         >>> print(gathered("charges", [], ["event 3: no scale"], "all are covered"))
@@ -105,13 +105,13 @@ def worst(severities: Iterable[Severity]) -> Severity:
 @final
 @dataclass(frozen=True)
 class Audit:
-    """What the audit of one file found.
+    """The audit of one file.
 
     Attributes:
         path: The file.
-        kind: What is in it: ``"release"``, ``"session"`` or ``"ledger"``.
-        facts: What was read, for showing: the sentence, amounts, versions, the head, the digest.
-        findings: One for each check.
+        kind: Kind of the file: ``"release"``, ``"session"`` or ``"ledger"``.
+        facts: Facts that were read, for showing: the sentence, amounts, versions, the head, the digest.
+        findings: The finding of each check.
 
     Example:
         >>> Audit("a.release", "release", {}, (Finding("sum", Severity.FAILS, "too much"),)).verdict

@@ -11,18 +11,18 @@ from hedgerow.audit.reading import Opened
 if TYPE_CHECKING:
     from hedgerow.system.signing import VerifyingKey
 
-SECURE_SOURCE = "hedgerow.privacy.randomness.source.OpenDPNoise"
-"""The one source of noise that a private release may come from."""
+SECURE_SOURCE = "hedgerow.privacy.noise.OpenDPNoise"
+"""The one source of noise that a private release may come from, by the name that files hold."""
 
 KNOWN_BAD: Mapping[tuple[str, str], str] = {}
-"""Why a version of a library must not be trusted, by library and version; none is known."""
+"""Reasons why a version of a library must not be trusted, by library and version; none is known."""
 
 
 def check_noise(secure: Any, noise: Any, version: int) -> Finding:
     """Whether all noise came from the secure source.
 
     Args:
-        secure: What the file says.
+        secure: The file's own statement.
         noise: Full name of the class of the source; None in files that do not say it.
         version: The file's format version.
 

@@ -41,9 +41,9 @@ class Opened:
         path: The file.
         kind: ``"release"``, ``"session"`` or ``"ledger"``.
         version: Format version; for a ledger, the newest.
-        content: What the JSON text holds.
+        content: The values of the JSON text.
         digest: SHA-256 of the JSON text, 64 hexadecimal digits.
-        faults: What does not fit together, in sentences; the content can be audited all the same.
+        faults: Contradictions within the file, in sentences; the content can be audited all the same.
         signed: The bytes that a signature is about; empty without one.
         signature: The signature in base64; None without one.
     """
@@ -62,7 +62,7 @@ def read(path: str | os.PathLike[str]) -> Opened:
     """Read a release, a session, or the JSON of a server's ledger.
 
     Raises:
-        AuditError: There is no such file, it may not be read, or it is none of these.
+        AuditError: There is no such file, it may not be read, or it is of another kind.
     """
     file = Path(path)
     try:
@@ -115,7 +115,7 @@ def _read_archive(file: Path, stream: IO[bytes]) -> Opened:
 
 
 def _faults_of_arrays(archive: zipfile.ZipFile, head: Mapping[str, Any], text: str) -> list[str]:
-    """What is wrong with the arrays: each must have the size and the checksum that the text says."""
+    """Faults of the arrays: each must have the size and the checksum that the text says."""
     try:
         table = {f"{name}.npy": (entry["bytes"], entry["sha256"]) for name, entry in head["arrays"].items()}
     except _SHAPES:

@@ -38,10 +38,10 @@ def of_whole_tables(relation: str) -> str:
 
 
 def check_relation(relation: object) -> str:
-    """The relation itself, if there is such a one.
+    """The relation itself, if it is one of those known.
 
     Raises:
-        ValueError: There is none.
+        ValueError: There is no such relation.
 
     Example:
         >>> check_relation("replace")

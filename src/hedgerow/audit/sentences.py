@@ -10,19 +10,19 @@ from hedgerow.audit.conversion import amplified, epsilon_of_rho
 from hedgerow.audit.exact import exact
 from hedgerow.audit.relations import IN_WORDS, check_relation
 
-_SOURCES = ("hedgerow.privacy.randomness.source.OpenDPNoise", "hedgerow.privacy.randomness.source.SeededNoise")
+_SOURCES = ("hedgerow.privacy.noise.OpenDPNoise", "hedgerow.privacy.noise.SeededNoise")
 """Those of Hedgerow; a session that was seeded once stays so, whatever draws its noise now."""
 
 
 def sentence_of(budget: Mapping[str, Any], limit: float) -> str:
-    """What a budget promises, in one sentence.
+    """The guarantee of a budget in one sentence.
 
     Args:
-        budget: Its kind and its numbers, as files hold them.
-        limit: What its ledger may hold.
+        budget: Kind and numbers of the budget, as files hold them.
+        limit: Limit of its ledger.
 
     Raises:
-        KeyError, TypeError, ValueError: It is no budget.
+        KeyError, TypeError, ValueError: The mapping is not a budget.
 
     Example:
         >>> print(sentence_of({"kind": "pure", "epsilon": 1.0, "neighbours": "add-remove"}, 1.0))
@@ -60,11 +60,11 @@ def stamped(sentence: str, noise: str | None) -> str:
     """The sentence of a release whose noise was not secure.
 
     Args:
-        sentence: What the budget promises.
+        sentence: The guarantee of the budget.
         noise: Full name of the class that drew the noise last, if the file says it.
 
     Example:
-        >>> stamped("When ...", "hedgerow.privacy.randomness.source.SeededNoise")
+        >>> stamped("When ...", "hedgerow.privacy.noise.SeededNoise")
         'NOT PRIVATE: seeded. With secure noise: When ...'
     """
     why = "seeded" if not noise or noise in _SOURCES else "noise from a source of its own"
@@ -85,10 +85,10 @@ def of_a_sample(budget: Mapping[str, Any], limit: float) -> tuple[float, float]:
 
     Args:
         budget: A budget of the kind "subsampled".
-        limit: What its ledger may hold.
+        limit: Limit of its ledger.
 
     Raises:
-        KeyError, TypeError, ValueError: It is no such budget.
+        KeyError, TypeError, ValueError: The mapping is not such a budget.
 
     Example:
         >>> inner = {"kind": "pure", "epsilon": 1.0, "neighbours": "replace"}

@@ -1,4 +1,4 @@
-"""What several releases of one table add up to."""
+"""Sums over several releases of one table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hedgerow.audit.relations import REPLACE, of_whole_tables
 @final
 @dataclass(frozen=True)
 class Share:
-    """What one file adds.
+    """The part of one file in a sum.
 
     Attributes:
         path: The file.
@@ -23,7 +23,7 @@ class Share:
         relation: Its neighbouring relation.
         domain: SHA-256 of its domain; empty where the file has none.
         unit: ``"epsilon"`` or ``"rho"``.
-        limit: What it may spend, which is what it promises: what is left unspent is no smaller promise.
+        limit: Limit of its ledger, which is its promise: what is left unspent makes the promise no smaller.
         holds: Whether its own audit found nothing wrong.
     """
 
@@ -44,17 +44,17 @@ class Share:
 @final
 @dataclass(frozen=True)
 class Total:
-    """What the files of one neighbouring relation add up to.
+    """The sum over the files of one neighbouring relation.
 
     Attributes:
         relation: The neighbouring relation between whole tables.
-        files: What was added, each content once.
+        files: The files in the sum, each content once.
         epsilon: Sum of pure epsilons; None unless all are pure.
         rho: Sum in zCDP.
         delta: The conversion's delta; None if no conversion is asked for.
         converted: The epsilon at that delta: the smallest of what zCDP gives for all, and what it gives for those in
             rho, with the pure epsilons added.
-        remarks: What must be known to read the sum.
+        remarks: Remarks needed to read the sum.
     """
 
     relation: str

@@ -19,7 +19,7 @@ from hedgerow.comparison.journal import Key, journal_of
 from hedgerow.comparison.outcome import Outcome, Setting, amount_text, common_kind, measure_of
 from hedgerow.comparison.result import Comparison
 from hedgerow.errors import ConfigError, HedgerowError, QueryError
-from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, SeededNoise, budget_of_filtered
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, SeededNoise, budget_for
 from hedgerow.queries import Workload
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def compare(
     named = _named(algorithms)
     if isinstance(budgets, Budget):
         raise ConfigError("expected a list of budgets, got one budget", remedy=f"give [{budgets!r}]")
-    given = (budget_of_filtered(each) if source.filtered else each for each in budgets)
+    given = (budget_for(each, source) for each in budgets)
     grid = Grid(source, workload, tuple(given), named, repeats, seed)
     journal = journal_of(path, grid.setting, resume=resume)
     for step in grid.steps(journal.known):

@@ -1,9 +1,7 @@
 from .draft import draft_domain as draft_domain
-from .reading.batches import Coding as Coding
-from .reading.columns import select_columns as select_columns
+from .reading.columns import check_apart as check_apart, select_columns as select_columns
 from .reading.places import files_of as files_of, is_place as is_place, open_place as open_place
 from .reading.readers import open_table as open_table
-from .reading.row_filter import check_apart as check_apart
 from .scanning.chunks import scan_table as scan_table
 from .scanning.scan import ScannedTable as ScannedTable
 from .source import CountSource as CountSource, PreparedSource as PreparedSource, RecordSource as RecordSource

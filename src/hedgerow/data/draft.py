@@ -44,7 +44,7 @@ _LONGEST_RANGE = 100
 _BINS = 20
 _RARE = 10
 _TRACKED = 10_000
-"""With more distinct values than this a column is no list of categories."""
+"""With more distinct values than this a column is not a list of categories."""
 
 
 def draft_domain(
@@ -59,7 +59,7 @@ def draft_domain(
         source: As for ``read_table``.
         columns: Columns to draft; None for all.
         max_values: Texts with more distinct values than this are not listed.
-        name: What the header calls the table; its path by default.
+        name: Name of the table in the header; its path by default.
 
     Returns:
         YAML, which ``read_domain`` reads, with comments on what to check. It is as private as the data.
@@ -101,7 +101,7 @@ def draft_domain(
 @final
 @dataclass
 class _Summary:
-    """What a column holds.
+    """Summary of a column.
 
     Attributes:
         counts: Distinct values with their numbers of rows; None once there are too many.
@@ -188,10 +188,10 @@ def _entry(name: str, summary: _Summary, max_values: int) -> list[str]:
             comment += f" The texts {', '.join(map(json.dumps, others))} look missing too and would be read as 'other'."
     if name.lower() in COUNT_NAMES and not comment.startswith("-"):
         comment += " If it says how often each row counts, delete the entry and name it as the column of counts."
-    entry = f"{_quoted(name)}: {_flow(options)}"
+    entry = f"{_flow(name)}: {_flow(options)}"
     if not comment.startswith("-"):
         return [*_wrapped(comment), f"  {entry}"]
-    return _wrapped(f"{_quoted(name)}: {comment[1:].lstrip()}")
+    return _wrapped(f"{_flow(name)}: {comment[1:].lstrip()}")
 
 
 def _options(name: str, summary: _Summary, distinct: int, max_values: int) -> tuple[dict[str, Any], str]:
@@ -210,14 +210,14 @@ def _options(name: str, summary: _Summary, distinct: int, max_values: int) -> tu
     rare = [value for value in values if summary.counts[value] < _RARE]
     if rare:
         comment += (
-            f" Fewer than {_RARE} rows each: {', '.join(map(_quoted, rare))}; "
+            f" Fewer than {_RARE} rows each: {', '.join(map(_flow, rare))}; "
             "consider leaving such values out and declaring 'other: true'."
         )
     return {"values": values}, comment
 
 
 def _why_useless(name: str, summary: _Summary, distinct: int) -> str:
-    """Why a column can be no attribute; empty if it can."""
+    """Reason why a column cannot be an attribute; empty if it can."""
     if _INDEX.fullmatch(name):
         return "looks like the row index of pandas; left out."
     if not summary.supported:
@@ -269,12 +269,8 @@ def _round_edges(low: float, high: float) -> list[float]:
     return [int(edge) if edge.is_integer() else edge for edge in edges]
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _flow(options: dict[str, Any]) -> str:
-    return json.dumps(options, ensure_ascii=False)
+def _flow(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _wrapped(comment: str) -> list[str]:

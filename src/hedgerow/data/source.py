@@ -1,4 +1,4 @@
-"""What the curator asks of private data: its number of records and exact counts."""
+"""The questions that the curator asks of private data: number of records, and exact counts."""
 
 from __future__ import annotations
 

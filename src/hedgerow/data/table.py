@@ -12,11 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.data.counting import CHEAP_CELLS, count_all_parities, count_conjunctions, count_marginals, count_parities
-from hedgerow.data.reading.batches import Coding, encoded
-from hedgerow.data.reading.columns import ExtraColumns, select_columns
+from hedgerow.data.reading import Coding, ExtraColumns, Reader, encoded, open_table, select_columns
+from hedgerow.data.reading.batches import LARGEST_TOTAL
 from hedgerow.data.reading.encoding import Codes, smallest_unsigned
-from hedgerow.data.reading.readers import ArrowStream, Reader, open_table
-from hedgerow.data.reading.weights import LARGEST_TOTAL
 from hedgerow.domain import Attribute, Clique, Domain, read_domain
 from hedgerow.errors import ConfigError, DomainError
 from hedgerow.queries import Conjunction, Parity, filled_axes
@@ -24,9 +22,13 @@ from hedgerow.queries import Conjunction, Parity, filled_axes
 if TYPE_CHECKING:
     import pandas as pd
 
+    from hedgerow.data.reading.readers import ArrowStream
+
     Source = str | os.PathLike[str] | pa.Table | pa.RecordBatch | pa.RecordBatchReader | pd.DataFrame | ArrowStream
 
 
+Part = tuple[list[Codes], Ints | None]
+"""Codes of the columns of a batch, and the counts of its rows."""
 _Array = TypeVar("_Array", bound=NDArray[Any])
 
 
@@ -63,7 +65,7 @@ class Table:
         Args:
             domain: The domain of the records.
             columns: One array of codes per attribute, all of the same length n.
-            weights: How often each row counts, shape (n,), whole and not negative; None for once each.
+            weights: Number of records of each row, shape (n,), whole and not negative; None for one each.
             filtered: Whether rows were left out by what they hold, so that their number is private under "replace" too.
 
         Raises:
@@ -93,7 +95,7 @@ class Table:
 
     @property
     def weights(self) -> Ints | None:
-        """How often each row counts (private), or None for once each; it cannot be written to."""
+        """Number of records of each row (private), or None for one each; it cannot be written to."""
         return None if self._weights is None else _locked(self._weights)
 
     def total(self) -> int:
@@ -176,8 +178,8 @@ def read_table(
         count_column: Column that says how many records a row stands for.
         columns: Read these columns only, in this order.
         extra_columns: ``"ignore"`` skips columns that the domain does not declare.
-        coded: The table holds the codes ``0, 1, ...`` of the domain already, in place of values.
-        show_values: Let errors show offending values. They are private: use it where only you read the message.
+        coded: Whether the table holds the codes ``0, 1, ...`` of the domain already, in place of values.
+        show_values: Whether errors may show offending values. They are private: use it where only you read the message.
 
     Raises:
         UnreadableTableError: The table is not there, empty, damaged or of an unknown kind.
@@ -198,15 +200,16 @@ def read_table(
     """
     declared = domain if isinstance(domain, Domain) else declared_in(domain)
     reader = open_table(source)
-    wanted = select_columns(
-        reader.file,
-        reader.names,
+    coding = select_columns(
+        reader,
         declared,
         count_column=count_column,
         columns=columns,
         extra_columns=extra_columns,
+        coded=coded,
+        show_values=show_values,
     )
-    return gathered(reader, Coding(wanted, count_column, coded, show_values))
+    return gathered(reader, coding)
 
 
 def gathered(reader: Reader, coding: Coding) -> Table:
@@ -214,20 +217,28 @@ def gathered(reader: Reader, coding: Coding) -> Table:
 
     Args:
         reader: The table.
-        coding: How it is read.
+        coding: The columns to read, and their codes.
 
     Raises:
         DataError: A cell fits no code.
     """
-    parts: list[list[Codes]] = [[] for _ in coding.domain]
-    counts: list[Ints] = []
-    for codes, weights in encoded(reader, coding):
-        for part, column in zip(parts, codes, strict=True):
-            part.append(column)
-        counts += [] if weights is None else [weights]
-    whole = [_joined(parts.pop(0)) for _ in range(len(parts))]  # one column is held twice at a time
-    weights = np.concatenate(counts) if counts else None
-    return Table(coding.domain, whole, weights, filtered=reader.filtered)
+    return joined(list(encoded(reader, coding)), coding, filtered=reader.filtered)
+
+
+def joined(parts: Sequence[Part], coding: Coding, *, filtered: bool = False) -> Table:
+    """Batches as one table; their lists of columns are emptied, so that one column is held twice at a time.
+
+    Args:
+        parts: Codes and counts of the batches; empty where no row passed a filter.
+        coding: The columns that were read.
+        filtered: Whether rows were left out by what they hold.
+    """
+    counts = [weights for _, weights in parts if weights is not None]
+    columns = [
+        np.concatenate([codes.pop(0) for codes, _ in parts]) if parts else np.empty(0, dtype=np.uint8)
+        for _ in coding.domain
+    ]
+    return Table(coding.domain, columns, np.concatenate(counts) if counts else None, filtered=filtered)
 
 
 def _locked(array: _Array) -> _Array:
@@ -237,20 +248,15 @@ def _locked(array: _Array) -> _Array:
     return view
 
 
-def _joined(parts: Sequence[Codes]) -> Codes:
-    """One column; empty where no row passed a filter."""
-    return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint8)
-
-
 def declared_in(path: Any) -> Domain:
     """The domain in a file.
 
     Raises:
-        DomainError: It is wrong, or what is given is no path.
+        DomainError: The file is wrong, or the argument is not a path.
     """
     if not isinstance(path, str | os.PathLike):
         remedy = "give a hedgerow.Domain, or the path of a domain file"
-        raise DomainError(f"a {type(path).__name__} is no domain", remedy=remedy)
+        raise DomainError(f"expected a domain, got a {type(path).__name__}", remedy=remedy)
     return read_domain(path)
 
 

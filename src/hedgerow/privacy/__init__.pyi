@@ -2,8 +2,10 @@ from .budgets.budget import (
     ZCDP as ZCDP,
     ApproxDP as ApproxDP,
     Budget as Budget,
+    Limit as Limit,
     PureDP as PureDP,
     Regime as Regime,
+    budget_for as budget_for,
     budget_from_dict as budget_from_dict,
     budget_of_filtered as budget_of_filtered,
     weaknesses as weaknesses,
@@ -19,11 +21,15 @@ from .evaluation import (
     exact_total as exact_total,
     relative_entropy as relative_entropy,
 )
-from .exact.databases import database_sensitivity as database_sensitivity
 from .exact.lattice import LARGEST_MASS as LARGEST_MASS, prepare as prepare, step_of as step_of
-from .exact.scores import GRID as GRID, EqualWidths as EqualWidths, grid_sensitivity as grid_sensitivity
+from .exact.scores import (
+    GRID as GRID,
+    EqualWidths as EqualWidths,
+    database_sensitivity as database_sensitivity,
+    grid_sensitivity as grid_sensitivity,
+)
 from .ledger.ledger import Event as Event, Ledger as Ledger, LedgerView as LedgerView
-from .ledger.paid_answers import check_answers_paid as check_answers_paid, check_limit as check_limit
+from .ledger.paid import check_answers_paid as check_answers_paid, check_limit as check_limit
 from .mechanisms.additive_noise import AdditiveNoise as AdditiveNoise, additive_noise as additive_noise
 from .mechanisms.events import cost_of as cost_of
 from .mechanisms.selection import ExponentialMechanism as ExponentialMechanism, Law as Law
@@ -36,7 +42,6 @@ from .randomness.source import (
     SeededNoise as SeededNoise,
     name_of_source as name_of_source,
 )
-from .register.charge import Limit as Limit
 from .register.earlier_runs import (
     before_a_run as before_a_run,
     note_release as note_release,

@@ -4,7 +4,7 @@ Every method goes the same way, in this order: check the public arguments; build
 sensitivity, scale and charge together; charge the ledger, which refuses before anything is touched; only then read
 the exact answer; hand it to the noise source; return noisy values. A failure after the charge never refunds it. Only
 where reading is a pass over a table that may be far away, which can fail, is the pass made before the charge that the
-budget covers: counts that nobody has seen are no release.
+budget covers: counts that nobody has seen are not a release.
 Everything that an algorithm computes from what it gets here is post-processing of the events in the ledger.
 """
 
@@ -16,24 +16,22 @@ from dataclasses import replace
 from typing import Never, TypeVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools, Floats, Ints
-from hedgerow.data import CountSource, PreparedSource, RecordSource
+from hedgerow.data import CountSource, PreparedSource
 from hedgerow.domain import Domain
 from hedgerow.errors import BudgetError, ConfigError, QueryError
-from hedgerow.privacy.budgets import Budget, Regime, Subsampled, budget_of_filtered, secret_positions
-from hedgerow.privacy.exact.databases import database_scores, database_sensitivity, public_databases
-from hedgerow.privacy.exact.lattice import LARGEST_MASS, check_exact, check_mass, exact_answers, exact_units, step_of
-from hedgerow.privacy.exact.scores import (
+from hedgerow.privacy.budgets import Budget, Regime, Subsampled, budget_for, secret_sample
+from hedgerow.privacy.exact import (
     GRID,
     EqualUnits,
     EqualWidths,
-    grid_differences,
-    grid_errors,
-    public_answers,
-    public_offsets,
+    database_sensitivity,
+    eligible_places,
+    public_databases,
 )
+from hedgerow.privacy.exact.lattice import LARGEST_MASS, check_exact, check_mass, exact_answers, exact_units, step_of
+from hedgerow.privacy.exact.scores import database_scores, grid_differences, grid_errors, public_answers, public_offsets
 from hedgerow.privacy.ledger import PUBLIC, RECORDS, Event, Ledger, LedgerView, PaidNoise
 from hedgerow.privacy.mechanisms import IndependentDraws, Law, Mechanism, SparseVector, selection_by
 from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise, additive_noise
@@ -51,10 +49,10 @@ class Curator:
 
     Args:
         source: The private counts.
-        budget: What may be spent, and between which tables. Where a filter chose the records, and neighbours replace
-            one, how many records passed is private, and the curator's own budget says so.
-        noise: Where noise comes from; OpenDP's secure samplers by default. No other makes a release private.
-        events: What was spent on this table already, out of the same budget: the ledger of an interrupted session.
+        budget: The amount that may be spent, and the neighbouring relation. Where a filter chose the records, and
+            neighbours replace one, how many records passed is private, and the curator's own budget says so.
+        noise: Source of the noise; OpenDP's secure samplers by default. No other makes a release private.
+        events: Events that were charged to this budget already: the ledger of an interrupted session.
 
     Raises:
         DataError: The table holds more than 2^31 records.
@@ -78,7 +76,7 @@ class Curator:
         self, source: CountSource, budget: Budget, *, noise: NoiseSource | None = None, events: Sequence[Event] = ()
     ) -> None:
         """Open the books; nothing is read but the size of the table, to check that answers will be exact."""
-        budget = budget_of_filtered(budget) if source.filtered else budget
+        budget = budget_for(budget, source)
         if any(event.neighbours != budget.neighbours.value for event in events):
             raise BudgetError(
                 f"an event was not charged between tables that are neighbours by {budget.neighbours}",
@@ -88,7 +86,10 @@ class Curator:
         ledger = Ledger(budget.limit, budget.unit, events)
         paid = PaidNoise(OpenDPNoise() if noise is None else noise, ledger)
         if isinstance(budget, Subsampled):
-            source = _secret_sample(source, budget, paid, events)
+            if events:  # the sample that they were spent on is not known any more
+                message = "the events were charged for another sample, which is not known any more"
+                raise BudgetError(message, remedy="start with an empty ledger")
+            source = secret_sample(source, budget, paid.random_bytes)
         self.__noise = paid
         self.__source = source
         self.__exact: list[tuple[Workload, Floats]] = []
@@ -104,17 +105,17 @@ class Curator:
 
     @property
     def budget(self) -> Budget:
-        """What may be spent in all."""
+        """The budget: amount, unit and neighbouring relation."""
         return self.__budget
 
     @property
     def regime(self) -> Regime:
-        """How charges are measured."""
+        """Regime of the charges: pure epsilon or zCDP."""
         return self.__budget.regime
 
     @property
     def neighbours(self) -> Neighbours:
-        """Which tables the guarantee makes indistinguishable."""
+        """The neighbouring relation: tables that the guarantee makes indistinguishable."""
         return self.__budget.neighbours
 
     @property
@@ -136,7 +137,7 @@ class Curator:
         """Number of records: exact and free where it is public, under "replace" without a filter; else noisy.
 
         Args:
-            charge: What the noisy total may cost; not used where it is public.
+            charge: Cost of the noisy total, at most; not used where it is public.
 
         Returns:
             At least 1 (theory.md section 0); below 2^31, as no table passes that.
@@ -180,10 +181,10 @@ class Curator:
         """Noisy answer of a query, or of all cells of a marginal.
 
         Args:
-            target: What to measure.
+            target: Query or marginal to measure.
             charge: epsilon or rho, as the budget counts.
             kind: Shape of the noise; Laplace by default in pure budgets, Gaussian in zCDP.
-            label: What for, in the ledger.
+            label: Purpose, as the ledger shows it.
 
         Returns:
             Values in counts, not clipped.
@@ -226,7 +227,7 @@ class Curator:
             eligible: Public mask, shape ``(n_candidates,)``; all by default.
             offsets: Public counts to subtract from the errors (expected noise), shape ``(n_candidates,)``.
             law: ``"exponential"``, or ``"permute-and-flip"`` in pure budgets.
-            label: What for, in the ledger.
+            label: Purpose, as the ledger shows it.
 
         Returns:
             Number of the chosen candidate.
@@ -238,8 +239,8 @@ class Curator:
         """
         self._check_whole()
         self._check_workload(workload)
-        places = _places(workload, eligible)
-        units = self._equal_units(workload)
+        places = eligible_places(workload, eligible)
+        units = _once(self.__units, workload, lambda: EqualUnits.of(workload, self.neighbours))
         public, offset = public_answers(workload, answers), public_offsets(workload, offsets)
         mechanism = selection_by(law, self.regime, charge, units.largest(places), len(places))
         event = self._event(label, f"worst of {len(places):,} candidates", mechanism)
@@ -260,7 +261,7 @@ class Curator:
             answers: Answers of the hypothesis in counts, shape ``(n_queries,)``; public.
             scale: Units of score over which probabilities change by a factor of e.
             size: Number of draws.
-            label: What for, in the ledger.
+            label: Purpose, as the ledger shows it.
 
         Returns:
             Indices below 2 K, shape ``(size,)``.
@@ -284,8 +285,8 @@ class Curator:
         """Start a sparse vector: a noisy threshold that values can be tested against.
 
         Args:
-            mechanism: Noise, charge, and how often a value may pass.
-            label: What for, in the ledger.
+            mechanism: Noise, charge, and number of times that a value may pass.
+            label: Purpose, as the ledger shows it.
 
         Returns:
             The watch. Its tests cost nothing more.
@@ -300,20 +301,20 @@ class Curator:
         return self._watch(WatchState(mechanism, self.__noise.threshold(event), mechanism.fires), event)
 
     def resume_watch(self, state: WatchState, *, label: str = "watch") -> Watch:
-        """Go on with the newest watch of an interrupted session; the ledger must hold it.
+        """Continue the newest watch of an interrupted session; the ledger must hold it.
 
         It can be resumed once, and not where it was started: two watches with one threshold noise would fire twice as
         often as was paid for.
 
         Args:
-            state: What `Watch.state` gave.
-            label: As when it was started.
+            state: The state of the watch, from `Watch.state`.
+            label: The label that it was started with.
 
         Raises:
             BudgetError: The newest watch in the ledger is another one, or runs already.
         """
         if self.__watching:
-            raise BudgetError("the newest watch of this curator runs already", remedy="go on with that one")
+            raise BudgetError("the newest watch of this curator runs already", remedy="continue that one")
         watches = [event for event in self.__ledger.events if event.mechanism == state.mechanism.name]
         if not watches or not _same_watch(watches[-1], self._watch_event(state.mechanism, label)):
             raise BudgetError("the ledger does not hold this watch", remedy="restore it together with its ledger")
@@ -345,7 +346,7 @@ class Curator:
             workload: Every candidate must be one query (``Workload.by_query``); weights are not looked at.
             answers: Answers of the databases in counts, shape ``(n_databases, n_queries)``; public.
             charge: epsilon or rho, as the budget counts.
-            label: What for, in the ledger.
+            label: Purpose, as the ledger shows it.
 
         Returns:
             Number of the chosen database.
@@ -379,7 +380,7 @@ class Curator:
             workload: The candidates.
             answers: Answers of the hypothesis in counts, shape ``(n_queries,)``; public.
             charge: epsilon or rho for both figures together.
-            label: What for, in the ledger.
+            label: Purpose, as the ledger shows it.
 
         Raises:
             BudgetExceededError: The budget does not cover it; nothing was drawn.
@@ -393,9 +394,9 @@ class Curator:
         events = [self._event(label, f"{name} error of {candidates}", noise) for name in ("mean", "largest")]
         answers_there = self._charged(lambda: self._exact_answers(workload), *events)
         errors = units.multipliers * grid_errors(workload, answers_there, public)
-        exact = np.floor(np.array([_mean(errors), errors.max()]) / GRID).astype(np.int64)
+        exact = np.floor(np.array([math.fsum(errors.tolist()) / len(errors), errors.max()]) / GRID).astype(np.int64)
         mean, maximum = (float(self._perturb(exact[i : i + 1], event, noise.step)[0]) for i, event in enumerate(events))
-        return WorkloadError(mean, maximum, noise, noise, workload.n_candidates, _common(units.multipliers))
+        return WorkloadError(mean, maximum, noise, noise, workload.n_candidates, units.unit)
 
     def _charged(self, exact: Callable[[], T], *events: Event) -> T:
         """Charge, and only then read; but make a pass that may fail first, if the budget covers what it is for."""
@@ -406,21 +407,7 @@ class Curator:
 
     def _exact_answers(self, workload: Workload) -> Floats:
         """Exact answers of the whole workload, computed once. Private."""
-        for known, answers in self.__exact:
-            if known is workload:
-                return answers
-        exact = exact_answers(workload, self.__source)
-        self.__exact.append((workload, exact))
-        return exact
-
-    def _equal_units(self, workload: Workload) -> EqualUnits:
-        """The public part of the scores of a workload, computed once."""
-        for known, units in self.__units:
-            if known is workload:
-                return units
-        made = EqualUnits.of(workload, self.neighbours)
-        self.__units.append((workload, made))
-        return made
+        return _once(self.__exact, workload, lambda: exact_answers(workload, self.__source))
 
     def _noise(
         self, l1: float, l2: float, step: float, charge: float, kind: NoiseKind | None
@@ -428,7 +415,7 @@ class Curator:
         return additive_noise(self.regime, charge, l1=l1, l2=l2, step=step, kind=kind)
 
     def _event(self, label: str, target: str, mechanism: Mechanism, values: int = 1) -> Event:
-        """What the ledger holds of one use of a mechanism."""
+        """The event for one use of a mechanism."""
         return Event(
             label=label,
             mechanism=mechanism.name,
@@ -472,46 +459,15 @@ class Curator:
 
 
 def _same_watch(held: Event, wanted: Event) -> bool:
-    """Whether an event is that of a watch; the scale of the threshold may have been read from words (`old_events`)."""
+    """Whether an event is that of a watch; the scale of the threshold may have been read from words (`upgraded`)."""
     close = math.isclose(held.threshold_scale, wanted.threshold_scale, rel_tol=1e-4)
     return close and replace(held, threshold_scale=wanted.threshold_scale) == wanted
 
 
-def _secret_sample(source: CountSource, budget: Subsampled, noise: PaidNoise, events: Sequence[Event]) -> CountSource:
-    """The one sample that a curator works on; the source of noise chooses it.
-
-    Raises:
-        ConfigError: The source cannot be sampled, or does not hold the number of records that the budget is for.
-        BudgetError: Something was spent already, on a sample that is not known any more.
-    """
-    if events:
-        raise BudgetError("what was spent on another sample cannot be added to", remedy="start with an empty ledger")
-    if not isinstance(source, RecordSource):
-        raise ConfigError(f"a {type(source).__name__} cannot be sampled", remedy="read it with hedgerow.read_table")
-    if source.total() != budget.population:
-        raise ConfigError(
-            f"the budget is for a sample of {budget.population:,} records; the table has another number of them",
-            remedy="give the number of records, which is public under 'replace', as the population",
-        )
-    return source.part(secret_positions(budget.population, budget.sampled, noise.random_bytes))
-
-
-def _places(workload: Workload, eligible: Bools | None) -> NDArray[np.intp]:
-    """Numbers of the eligible candidates."""
-    if eligible is None:
-        return np.arange(workload.n_candidates)
-    mask = np.asarray(eligible, dtype=np.bool_)
-    if mask.shape != (workload.n_candidates,):
-        raise QueryError(f"the mask needs one entry for each of {workload.n_candidates} candidates, not {mask.shape}")
-    if not mask.any():
-        raise QueryError("no candidate is left to select", remedy="ask for fewer rounds, or for a larger workload")
-    return np.flatnonzero(mask)
-
-
-def _mean(errors: Floats) -> float:
-    return math.fsum(errors.tolist()) / len(errors)
-
-
-def _common(multipliers: Floats) -> float | None:
-    """Counts per unit of error, if it is the same for all candidates."""
-    return 1.0 / float(multipliers[0]) if (multipliers == multipliers[0]).all() else None
+def _once(known: list[tuple[Workload, T]], workload: Workload, make: Callable[[], T]) -> T:
+    """The result for a workload, made when it is first asked for."""
+    for each, made in known:
+        if each is workload:
+            return made
+    known.append((workload, make()))
+    return known[-1][1]

@@ -1,4 +1,4 @@
-"""A running sparse vector: its secret threshold noise, its tests, and how to go on later."""
+"""A running sparse vector: its secret threshold noise, its tests, and the state to continue from."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ _SATURATION = 2**61
 @final
 @dataclass(frozen=True)
 class WatchState:
-    """A watch between two tests, to go on with later. SECRET: it holds the noise of the threshold.
+    """A watch between two tests, to be continued later. SECRET: it holds the noise of the threshold.
 
-    Whoever knows it together with the answers learns more than the charge covers. It belongs into the custodian's own
-    files only.
+    Together with the answers it reveals more than the charge covers, so it belongs in the custodian's own files only.
 
     Attributes:
         mechanism: Noise and charge.
-        noise: Of the threshold, in units of 2^-10 counts.
-        fires_left: How many times a value may still pass.
+        noise: Noise of the threshold, in units of 2^-10 counts.
+        fires_left: Number of times that a value may still pass.
 
     Example:
         >>> state = WatchState(SparseVector(4.0, 8.0), -300, 1)
@@ -41,12 +40,12 @@ class WatchState:
     fires_left: int
 
     def __post_init__(self) -> None:
-        """Check that it can be."""
+        """Check the number of fires."""
         if not 0 <= self.fires_left <= self.mechanism.fires:
             raise ConfigError(f"{self.fires_left} of {self.mechanism.fires} fires cannot be left")
 
     def after_a_fire(self) -> Self:
-        """With one fire less: the state after a test whose outcome was lost.
+        """The state after a test whose outcome was lost: one fire less.
 
         That the outcome was lost may depend on it; counted as a fire, it tells nothing that was not charged.
 
@@ -73,7 +72,7 @@ class WatchState:
         """Read what `to_dict` wrote.
 
         Raises:
-            KeyError, TypeError, ValueError: It was something else.
+            KeyError, TypeError, ValueError: The mapping is not such a state.
         """
         scales = float(mapping["threshold_scale"]), float(mapping["test_scale"])
         mechanism = SparseVector(*scales, sensitivity=float(mapping["sensitivity"]), fires=int(mapping["fires"]))
@@ -118,13 +117,13 @@ class Watch:
     def __init__(
         self, state: WatchState, neighbours: Neighbours, exact: Callable[[LinearQuery], int], exceeds: Exceeds
     ) -> None:
-        """Go on from a state.
+        """Continue from a state.
 
         Args:
-            state: Where to start.
+            state: The state to start from.
             neighbours: The relation that sensitivities refer to.
             exact: The exact answer of a query in lattice units of the query. Private.
-            exceeds: Draws the noise of one test.
+            exceeds: Function that draws the noise of one test.
         """
         self.__mechanism = state.mechanism
         self.__noise = state.noise
@@ -141,7 +140,7 @@ class Watch:
 
     @property
     def fires_left(self) -> int:
-        """How many times a value may still pass."""
+        """Number of times that a value may still pass."""
         return self.__fires_left
 
     def test(self, query: LinearQuery, answer: float, threshold: float, side: Side = "absolute") -> bool:
@@ -150,7 +149,7 @@ class Watch:
         Args:
             query: A query whose sensitivity is at most the mechanism's.
             answer: The hypothesis' answer in counts; public.
-            threshold: In counts; public. It may be another one in every test.
+            threshold: Threshold in counts; public. It may differ from test to test.
             side: ``"absolute"`` tests ``|q(B) - answer|``, ``"above"`` tests ``q(B) - answer``, and ``"below"`` tests
                 ``answer - q(B)``.
 
@@ -183,7 +182,7 @@ class Watch:
             )
 
     def state(self) -> WatchState:
-        """SECRET: everything that is needed to go on later."""
+        """SECRET: everything that is needed to continue later."""
         return WatchState(self.__mechanism, self.__noise, self.__fires_left)
 
     def __repr__(self) -> str:

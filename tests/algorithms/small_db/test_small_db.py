@@ -22,8 +22,8 @@ from hedgerow.models.records.empirical import Empirical
 from hedgerow.privacy import curator as curator_module
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.exact.databases import database_scores, database_sensitivity, public_databases
 from hedgerow.privacy.exact.lattice import exact_answers
+from hedgerow.privacy.exact.scores import database_scores, database_sensitivity, public_databases
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload

@@ -260,5 +260,5 @@ def test_rhos_are_shown_as_an_epsilon_for_a_delta(place: Place) -> None:
 
 def test_what_is_no_register_is_not_shown(place: Place) -> None:
     assert refused(place.call("register", "show", place / "none"), "no such register")
-    assert refused(place.call("register", "show", place / "people.csv"), "no register of hedgerow")
+    assert refused(place.call("register", "show", place / "people.csv"), "not a register of hedgerow")
     assert "none" not in place.names()

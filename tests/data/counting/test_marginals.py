@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 from hedgerow.arrays import Floats
 from hedgerow.data.counting import blocks, marginals as counting, rows
-from hedgerow.data.counting.covering import covering_blocks
+from hedgerow.data.counting.blocks import covering_blocks
 from hedgerow.data.table import Table
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Clique, Domain

@@ -14,8 +14,7 @@ from hedgerow import MWEM, ZCDP, ApproxDP, PureDP, SeededNoise, Subsampled, Work
 from hedgerow.data.reading.batches import Coding, Encoding
 from hedgerow.data.reading.readers import Reader
 from hedgerow.data.scanning.chunks import scan_table
-from hedgerow.data.scanning.scan import Progress, ScannedTable, counted
-from hedgerow.data.scanning.tally import Counts, Wanted
+from hedgerow.data.scanning.scan import Counts, Progress, ScannedTable, Wanted, counted
 from hedgerow.data.table import Table
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain

@@ -13,8 +13,7 @@ import pytest
 
 from hedgerow import MWEM, PureDP, SeededNoise, Workload
 from hedgerow.data.scanning.chunks import scan_table
-from hedgerow.data.scanning.scan import ScannedTable
-from hedgerow.data.scanning.tally import Counts, Wanted
+from hedgerow.data.scanning.scan import Counts, ScannedTable, Wanted
 from hedgerow.data.table import Table, read_table
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from scipy.special import logsumexp
 from scipy.stats import chi2
 
-import hedgerow.privacy.curator as curator_module
+import hedgerow.privacy.budgets.subsampling as subsampling_module
 import hedgerow.privacy.mechanisms.selection as selection_module
 from hedgerow.algorithms.dual_query.dual_query import DualQuery
 from hedgerow.algorithms.mwem.mwem import MWEM
@@ -197,7 +197,7 @@ def law_over_samples(
     budget = Subsampled(PureDP(100.0, REPLACE), sampled, n)  # type: ignore[arg-type]
     for subset in combinations(range(n), sampled):
         with monkeypatch.context() as patched:
-            patched.setattr(curator_module, "secret_positions", lambda *_, found=subset: np.array(found))
+            patched.setattr(subsampling_module, "secret_positions", lambda *_, found=subset: np.array(found))
             noise = LawNoise(0)
             curator = Curator(table_of(bits), budget, noise=noise)
             curator.draw(CELLS, np.array([0.3 * sampled, 0.7 * sampled]), scale, size)

@@ -9,7 +9,7 @@ import pytest
 
 from hedgerow.errors import BudgetError
 from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.ledger import paid_answers
+from hedgerow.privacy.ledger import paid
 from hedgerow.privacy.ledger.ledger import Event, Ledger
 from hedgerow.privacy.mechanisms import events as mechanisms
 from hedgerow.queries.core.query import Marginal, Measurement, NoiseKind
@@ -45,7 +45,7 @@ def noisy_answers_are_paid_at_their_sensitivity() -> None:
     measured = Measurement(MARGINAL, np.array([1.0, 2.0]), NoiseKind.LAPLACE, 8.0)
 
     def check(sensitivity: float) -> None:
-        paid_answers.check_answers_paid([event(1.0, sensitivity)], [measured], Neighbours.REPLACE)
+        paid.check_answers_paid([event(1.0, sensitivity)], [measured], Neighbours.REPLACE)
 
     assert is_refused(lambda: check(1.0))
     assert is_refused(lambda: check(2.0 * (1 - 1e-9)))
@@ -53,8 +53,8 @@ def noisy_answers_are_paid_at_their_sensitivity() -> None:
 
 
 def a_ledger_holds_no_more_than_its_budget() -> None:
-    assert is_refused(lambda: paid_answers.check_limit(Ledger(1.0 + 1e-9, "epsilon"), PureDP(1.0)))
-    assert not is_refused(lambda: paid_answers.check_limit(Ledger(1.0, "epsilon"), PureDP(1.0)))
+    assert is_refused(lambda: paid.check_limit(Ledger(1.0 + 1e-9, "epsilon"), PureDP(1.0)))
+    assert not is_refused(lambda: paid.check_limit(Ledger(1.0, "epsilon"), PureDP(1.0)))
 
 
 def a_record_that_enters_is_covered() -> None:
@@ -76,12 +76,12 @@ MUTANTS = (
     ),
     Mutant(
         "noisy answers at half their sensitivity are accepted",
-        lambda patch: patch.setattr(paid_answers, "_LESS", 0.5),
+        lambda patch: patch.setattr(paid, "TOLERANCE", 0.5),
         noisy_answers_are_paid_at_their_sensitivity,
     ),
     Mutant(
         "a ledger may hold a little more than its budget",
-        lambda patch: patch.setattr(paid_answers, "_MORE", 1.0 + 2.0**-20),
+        lambda patch: patch.setattr(paid, "TOLERANCE", 2.0**-20),
         a_ledger_holds_no_more_than_its_budget,
     ),
     Mutant(

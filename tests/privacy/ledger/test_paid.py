@@ -133,7 +133,7 @@ def test_it_cannot_be_copied() -> None:
     for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="cannot be copied"):
             attempt(noise)
-    assert "PaidNoise by hedgerow.privacy.randomness.source.SeededNoise" in repr(noise)
+    assert "PaidNoise by hedgerow.privacy.noise.SeededNoise" in repr(noise)
 
 
 # ---- who says that noise is secure -----------------------------------------------------------------------------------

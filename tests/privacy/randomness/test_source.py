@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from hedgerow.privacy.randomness.source import NoiseSource, OpenDPNoise, SeededNoise
+from hedgerow.audit import origin
+from hedgerow.privacy.randomness.source import SECURE_SOURCE, NoiseSource, OpenDPNoise, SeededNoise, name_of_source
 from tests.privacy.randomness.laws import (
     exponential_log_law,
     gaussian_log_pmf,
@@ -186,3 +187,11 @@ def test_opendp_receives_the_scale_that_is_charged(scale: float) -> None:
     selection = ExponentialMechanism(scale).charge(Regime.ZCDP)
     assert choice.map(1.0) <= selection * (1 + 1e-12)
     assert selection <= choice.map(1.0) * (1 + 1e-12)
+
+
+def test_files_know_the_sources_by_names_that_stay() -> None:
+    """Releases, sessions and the auditor compare these texts, so they do not follow the classes to other modules."""
+    assert (
+        name_of_source(OpenDPNoise()) == SECURE_SOURCE == origin.SECURE_SOURCE == "hedgerow.privacy.noise.OpenDPNoise"
+    )
+    assert name_of_source(SeededNoise(0)) == "hedgerow.privacy.noise.SeededNoise"

@@ -33,12 +33,11 @@ from hedgerow.errors import (
     RegisterError,
     RegisterExceededError,
 )
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, Limit, PureDP
 from hedgerow.privacy.budgets.conversion import epsilon_of, rho_of
 from hedgerow.privacy.budgets.subsampling import Subsampled, amplified
 from hedgerow.privacy.randomness.source import NoiseSource, OpenDPNoise, SeededNoise
-from hedgerow.privacy.register.charge import Limit, charge_of
-from hedgerow.privacy.register.entries import Contents, fixed_of
+from hedgerow.privacy.register.entries import Contents, charge_of, fixed_of
 from hedgerow.privacy.register.register import Register
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
@@ -189,7 +188,7 @@ def test_what_all_add_up_to(tmp_path: Path) -> None:
         register.charge(ApproxDP(1.0, 1e-9))
     assert register.contents().approximate() == (epsilon_of(register.spent, 1e-9), 1e-9)
     assert register.contents().approximate(1e-6)[0] < register.contents().approximate()[0] < 3.0
-    with pytest.raises(ConfigError, match="for every delta"):
+    with pytest.raises(ConfigError, match="at each delta"):
         Register(tmp_path / "other", ZCDP(1.0)).contents().approximate()
 
 
@@ -295,7 +294,7 @@ def test_what_is_not_there_is_made_with_a_limit_alone(tmp_path: Path) -> None:
         Register(tmp_path / "r")
     with pytest.raises(RegisterError, match="cannot be made"):
         Register(tmp_path / "none" / "r", PureDP(1.0))
-    with pytest.raises(ConfigError, match="no limit"):
+    with pytest.raises(ConfigError, match="a budget for the whole table, not a Subsampled"):
         Register(tmp_path / "r", Subsampled(PureDP(1.0, REPLACE), 1, 2))
     assert os.listdir(tmp_path) == []
 
@@ -438,7 +437,7 @@ def test_other_files_are_no_registers(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "database")) as connection, connection:
         connection.execute("CREATE TABLE entries (a)")
     for name in ("text", "database"):
-        with pytest.raises(DamagedRegisterError, match="no register of hedgerow"):
+        with pytest.raises(DamagedRegisterError, match="not a register of hedgerow"):
             Register(tmp_path / name, PureDP(1.0))
     with pytest.raises(RegisterError, match="cannot be read"):
         Register(tmp_path, PureDP(1.0))

@@ -21,8 +21,18 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import LARGE_ATTRIBUTE, Histogram, Hypothesis, JunctionTree, Markov, hypothesis, may_be_dense
-from hedgerow.privacy import Budget, Curator, Event, Ledger, LedgerView, NoiseSource, Regime, cost_of, note_release
-from hedgerow.privacy.budgets import budget_of_filtered
+from hedgerow.privacy import (
+    Budget,
+    Curator,
+    Event,
+    Ledger,
+    LedgerView,
+    NoiseSource,
+    Regime,
+    budget_for,
+    cost_of,
+    note_release,
+)
 from hedgerow.quantities import human
 from hedgerow.release import Release
 
@@ -61,7 +71,7 @@ def check_source(
         The budget, between tables that are filtered if this one is; and what the release spent, as events.
     """
     check_table(source)
-    within = budget_of_filtered(budget) if source.filtered else budget
+    within = budget_for(budget, source)
     return within, check_start(config, source.domain, within, warm)
 
 

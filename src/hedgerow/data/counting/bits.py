@@ -43,7 +43,7 @@ class _Part:
     Attributes:
         words: Shape (attributes + 3, words); the last rows are zeros, which ``bit_kernels.py`` reads over the end.
         n_records: Number of records.
-        weight: How often each counts.
+        weight: Number of records that each stands for.
     """
 
     words: Words
@@ -63,7 +63,7 @@ def count_parities(columns: Sequence[Codes], weights: Ints | None, axes: Ints) -
 
     Args:
         columns: One array of codes per attribute; those that the sets use hold 0 and 1 only.
-        weights: How often each row counts, or None for once each.
+        weights: Number of records of each row, or None for one each.
         axes: The sets, shape (sets, longest): positions in ``columns``, increasing, then -1 to fill up.
 
     Returns:
@@ -97,7 +97,7 @@ def count_all_parities(columns: Sequence[Codes], weights: Ints | None, order: in
 
     Args:
         columns: One array of codes per attribute, 0 and 1 only.
-        weights: How often each row counts, or None for once each.
+        weights: Number of records of each row, or None for one each.
         order: Largest number of attributes, at least 1.
 
     Returns:
@@ -129,7 +129,7 @@ def count_binary_marginals(columns: Sequence[Codes], weights: Ints | None, axes:
 
     Args:
         columns: One array of codes per attribute; those that the sets use hold 0 and 1 only.
-        weights: How often each row counts, or None for once each; they sum to at most ``LARGEST_TRANSFORMED``.
+        weights: Number of records of each row, or None for one each; they sum to at most ``LARGEST_TRANSFORMED``.
         axes: The sets, shape (sets, up to ``LONGEST``), as for ``count_parities``.
 
     Returns:

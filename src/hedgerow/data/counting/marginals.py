@@ -29,7 +29,7 @@ _CLIQUES_PER_PACKED = 8
 """Packing an attribute costs as much as a third of a block: it pays for many cliques."""
 
 _UNCHECKED_BYTES = 1 << 28
-"""What is surely there."""
+"""Memory that is taken to be there without a look."""
 
 _QUERIES_PER_PASS = 1 << 10
 _CLASSIFIED_ROWS = 1 << 20
@@ -45,8 +45,8 @@ def count_marginals(
     Args:
         domain: The domain of the records.
         columns: One array of codes per attribute.
-        weights: How often each row counts, or None for once each.
-        cliques: What is wanted, each in the order of the domain.
+        weights: Number of records of each row, or None for one each.
+        cliques: The wanted cliques, each in the order of the domain.
 
     Returns:
         One table per clique, of shape ``domain.shape_of(clique)``, in counts.
@@ -77,7 +77,7 @@ def count_marginals(
 
 
 def _packed(domain: Domain, weights: Ints | None, axes_of: Sequence[tuple[int, ...]]) -> list[int]:
-    """Which cliques are counted from packed bits: those of few binary attributes, where there are many of them."""
+    """Cliques that are counted from packed bits: those of few binary attributes, where there are many of them."""
     if len(axes_of) < _CLIQUES_PER_PACKED or (weights is not None and weights.sum() > LARGEST_TRANSFORMED):
         return []
     binary = {axis for axis, size in enumerate(domain.shape) if size == 2}
@@ -97,7 +97,7 @@ def count_conjunctions(
     Args:
         domain: The domain of the records.
         columns: One array of codes per attribute.
-        weights: How often each row counts, or None for once each.
+        weights: Number of records of each row, or None for one each.
         queries: Over attributes of the domain.
 
     Returns:

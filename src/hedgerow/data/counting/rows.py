@@ -30,7 +30,7 @@ class Records:
 
     Attributes:
         columns: One array of codes per attribute.
-        weights: How often each row counts; empty for once each.
+        weights: Number of records of each row; empty for one each.
 
     Example:
         >>> records = Records.of([np.array([0, 1, 1], dtype=np.uint8)], None)

@@ -1,5 +1,11 @@
-from .batches import Coding as Coding, Encoding as Encoding, encoded as encoded
-from .columns import COUNT_NAMES as COUNT_NAMES, ExtraColumns as ExtraColumns, select_columns as select_columns
+from .batches import Encoding as Encoding, encoded as encoded
+from .columns import (
+    COUNT_NAMES as COUNT_NAMES,
+    Coding as Coding,
+    ExtraColumns as ExtraColumns,
+    check_apart as check_apart,
+    select_columns as select_columns,
+)
 from .encoding import (
     Codes as Codes,
     UnsupportedTypeError as UnsupportedTypeError,
@@ -8,4 +14,3 @@ from .encoding import (
 )
 from .places import open_place as open_place
 from .readers import Reader as Reader, open_table as open_table
-from .row_filter import check_apart as check_apart

@@ -4,43 +4,93 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self, final
 
 import pyarrow as pa
 
 from hedgerow.arrays import Ints
-from hedgerow.data.reading.encoding import Codes, Encoder, UnsupportedTypeError, encoder
+from hedgerow.data.reading.columns import Coding
+from hedgerow.data.reading.encoding import Codes, Encoder, Fault, UnsupportedTypeError, encoder
 from hedgerow.data.reading.faults import FaultLog
 from hedgerow.data.reading.readers import Batches, Reader
-from hedgerow.data.reading.weights import Weights
-from hedgerow.domain import Attribute, Domain, IntegerRange
-from hedgerow.errors import ColumnError, UnreadableTableError, raise_alone
+from hedgerow.domain import IntegerRange
+from hedgerow.errors import ColumnError, CountColumnError, UnreadableTableError, raise_alone
+
+LARGEST_TOTAL = 2**53
+"""Up to this number of records every count is exact as float64."""
+
+_FAULTS = {
+    Fault.MISSING: "an empty cell",
+    Fault.NOT_WHOLE: "a count that is not a whole number",
+    Fault.NOT_A_NUMBER: "a count that is not a number",
+    Fault.OUT_OF_RANGE: "a count that is negative or beyond 2**53",
+}
 
 
-@final
-@dataclass(frozen=True)
-class Coding:
-    """How the columns of a table become codes; public.
+class Weights:
+    """Reads counts batch by batch.
 
-    Attributes:
-        domain: The columns that are read, in order.
-        count_column: Column that says how many records a row stands for.
-        coded: The table holds codes already, in place of values.
-        show_values: Let errors show offending values.
+    Example:
+        >>> weights = Weights("t.csv", "count")
+        >>> weights.read(pa.array(["2", "3.0"]), first_row=1)
+        array([2, 3])
+        >>> weights.finish()
     """
 
-    domain: Domain
-    count_column: str | None = None
-    coded: bool = False
-    show_values: bool = False
+    def __init__(self, file: str, column: str) -> None:
+        """Start with no rows."""
+        self._file = file
+        self.column = column
+        self._encoder: Encoder = encoder(IntegerRange(column, 0, LARGEST_TOTAL))
+        self._total = 0
+        self._faults = FaultLog(file, show_values=False)
+
+    def read(self, column: pa.Array[Any], first_row: int) -> Ints:
+        """The counts of a batch; what is wrong with them is noted."""
+        counts = self._encoder.codes(column)
+        large = counts.max(initial=0) > LARGEST_TOTAL // max(1, counts.size)
+        self._total += int(counts.sum(dtype=object) if large else counts.sum())
+        self._faults.check(self.column, counts, column, first_row, self._encoder.codes)
+        return counts
+
+    def add(self, other: Weights) -> None:
+        """Add the counts of another part of the table, whose rows have no numbers in the whole."""
+        self._total += other._total
+        self._faults.add(other._faults)
 
     @property
-    def attributes(self) -> dict[str, Attribute]:
-        """What the cells of every column may be."""
-        if self.coded:
-            return {each.name: IntegerRange(each.name, 0, each.size - 1) for each in self.domain}
-        return {each.name: each for each in self.domain}
+    def is_faulty(self) -> bool:
+        """Whether a count, or their sum, was wrong so far."""
+        return bool(self._faults) or self._total > LARGEST_TOTAL
+
+    def finish(self, *, may_be_empty: bool = False) -> None:
+        """Look at the counts of all batches.
+
+        Args:
+            may_be_empty: Whether their sum may be 0.
+
+        Raises:
+            CountColumnError: One is empty, not whole or negative, or their sum is 0 or beyond 2**53.
+        """
+        for fault, message in _FAULTS.items():
+            found = self._faults.of(self.column, fault)
+            if found is not None:
+                raise CountColumnError(
+                    message,
+                    file=self._file,
+                    column=self.column,
+                    rows=found.rows,
+                    n_rows=found.n_rows,
+                    remedy="give whole numbers of at least 0, or name another column of counts",
+                )
+        if not (0 if may_be_empty else 1) <= self._total <= LARGEST_TOTAL:
+            raise CountColumnError(
+                "the counts sum to 0" if self._total == 0 else "the sum of the counts is beyond 2**53",
+                file=self._file,
+                column=self.column,
+                remedy="check that this is the column of counts",
+            )
 
 
 @final
@@ -51,7 +101,7 @@ class Encoding:
 
     Args:
         reader: The table.
-        coding: How it is read.
+        coding: The columns to read, and their codes.
 
     Attributes:
         rows: Rows so far.
@@ -130,7 +180,7 @@ def encoded(reader: Reader, coding: Coding) -> Iterator[tuple[list[Codes], Ints 
 
     Args:
         reader: The table.
-        coding: How it is read.
+        coding: The columns to read, and their codes.
 
     Raises:
         DataError: The kinds that ``read_table`` names.

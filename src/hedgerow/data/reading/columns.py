@@ -1,12 +1,14 @@
-"""Which columns of a table are read: those of the domain, and the column of counts."""
+"""The columns of a table that are read: those of the domain, and the column of counts."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from typing import Literal, NoReturn, get_args
+from dataclasses import dataclass
+from typing import Literal, NoReturn, final, get_args
 
-from hedgerow.domain import Domain
+from hedgerow.data.reading.readers import Reader
+from hedgerow.domain import Attribute, Domain, IntegerRange
 from hedgerow.errors import ColumnError, ConfigError, UndeclaredColumnError
 
 ExtraColumns = Literal["error", "ignore"]
@@ -15,24 +17,56 @@ COUNT_NAMES = ("count", "counts", "weight", "weights", "n", "freq", "frequency")
 """Usual names of a column that says how often each row counts."""
 
 
+@final
+@dataclass(frozen=True)
+class Coding:
+    """The columns that are read, and how they become codes; public.
+
+    Attributes:
+        domain: The columns that are read, in order.
+        count_column: Column that says how many records a row stands for.
+        coded: Whether the table holds codes already, in place of values.
+        show_values: Whether errors may show offending values.
+    """
+
+    domain: Domain
+    count_column: str | None = None
+    coded: bool = False
+    show_values: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that are read, that of the counts last."""
+        return (*self.domain.names, *([] if self.count_column is None else [self.count_column]))
+
+    @property
+    def attributes(self) -> dict[str, Attribute]:
+        """The attribute that the cells of each column are read as."""
+        if self.coded:
+            return {each.name: IntegerRange(each.name, 0, each.size - 1) for each in self.domain}
+        return {each.name: each for each in self.domain}
+
+
 def select_columns(
-    file: str,
-    names: Sequence[str],
+    reader: Reader,
     domain: Domain,
     *,
-    count_column: str | None,
-    columns: Iterable[str] | None,
-    extra_columns: ExtraColumns,
-) -> Domain:
-    """The domain of the columns to be read, checked against the columns that are there.
+    count_column: str | None = None,
+    columns: Iterable[str] | None = None,
+    extra_columns: ExtraColumns = "error",
+    coded: bool = False,
+    show_values: bool = False,
+) -> Coding:
+    """Choose the columns to be read, and check them against the columns that are there.
 
     Args:
-        file: Name of the table in messages.
-        names: Columns of the table.
-        domain: What is declared.
+        reader: The table; no row is read.
+        domain: The declared attributes.
         count_column: The column of counts.
         columns: The columns wanted, in the wanted order; None for all of the domain. A text is one name.
         extra_columns: Whether a column that the domain does not declare is an error; with ``columns`` it is not.
+        coded: Whether the table holds codes already, in place of values.
+        show_values: Whether errors may show offending values.
 
     Raises:
         ColumnError: A column is missing, there twice, or neither declared nor to be ignored.
@@ -40,15 +74,19 @@ def select_columns(
         ConfigError: ``extra_columns`` is neither of its values.
 
     Example:
+        >>> import pyarrow as pa
+        >>> from hedgerow.data.reading.readers import open_table
         >>> from hedgerow.domain.attribute import IntegerRange
         >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)])
-        >>> select_columns("t.csv", ["b", "c"], domain, count_column=None, columns=["b"], extra_columns="error").names
+        >>> select_columns(open_table(pa.table({"b": [1], "c": [2]})), domain, columns=["b"]).domain.names
         ('b',)
     """
+    file, names = reader.file, reader.names
     if extra_columns not in get_args(ExtraColumns):
         raise ConfigError(f"extra_columns is {extra_columns!r}", remedy="give 'error' or 'ignore'")
     wanted = domain if columns is None else domain.project([columns] if isinstance(columns, str) else columns)
-    needed = [*wanted.names] if count_column is None else [*wanted.names, count_column]
+    coding = Coding(wanted, count_column, coded, show_values)
+    needed = coding.columns
     if count_column is not None and count_column in wanted:
         raise ColumnError(
             "it is the column of counts and an attribute of the domain at once",
@@ -65,7 +103,37 @@ def select_columns(
     extra = [name for name in names if name not in needed]
     if extra and columns is None and extra_columns == "error":
         _refuse_extra(file, extra, count_column)
-    return wanted
+    return coding
+
+
+def check_apart(where: str | None, count_column: str | None, file: str) -> None:
+    """Refuse a filter that looks at the column of counts.
+
+    A count is about all records of its row at once: one record more could let all of them pass.
+
+    Args:
+        where: The filter; None where there is none.
+        count_column: Column that says how many records a row stands for; None where there is none.
+        file: Name of the table in messages.
+
+    Raises:
+        ColumnError: It looks at it.
+        QueryError: It cannot be parsed, or may look at more than one row.
+
+    Example:
+        >>> check_apart("age >= 18", "n", "people.csv")
+        >>> check_apart("age >= 18 and n >= 10", "n", "people.csv")
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ColumnError: people.csv, column 'n': it counts records, and the filter looks at it...
+    """
+    if where is None or count_column is None:
+        return
+    from hedgerow.data.reading.row_filter import REMEDY, filtered_by
+
+    if count_column.casefold() in map(str.casefold, filtered_by(where)):
+        message = "it counts records, and the filter looks at it: one record could decide whether others pass"
+        raise ColumnError(message, file=file, column=count_column, remedy=REMEDY)
 
 
 def _refuse_missing(file: str, name: str, names: Sequence[str]) -> NoReturn:

@@ -43,7 +43,7 @@ _SPELLINGS = {"true": ("true", "True", "TRUE"), "false": ("false", "False", "FAL
 
 
 class Fault(IntEnum):
-    """Why a cell has no code."""
+    """Reason why a cell has no code."""
 
     MISSING = -1
     UNKNOWN = -2
@@ -305,7 +305,7 @@ def _number(text: str) -> float:
 
 
 def _fractional(numbers: NDArray[Any]) -> Bools:
-    """Which finite numbers are not whole."""
+    """Mask of the finite numbers that are not whole."""
     finite: Bools = np.isfinite(numbers)
     finite[finite] = numbers[finite] != np.floor(numbers[finite])
     return finite

@@ -19,8 +19,15 @@ SHOWN_ROWS = 5
 
 
 @dataclass
-class _Faulty:
-    """What is known of one kind of fault in one column."""
+class Faulty:
+    """Cells of one column with one kind of fault.
+
+    Attributes:
+        rows: Numbers of the first rows, from 1.
+        values: The first values as texts, if they may be shown.
+        n_rows: Number of rows.
+        n_with_blanks: Number of rows whose cells would fit without the blanks around them.
+    """
 
     rows: list[int] = field(default_factory=list)
     values: dict[str, None] = field(default_factory=dict)
@@ -52,7 +59,7 @@ class FaultLog:
         """
         self._file = file
         self._show_values = show_values
-        self._found: dict[tuple[str, Fault], _Faulty] = {}
+        self._found: dict[tuple[str, Fault], Faulty] = {}
 
     def check(
         self, name: str, codes: Ints, column: pa.Array[Any], first_row: int, recode: Callable[[pa.Array[Any]], Ints]
@@ -61,22 +68,22 @@ class FaultLog:
 
         Args:
             name: Column name.
-            codes: What the encoder found.
-            column: What it read.
+            codes: Codes or faults, from the encoder.
+            column: The cells.
             first_row: 1-based number of the first row of the batch.
-            recode: The encoder, to see whether values would fit without blanks around them.
+            recode: The encoder, which tells whether values would fit without blanks around them.
         """
         if not len(codes) or codes.min() >= 0:
             return
         for fault in Fault:
             rows = np.flatnonzero(codes == fault)
             if rows.size:
-                faulty = self._found.setdefault((name, fault), _Faulty())
+                faulty = self._found.setdefault((name, fault), Faulty())
                 faulty.n_rows += int(rows.size)
                 faulty.rows.extend(int(row) + first_row for row in rows[: SHOWN_ROWS - len(faulty.rows)])
                 self._look(faulty, column.take(pa.array(rows, type=pa.int64())), recode)
 
-    def _look(self, faulty: _Faulty, cells: pa.Array[Any], recode: Callable[[pa.Array[Any]], Ints]) -> None:
+    def _look(self, faulty: Faulty, cells: pa.Array[Any], recode: Callable[[pa.Array[Any]], Ints]) -> None:
         texts = [str(value) for value in cells.to_pylist()]
         if self._show_values:
             faulty.values |= dict.fromkeys(texts[: 10 * SHOWN_ROWS])
@@ -87,11 +94,15 @@ class FaultLog:
     def add(self, other: FaultLog) -> None:
         """Add what was found in another part of the table, whose rows have no numbers in the whole."""
         for key, there in other._found.items():
-            here = self._found.setdefault(key, _Faulty())
+            here = self._found.setdefault(key, Faulty())
             here.rows.clear()
             here.values |= there.values
             here.n_rows += there.n_rows
             here.n_with_blanks += there.n_with_blanks
+
+    def of(self, name: str, fault: Fault) -> Faulty | None:
+        """One kind of fault in one column; None if it was not met."""
+        return self._found.get((name, fault))
 
     def __bool__(self) -> bool:
         """Whether a cell fitted no code so far."""
@@ -110,7 +121,7 @@ class FaultLog:
         (name, fault), faulty = min(self._found.items(), key=lambda item: list(attributes).index(item[0][0]))
         self._raise(attributes[name], fault, faulty)
 
-    def _raise(self, attribute: Attribute, fault: Fault, faulty: _Faulty) -> NoReturn:
+    def _raise(self, attribute: Attribute, fault: Fault, faulty: Faulty) -> NoReturn:
         kind, message, remedy = _words(attribute, fault)
         if self._show_values and fault is not Fault.MISSING:
             message += f": {', '.join(repr(value) for value in list(faulty.values)[:SHOWN_ROWS])}"

@@ -1,4 +1,4 @@
-"""Where tables can be: files, patterns of file names, folders, databases; each a reader that can be read again."""
+"""Places of tables: files, patterns of file names, folders, databases; each a reader that can be read again."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from glob import glob, has_magic
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from hedgerow.data.reading.databases import filtered, open_database, open_folder, open_postgresql
 from hedgerow.data.reading.readers import Batches, Reader, check_alike, open_table
-from hedgerow.data.reading.sql import filtered, open_database, open_folder
 from hedgerow.engines import DUCKDB_REMEDY, SPARK, duckdb_table
 from hedgerow.errors import UnreadableTableError
 
@@ -27,7 +27,7 @@ def open_place(source: str | os.PathLike[str], where: str | None = None) -> Read
     Raises:
         UnreadableTableError: There is no such table.
         QueryError: The condition may look at more than one row.
-        MissingExtraError: What reads it is not installed.
+        MissingExtraError: The library that reads it is not installed.
     """
     text = os.fspath(source)
     kind = _scheme(text)
@@ -48,7 +48,7 @@ def _open_file(path: str | Path, where: str | None) -> Reader:
 
 
 def is_place(text: str) -> bool:
-    """Whether a text names a table that can only be read where it is: no single file.
+    """Whether a text names a table that is not a single file, and can only be read where it is.
 
     Example:
         >>> is_place("data/*.parquet"), is_place("duckdb:people.db#people"), is_place("people.csv")
@@ -90,8 +90,6 @@ def _of_duckdb(text: str, where: str | None) -> Reader:
 
 
 def _of_postgresql(text: str, where: str | None) -> Reader:
-    from hedgerow.data.reading.postgresql import open_postgresql
-
     address, mark, table = text.partition("#")
     if not mark or not table:
         remedy = "write it as postgresql://user@host/database#table"

@@ -41,12 +41,12 @@ class Reader:
     """A table that is ready to be read.
 
     Attributes:
-        file: What messages call it: the path, or what kind of object it is.
+        file: Name of the table in messages: its path, or the kind of object.
         names: Names of its columns, in order; a name may come twice.
-        batches: Reads the named columns; of those that are also in the second argument, texts are best read as
-            dictionaries.
+        batches: Function that reads the named columns; of those that are also in the second argument, texts are best
+            read as dictionaries.
         texts: Whether all of its cells are texts, as those of CSV files.
-        n_rows: How many rows it has (private), where that is known without reading them: to show how far a pass is.
+        n_rows: Number of rows (private), where it is known without reading them: to show the progress of a pass.
         filtered: Whether rows are left out by what they hold.
     """
 

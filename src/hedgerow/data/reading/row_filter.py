@@ -4,25 +4,35 @@ A filter that looks at other rows (a subquery, an average) would let one record 
 sensitivity of every count would be wrong. So only what is known to look at one row, and to say the same every time, is
 let through: operators, and casts to plain types. No function is: a database or a session can give a name of its own
 meaning. What a view is made of, and what the operators of a PostgreSQL server do, is up to who made them.
+
+The parser takes long to import, so this module is imported only where there is a filter.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
 
 from hedgerow.errors import ColumnError, QueryError
 
-if TYPE_CHECKING:
-    from sqlglot import exp
-
-_REMEDY = "compare columns of one row with constants: age >= 18 and region in ('north', 'south')"
+REMEDY = "compare columns of one row with constants: age >= 18 and region in ('north', 'south')"
 
 _TYPES = (
     *("TEXT", "VARCHAR", "CHAR", "BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT"),
     *("FLOAT", "DOUBLE", "DECIMAL", "DATE", "TIME", "TIMESTAMP", "TIMESTAMPNTZ"),
+)
+_CONDITIONS = (
+    *(exp.And, exp.Or, exp.Not, exp.Paren, exp.In, exp.Between, exp.Is, exp.Like, exp.ILike, exp.Boolean),
+    *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE),
+)
+_ALLOWED = (
+    *_CONDITIONS,
+    *(exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod),
+    *(exp.Cast, exp.DataType, exp.Tuple),
 )
 _CLOCK = re.compile(r"(?i)\s*(now|today|tomorrow|yesterday)\b")
 """Texts that PostgreSQL takes for a time of its own clock where a time is expected."""
@@ -39,7 +49,7 @@ def row_filter(
         names: Its columns.
         texts: Columns that hold texts only, as those of CSV files: an empty text is an empty cell, and what is compared
             with a number is read as a number, if it can be.
-        dialect: Of the engine.
+        dialect: SQL dialect of the engine.
 
     Raises:
         QueryError: It cannot be parsed, or may look at more than one row.
@@ -55,8 +65,6 @@ def row_filter(
             ...
         hedgerow.errors.QueryError: the filter holds a subquery, which may look at other rows...
     """
-    from sqlglot import exp
-
     parsed = _checked(text, dialect)
     for column in list(parsed.find_all(exp.Column)):
         if column.name not in names:
@@ -76,43 +84,11 @@ def filtered_by(text: str) -> list[str]:
         >>> filtered_by("age >= 18 and not region in ('north') and age < 65")
         ['age', 'region']
     """
-    from sqlglot import exp
-
     return list(dict.fromkeys(column.name for column in _checked(text, "duckdb").find_all(exp.Column)))
-
-
-def check_apart(text: str | None, count_column: str | None, file: str) -> None:
-    """Refuse a filter that looks at the column of counts.
-
-    What stands there is about all records of a row at once: one record more could let all of them pass.
-
-    Args:
-        text: The filter; None where there is none.
-        count_column: Column that says how many records a row stands for; None where there is none.
-        file: Name of the table in messages.
-
-    Raises:
-        ColumnError: It looks at it.
-        QueryError: It cannot be parsed, or may look at more than one row.
-
-    Example:
-        >>> check_apart("age >= 18", "n", "people.csv")
-        >>> check_apart("age >= 18 and n >= 10", "n", "people.csv")
-        Traceback (most recent call last):
-            ...
-        hedgerow.errors.ColumnError: people.csv, column 'n': it counts records, and the filter looks at it...
-    """
-    if text is None or count_column is None:
-        return
-    if count_column.casefold() in map(str.casefold, filtered_by(text)):
-        message = "it counts records, and the filter looks at it: one record could decide whether others pass"
-        raise ColumnError(message, file=file, column=count_column, remedy=_REMEDY)
 
 
 def _meets_a_number(column: exp.Expression) -> bool:
     """Whether it is compared with a number."""
-    from sqlglot import exp
-
     parent = column.parent
     while isinstance(parent, exp.Paren):
         parent = parent.parent
@@ -124,68 +100,39 @@ def _meets_a_number(column: exp.Expression) -> bool:
 
 def _bare(node: Any) -> Any:
     """Without its sign and parentheses."""
-    from sqlglot import exp
-
     return _bare(node.this) if isinstance(node, exp.Neg | exp.Paren) else node
 
 
 def _checked(text: str, dialect: str) -> Any:
     """The parsed filter, if it looks at one row and is a condition."""
-    import sqlglot
-
     try:
-        parsed: Any = sqlglot.parse_one(text, dialect="duckdb")
-    except sqlglot.errors.SqlglotError as error:
-        raise QueryError(f"the filter {text!r} is no SQL condition", remedy=_REMEDY) from error
+        parsed: Any = parse_one(text, dialect="duckdb")
+    except SqlglotError as error:
+        raise QueryError(f"the filter {text!r} is not a SQL condition", remedy=REMEDY) from error
     for node in parsed.walk():
         _check_node(node, dialect)
-    if not isinstance(parsed, _conditions()):
-        raise QueryError(f"the filter {text!r} is no condition", remedy=_REMEDY)
+    if not isinstance(parsed, _CONDITIONS):
+        raise QueryError(f"the filter {text!r} is not a condition", remedy=REMEDY)
     return parsed
 
 
 def _check_node(node: exp.Expression, dialect: str) -> None:
-    from sqlglot import exp
-
-    if not isinstance(node, _allowed()):
-        raise QueryError(f"the filter holds {_words(node)}, which may look at other rows", remedy=_REMEDY)
+    if not isinstance(node, _ALLOWED):
+        raise QueryError(f"the filter holds {_words(node)}, which may look at other rows", remedy=REMEDY)
     if isinstance(node, exp.DataType) and (node.this.name not in _TYPES or node.expressions or node.args.get("nested")):
-        raise QueryError(f"the filter holds a cast to {node.sql()}, which is no plain type", remedy=_REMEDY)
+        raise QueryError(f"the filter holds a cast to {node.sql()}, which is not a plain type", remedy=REMEDY)
     if isinstance(node, exp.Column) and len(node.parts) > 1:
         raise QueryError(
             f"the filter names {node.sql()}, a column of some table",
             remedy="name the column alone; quote dots",
         )
     if isinstance(node, exp.In) and not node.expressions:
-        raise QueryError("the filter holds IN without a list of values", remedy=_REMEDY)
+        raise QueryError("the filter holds IN without a list of values", remedy=REMEDY)
     if dialect == "postgres" and isinstance(node, exp.Literal) and node.is_string and _CLOCK.match(node.name):
         raise QueryError(f"the filter holds {node.name!r}, which can be the time of the query", remedy="write the date")
 
 
 def _words(node: exp.Expression) -> str:
-    from sqlglot import exp
-
     if isinstance(node, exp.Query | exp.Subquery):
         return "a subquery"
     return f"{'the function ' if isinstance(node, exp.Func) else ''}{node.key.upper()}"
-
-
-@lru_cache(maxsize=1)
-def _conditions() -> tuple[type[exp.Expression], ...]:
-    from sqlglot import exp
-
-    return (
-        *(exp.And, exp.Or, exp.Not, exp.Paren, exp.In, exp.Between, exp.Is, exp.Like, exp.ILike, exp.Boolean),
-        *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE),
-    )
-
-
-@lru_cache(maxsize=1)
-def _allowed() -> tuple[type[exp.Expression], ...]:
-    from sqlglot import exp
-
-    return (
-        *_conditions(),
-        *(exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod),
-        *(exp.Cast, exp.DataType, exp.Tuple),
-    )

@@ -1,1 +1,5 @@
-"""Scanning."""
+"""Private tables that stay where they are, counted in passes: larger than memory, or in Spark.
+
+`scan` keeps what was counted and knows what to count in the next pass, `chunks` reads files and databases, `spark`
+counts inside the executors. It may import all of data but the draft.
+"""

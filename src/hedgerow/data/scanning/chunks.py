@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
-from hedgerow.arrays import Ints
-from hedgerow.data.reading import Codes, Coding, ExtraColumns, Reader, check_apart, encoded, open_place, select_columns
+from hedgerow.data.reading import Coding, ExtraColumns, Reader, check_apart, encoded, open_place, select_columns
 from hedgerow.data.scanning.scan import ScannedTable, counted
-from hedgerow.data.table import Table, declared_in
+from hedgerow.data.table import Part, Table, declared_in, joined
 from hedgerow.domain import Domain
 from hedgerow.engines import SPARK
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-Part = tuple[list[Codes], Ints | None]
-"""Codes of a batch, and the counts of its rows."""
 
 CHUNK_ROWS = 1 << 21
 """Rows of codes that are counted together: 32 MB if there are 15 attributes."""
@@ -30,7 +25,7 @@ def chunks(reader: Reader, coding: Coding, rows: int | None = None) -> Iterator[
 
     Args:
         reader: The table.
-        coding: How it is read.
+        coding: The columns to read, and their codes.
         rows: After so many rows a chunk is handed over, with the rest of its last batch; `CHUNK_ROWS` if None.
 
     Raises:
@@ -45,15 +40,15 @@ def chunks(reader: Reader, coding: Coding, rows: int | None = None) -> Iterator[
         >>> [table.total() for table in chunks(open_table(pa.table({"a": [0, 1, 2]})), coding)]
         [3]
     """
-    yield from joined(encoded(reader, coding), coding, rows)
+    yield from in_chunks(encoded(reader, coding), coding, rows)
 
 
-def joined(parts: Iterator[Part], coding: Coding, rows: int | None = None) -> Iterator[Table]:
+def in_chunks(parts: Iterator[Part], coding: Coding, rows: int | None = None) -> Iterator[Table]:
     """Codes of batches as tables of more rows.
 
     Args:
         parts: Codes and counts of batches.
-        coding: How they were read.
+        coding: The columns that were read.
         rows: As for `chunks`.
     """
     held: list[Part] = []
@@ -62,16 +57,10 @@ def joined(parts: Iterator[Part], coding: Coding, rows: int | None = None) -> It
         held.append(part)
         n_held += len(part[0][0])
         if n_held >= (rows or CHUNK_ROWS):
-            yield _joined(coding, held)
+            yield joined(held, coding)
             held, n_held = [], 0
     if held:
-        yield _joined(coding, held)
-
-
-def _joined(coding: Coding, held: list[Part]) -> Table:
-    columns = [np.concatenate(parts) for parts in zip(*(codes for codes, _ in held), strict=True)]
-    counts = [weights for _, weights in held if weights is not None]
-    return Table(coding.domain, columns, np.concatenate(counts) if counts else None)
+        yield joined(held, coding)
 
 
 def scan_table(
@@ -97,15 +86,15 @@ def scan_table(
         count_column: Column that says how many records a row stands for.
         columns: Read these columns only, in this order.
         extra_columns: ``"ignore"`` skips columns that the domain does not declare.
-        coded: The table holds the codes ``0, 1, ...`` of the domain already, in place of values.
-        show_values: Let errors show offending values. They are private: use it where only you read the message.
+        coded: Whether the table holds the codes ``0, 1, ...`` of the domain already, in place of values.
+        show_values: Whether errors may show offending values. They are private: use it where only you read the message.
         where: A SQL condition on the columns: only rows for which it holds are records. It must look at one row at a
             time, since otherwise a record could decide whether others count.
 
     Raises:
         DataError: As for ``read_table``, of columns; of cells when the table is first counted.
         QueryError: The condition may look at more than one row.
-        MissingExtraError: What reads it is not installed.
+        MissingExtraError: The library that reads it is not installed.
 
     Example:
         >>> import tempfile
@@ -120,24 +109,25 @@ def scan_table(
         >>> folder.cleanup()
     """
     declared = domain if isinstance(domain, Domain) else declared_in(domain)
+    select = partial(
+        select_columns,
+        domain=declared,
+        count_column=count_column,
+        columns=columns,
+        extra_columns=extra_columns,
+        coded=coded,
+        show_values=show_values,
+    )
     frame = _spark_frame(source)
     if frame is not None:
         from hedgerow.data.scanning.spark import scan_spark
 
-        return scan_spark(
-            frame, declared,
-            count_column=count_column, columns=columns, extra_columns=extra_columns,
-            coded=coded, show_values=show_values, where=where,
-        )  # fmt: skip
+        return scan_spark(frame, select, where)
     reader = open_place(cast("str | os.PathLike[str]", source), where)
     check_apart(where, count_column, reader.file)
-    wanted = select_columns(
-        reader.file, reader.names, declared,
-        count_column=count_column, columns=columns, extra_columns=extra_columns,
-    )  # fmt: skip
-    coding = Coding(wanted, count_column, coded, show_values)
+    coding = select(reader)
     return ScannedTable(
-        wanted,
+        coding.domain,
         lambda asked, progress: counted(chunks(reader, coding), asked, progress, reader.n_rows),
         reader.file,
         filtered=reader.filtered,

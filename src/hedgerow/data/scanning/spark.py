@@ -11,19 +11,17 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 import pyarrow as pa
 
-from hedgerow.data.reading import Coding, Encoding, ExtraColumns, Reader, select_columns
-from hedgerow.data.reading.row_filter import check_apart, row_filter
-from hedgerow.data.scanning.chunks import joined
-from hedgerow.data.scanning.scan import Progress, ScannedTable, counted
-from hedgerow.data.scanning.tally import Counts, Wanted
-from hedgerow.domain import Domain
+from hedgerow.data.reading import Coding, Encoding, Reader, check_apart
+from hedgerow.data.reading.row_filter import row_filter
+from hedgerow.data.scanning.chunks import in_chunks
+from hedgerow.data.scanning.scan import Counts, Progress, ScannedTable, Wanted, counted
 from hedgerow.engines import running_session, watched, withholding, without_pandas
 from hedgerow.errors import DataError, QueryError, UnreadableTableError, raise_alone
 from hedgerow.version import __version__
@@ -41,11 +39,11 @@ _SCHEMA = "partial binary"
 @final
 @dataclass
 class Partial:
-    """What one partition, or several, gave.
+    """The result of one partition, or of several.
 
     Attributes:
-        encoding: How many rows there were, and what was wrong with them.
-        counts: Meaningless if something was wrong.
+        encoding: Number of rows, and what was wrong with them.
+        counts: The counts; meaningless if something was wrong.
         refused: A column that cannot be read.
     """
 
@@ -54,33 +52,18 @@ class Partial:
     refused: DataError | None = None
 
     def add(self, other: Partial) -> None:
-        """Add what others gave."""
+        """Add the result of others."""
         self.encoding.add(other.encoding)
         self.counts.add(other.counts)
         self.refused = self.refused or other.refused
 
 
-def scan_spark(
-    frame: DataFrame,
-    domain: Domain,
-    *,
-    count_column: str | None = None,
-    columns: Iterable[str] | None = None,
-    extra_columns: ExtraColumns = "error",
-    coded: bool = False,
-    show_values: bool = False,
-    where: str | None = None,
-) -> ScannedTable:
+def scan_spark(frame: DataFrame, select: Callable[[Reader], Coding], where: str | None) -> ScannedTable:
     """A private table in Spark, counted in passes over its partitions.
 
     Args:
         frame: The records.
-        domain: What records could exist, and so all the following: as for ``scan_table``.
-        count_column: Column that says how many records a row stands for.
-        columns: Read these columns only.
-        extra_columns: ``"ignore"`` skips columns that the domain does not declare.
-        coded: The table holds codes.
-        show_values: Let errors show offending values.
+        select: Chooses the columns that are read, as `select_columns`.
         where: A SQL condition on the columns.
 
     Raises:
@@ -88,13 +71,10 @@ def scan_spark(
         QueryError: The condition may look at more than one row.
     """
     file, names = "the Spark table", tuple(frame.columns)
-    wanted = select_columns(
-        file, names, domain, count_column=count_column, columns=columns, extra_columns=extra_columns
-    )
-    coding = Coding(wanted, count_column, coded, show_values)
+    coding = select(Reader(file, names, lambda _, __: iter(())))
     condition = None if where is None else row_filter(where, file, names, dialect="spark")
-    check_apart(where, count_column, file)
-    read = [*wanted.names, *([] if count_column is None else [count_column])]
+    check_apart(where, coding.count_column, file)
+    read = coding.columns
     rows = frame if condition is None else _filtered(frame, condition)
     chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in read])
     chosen = chosen.toDF(*[f"column_{i}" for i in range(len(read))])  # Spark stumbles over dots in names
@@ -106,7 +86,7 @@ def scan_spark(
         found.encoding.check()
         return found.counts
 
-    return ScannedTable(wanted, count, file, filtered=where is not None)
+    return ScannedTable(coding.domain, count, file, filtered=where is not None)
 
 
 def _filtered(frame: DataFrame, condition: str) -> DataFrame:
@@ -125,12 +105,12 @@ def _filtered(frame: DataFrame, condition: str) -> DataFrame:
 @final
 @dataclass(frozen=True)
 class Counting:
-    """What an executor does with a partition.
+    """The work of an executor on a partition.
 
     Attributes:
-        file: What messages call the table.
-        coding: How it is read.
-        wanted: What is counted.
+        file: Name of the table in messages.
+        coding: The columns to read, and their codes.
+        wanted: The counts to make.
         filtered: Whether rows were left out by what they hold.
     """
 
@@ -141,13 +121,13 @@ class Counting:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One row: the counts of the partition."""
-        names = (*self.coding.domain.names, *filter(None, [self.coding.count_column]))
+        names = self.coding.columns
         named = (pa.RecordBatch.from_arrays(batch.columns, names=list(names)) for batch in batches)
         reader = Reader(self.file, names, lambda _, __: named, filtered=self.filtered)
         encoding = Encoding(reader, self.coding)
         counts, refused = Counts(self.wanted), None
         try:
-            counts = counted(joined(iter(encoding), self.coding), self.wanted)
+            counts = counted(in_chunks(iter(encoding), self.coding), self.wanted)
         except DataError as error:
             refused = error
         yield _packed(Partial(encoding.closed(), counts, refused))
@@ -173,10 +153,10 @@ def _packed(partial: Partial) -> pa.RecordBatch:
 
 
 def _unpacked(data: bytes) -> Partial:
-    """What `_packed` wrote in an executor of the same job."""
+    """A partial result that `_packed` wrote in an executor of the same job."""
     found = pickle.loads(data)
     if not isinstance(found, Partial):
-        message = f"a {type(found).__name__} is no partial count"
+        message = f"a {type(found).__name__} is not a partial count"
         raise TypeError(message)
     return found
 
@@ -207,7 +187,7 @@ def _partitions_of(frame: DataFrame) -> int:
 
 @contextmanager
 def _withheld(file: str) -> Iterator[None]:
-    """What Spark says of failures stays in its logs, because it can hold cells."""
+    """Leave Spark's own messages of failures in its logs: they can hold cells."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -227,7 +207,7 @@ def spark_table(name: str) -> DataFrame:
     """A table that the running Spark session knows, or a new session on this machine.
 
     Args:
-        name: Of a table or view.
+        name: Name of a table or view.
 
     Raises:
         MissingExtraError: Spark is not installed.

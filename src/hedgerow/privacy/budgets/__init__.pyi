@@ -2,20 +2,23 @@ from .budget import (
     ZCDP as ZCDP,
     ApproxDP as ApproxDP,
     Budget as Budget,
+    Limit as Limit,
     PureDP as PureDP,
     Regime as Regime,
+    budget_for as budget_for,
     budget_from_dict as budget_from_dict,
-    budget_of_filtered as budget_of_filtered,
     weaknesses as weaknesses,
 )
 from .charging import (
     ABOVE as ABOVE,
     BELOW as BELOW,
+    TOLERANCE as TOLERANCE,
     bounded_range_rho as bounded_range_rho,
     check_amount as check_amount,
     check_scale as check_scale,
+    epsilon_of_bounded_range as epsilon_of_bounded_range,
     epsilon_of_pure_rho as epsilon_of_pure_rho,
     pure_rho as pure_rho,
 )
 from .conversion import epsilon_of as epsilon_of
-from .subsampling import Subsampled as Subsampled, secret_positions as secret_positions
+from .subsampling import Subsampled as Subsampled, secret_sample as secret_sample

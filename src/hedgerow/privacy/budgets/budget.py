@@ -13,23 +13,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, final
+from typing import Any, ClassVar, final
 
+from hedgerow.data import CountSource
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets.conversion import epsilon_of, rho_of
+from hedgerow.privacy.budgets.conversion import epsilon_of, in_words, rho_of
 from hedgerow.privacy.budgets.subsampling import Subsampled
 from hedgerow.queries import Neighbours
 
 
 class Regime(StrEnum):
-    """How charges are measured and add up."""
+    """Currency of the charges: how they are measured, and add up."""
 
     PURE = "pure"
     ZCDP = "zcdp"
 
     @property
     def unit(self) -> str:
-        """What a charge is an amount of: ``"epsilon"`` or ``"rho"``.
+        """Unit of a charge: ``"epsilon"`` or ``"rho"``.
 
         Example:
             >>> Regime.ZCDP.unit
@@ -46,11 +47,6 @@ _RELATION = {
 }
 
 
-def _positive(name: str, value: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
-        raise ConfigError(f"{name} must be a positive finite number, not {value!r}", remedy="give a number above 0")
-
-
 def _relation(value: Neighbours | str) -> Neighbours:
     try:
         return Neighbours(value)
@@ -59,20 +55,46 @@ def _relation(value: Neighbours | str) -> Neighbours:
         raise ConfigError(f"there is no neighbouring relation {value!r}", remedy=f"give one of {known}") from None
 
 
+class _OfTables:
+    """A budget between neighbouring tables, given by positive numbers; `Subsampled` is built on one of these."""
+
+    kind: ClassVar[str]
+    regime: ClassVar[Regime]
+    """Regime of the charges: (epsilon, delta) is run as zCDP."""
+    neighbours: Neighbours
+
+    def _check(self, **numbers: float) -> None:
+        for name, value in numbers.items():
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+                message = f"{name} must be a positive finite number, not {value!r}"
+                raise ConfigError(message, remedy="give a number above 0")
+        object.__setattr__(self, "neighbours", _relation(self.neighbours))
+
+    @property
+    def unit(self) -> str:
+        """Unit of the charges: ``"epsilon"`` or ``"rho"``."""
+        return self.regime.unit
+
+    def _told(self, **numbers: float) -> dict[str, Any]:
+        return {"kind": self.kind, **numbers, "neighbours": self.neighbours.value}
+
+
 @final
 @dataclass(frozen=True)
-class PureDP:
+class PureDP(_OfTables):
     """Pure epsilon-differential privacy.
 
     Attributes:
         epsilon: Largest absolute log-ratio of the probabilities of any output on neighbouring tables.
-        neighbours: Which tables are neighbours.
+        neighbours: Neighbouring relation: which tables the guarantee makes indistinguishable.
 
     Example:
         >>> PureDP(1.0).limit, PureDP(1.0).unit
         (1.0, 'epsilon')
     """
 
+    kind = "pure"
+    regime = Regime.PURE
     epsilon: float
     neighbours: Neighbours = Neighbours.ADD_REMOVE
 
@@ -82,34 +104,23 @@ class PureDP:
         Raises:
             ConfigError: epsilon is not positive and finite, or the relation is unknown.
         """
-        _positive("epsilon", self.epsilon)
-        object.__setattr__(self, "neighbours", _relation(self.neighbours))
-
-    @property
-    def regime(self) -> Regime:
-        """``PURE``."""
-        return Regime.PURE
-
-    @property
-    def unit(self) -> str:
-        """``"epsilon"``."""
-        return self.regime.unit
+        self._check(epsilon=self.epsilon)
 
     @property
     def limit(self) -> float:
-        """What the charges may add up to."""
+        """Limit for the sum of the charges."""
         return float(self.epsilon)
 
     def statement(self) -> str:
         """The guarantee in one plain sentence."""
         return (
             f"When {_RELATION[self.neighbours]}, the probability of any outcome of this release changes by a factor "
-            f"of at most {_factor(self.epsilon)} (pure differential privacy with epsilon = {self.epsilon:.6g})."
+            f"of at most {in_words(self.epsilon)} (pure differential privacy with epsilon = {self.epsilon:.6g})."
         )
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; `budget_from_dict` reads it."""
-        return {"kind": "pure", "epsilon": self.epsilon, "neighbours": self.neighbours.value}
+        return self._told(epsilon=self.epsilon)
 
     def approximate(self, delta: float | None = None) -> tuple[float, float]:
         """The guarantee as (epsilon, delta): delta is 0."""
@@ -118,19 +129,21 @@ class PureDP:
 
 @final
 @dataclass(frozen=True)
-class ZCDP:
+class ZCDP(_OfTables):
     """Zero-concentrated differential privacy (Bun and Steinke 2016).
 
     Attributes:
         rho: The Renyi divergence of order alpha between the outputs on neighbouring tables is at most
             ``alpha * rho`` for every alpha above 1.
-        neighbours: Which tables are neighbours.
+        neighbours: Neighbouring relation: which tables the guarantee makes indistinguishable.
 
     Example:
         >>> ZCDP(0.1, "replace").regime
         <Regime.ZCDP: 'zcdp'>
     """
 
+    kind = "zcdp"
+    regime = Regime.ZCDP
     rho: float
     neighbours: Neighbours = Neighbours.ADD_REMOVE
 
@@ -140,22 +153,11 @@ class ZCDP:
         Raises:
             ConfigError: rho is not positive and finite, or the relation is unknown.
         """
-        _positive("rho", self.rho)
-        object.__setattr__(self, "neighbours", _relation(self.neighbours))
-
-    @property
-    def regime(self) -> Regime:
-        """``ZCDP``."""
-        return Regime.ZCDP
-
-    @property
-    def unit(self) -> str:
-        """``"rho"``."""
-        return self.regime.unit
+        self._check(rho=self.rho)
 
     @property
     def limit(self) -> float:
-        """What the charges may add up to."""
+        """Limit for the sum of the charges."""
         return float(self.rho)
 
     def statement(self) -> str:
@@ -168,7 +170,7 @@ class ZCDP:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; `budget_from_dict` reads it."""
-        return {"kind": "zcdp", "rho": self.rho, "neighbours": self.neighbours.value}
+        return self._told(rho=self.rho)
 
     def approximate(self, delta: float | None = None) -> tuple[float, float]:
         """The guarantee as (epsilon, delta), by the tight conversion.
@@ -177,25 +179,27 @@ class ZCDP:
             ConfigError: No delta is given, or it is not between 0 and 1.
         """
         if delta is None:
-            raise ConfigError("a rho is an (epsilon, delta) for every delta", remedy="say for which delta")
+            raise ConfigError("a rho means another epsilon at each delta", remedy="give the delta")
         return epsilon_of(float(self.rho), delta), delta
 
 
 @final
 @dataclass(frozen=True)
-class ApproxDP:
+class ApproxDP(_OfTables):
     """(epsilon, delta)-differential privacy, run as zCDP.
 
     Attributes:
         epsilon: Bound on the log-ratio of probabilities, ...
         delta: ... which may fail with this probability. It should be far below 1 / (number of records).
-        neighbours: Which tables are neighbours.
+        neighbours: Neighbouring relation: which tables the guarantee makes indistinguishable.
 
     Example:
         >>> f"{ApproxDP(1.0, 1e-6).limit:.6f}"
         '0.024356'
     """
 
+    kind = "approximate"
+    regime = Regime.ZCDP
     epsilon: float
     delta: float
     neighbours: Neighbours = Neighbours.ADD_REMOVE
@@ -206,23 +210,11 @@ class ApproxDP:
         Raises:
             ConfigError: epsilon is not positive and finite, delta is not between 0 and 1, or the relation is unknown.
         """
-        _positive("epsilon", self.epsilon)
-        _positive("delta", self.delta)
+        self._check(epsilon=self.epsilon, delta=self.delta)
         if self.delta >= 1:
             raise ConfigError(
                 f"delta must be below 1, not {self.delta!r}", remedy="give a delta far below 1 / (number of records)"
             )
-        object.__setattr__(self, "neighbours", _relation(self.neighbours))
-
-    @property
-    def regime(self) -> Regime:
-        """``ZCDP``: the budget is run there."""
-        return Regime.ZCDP
-
-    @property
-    def unit(self) -> str:
-        """``"rho"``."""
-        return self.regime.unit
 
     @cached_property
     def limit(self) -> float:
@@ -233,26 +225,24 @@ class ApproxDP:
         """The guarantee in one plain sentence."""
         return (
             f"When {_RELATION[self.neighbours]}, the probability of any outcome of this release changes by a factor "
-            f"of at most {_factor(self.epsilon)}, apart from a probability of at most {self.delta:.3g} "
+            f"of at most {in_words(self.epsilon)}, apart from a probability of at most {self.delta:.3g} "
             f"(differential privacy with epsilon = {self.epsilon:.6g} and delta = {self.delta:.3g}, "
             f"accounted as zCDP with rho = {self.limit:.6g})."
         )
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; `budget_from_dict` reads it."""
-        return {
-            "kind": "approximate",
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "neighbours": self.neighbours.value,
-        }
+        return self._told(epsilon=self.epsilon, delta=self.delta)
 
     def approximate(self, delta: float | None = None) -> tuple[float, float]:
         """The guarantee as (epsilon, delta)."""
         return float(self.epsilon), self.delta
 
 
-Budget = PureDP | ZCDP | ApproxDP | Subsampled
+Limit = PureDP | ZCDP | ApproxDP
+"""A budget for a whole table; what the releases of one table may add up to."""
+Budget = Limit | Subsampled
+_KINDS: dict[str, type[Budget]] = {each.kind: each for each in (PureDP, ZCDP, ApproxDP, Subsampled)}
 
 
 def budget_of_filtered(budget: Budget) -> Budget:
@@ -278,17 +268,30 @@ def budget_of_filtered(budget: Budget) -> Budget:
     return replace(budget, neighbours=budget.neighbours.filtered)
 
 
+def budget_for(budget: Budget, source: CountSource) -> Budget:
+    """The budget as it holds on a source: between tables before the filter, where one chose the rows.
+
+    Args:
+        budget: The budget as its owner gave it.
+        source: The private records; only whether they were filtered is looked at.
+
+    Raises:
+        ConfigError: See `budget_of_filtered`.
+    """
+    return budget_of_filtered(budget) if source.filtered else budget
+
+
 WEAK_EPSILON = 20.0
 """Beyond it probabilities may change by a factor of half a billion."""
 _DELTA_OF_RHO = 1e-6
-"""At which a rho is looked at as an epsilon, to see whether it is large."""
+"""The delta at which a rho is turned into an epsilon, to see whether it is large."""
 
 
 def weaknesses(budget: Budget, total: float) -> tuple[str, ...]:
-    """Why a budget promises next to nothing, in sentences; none if it is a usual one.
+    """Reasons why a budget promises next to nothing, in sentences; none for a usual budget.
 
     Args:
-        budget: What is spent.
+        budget: The budget that is spent.
         total: Number of records that is known in public: a guess, or a noisy value.
 
     Example:
@@ -324,18 +327,13 @@ def budget_from_dict(mapping: Mapping[str, Any]) -> Budget:
         >>> budget_from_dict(ApproxDP(1.0, 1e-9).to_dict()) == ApproxDP(1.0, 1e-9)
         True
     """
-    kinds: dict[str, type[Budget]] = {"pure": PureDP, "zcdp": ZCDP, "approximate": ApproxDP, "subsampled": Subsampled}
     fields = dict(mapping)
     kind = fields.pop("kind", None)
     if kind == "subsampled" and isinstance(fields.get("inner"), Mapping):
         fields["inner"] = budget_from_dict(fields["inner"])
-    if kind not in kinds:
-        raise ConfigError(f"there is no budget of kind {kind!r}", remedy=f"the kinds are: {', '.join(kinds)}")
+    if kind not in _KINDS:
+        raise ConfigError(f"there is no budget of kind {kind!r}", remedy=f"the kinds are: {', '.join(_KINDS)}")
     try:
-        return kinds[kind](**fields)
+        return _KINDS[kind](**fields)
     except (AttributeError, TypeError):
         raise ConfigError(f"a budget of kind {kind!r} does not have the fields {sorted(fields)}") from None
-
-
-def _factor(epsilon: float) -> str:
-    return f"{math.exp(epsilon):.4g}" if epsilon < 20 else f"e^{epsilon:.6g}"

@@ -1,4 +1,4 @@
-"""What mechanisms cost, and how charges are rounded.
+"""Costs of mechanisms, and the rounding of charges.
 
 **Rounding.** The scale of a mechanism is the number that the sampler receives, exactly. Charges are computed from it
 in floating point and then raised by 2^-50 of themselves, which is more than the error of the computation.
@@ -18,6 +18,10 @@ from hedgerow.errors import ConfigError
 
 ABOVE = 1.0 + 2.0**-50
 BELOW = 1.0 - 2.0**-45
+TOLERANCE = 2.0**-40
+"""Relative error within which numbers that another machine computed, such as logarithms, are taken for the same."""
+_BOUNDED_RANGE = 8.0
+"""Log-probabilities within an interval of length epsilon have a Renyi divergence of at most alpha epsilon^2 / 8."""
 _LARGEST_SCALE = 2.0**60
 """In lattice units: noise beyond it would mostly saturate 64-bit integers."""
 
@@ -29,7 +33,17 @@ def bounded_range_rho(epsilon: float) -> float:
         >>> bounded_range_rho(2.0)
         0.5
     """
-    return epsilon * epsilon / 8.0
+    return epsilon * epsilon / _BOUNDED_RANGE
+
+
+def epsilon_of_bounded_range(rho: float) -> float:
+    """The epsilon of an exponential mechanism that costs rho: the inverse of `bounded_range_rho`, rounded to nearest.
+
+    Example:
+        >>> epsilon_of_bounded_range(0.5)
+        2.0
+    """
+    return math.sqrt(_BOUNDED_RANGE * rho)
 
 
 def pure_rho(epsilon: float) -> float:
@@ -74,8 +88,8 @@ def check_scale(scale: float, sensitivity: float, step: float) -> None:
     """Refuse what no sampler can draw.
 
     Args:
-        scale: Of the noise, in counts.
-        sensitivity: In counts.
+        scale: Scale of the noise, in counts.
+        sensitivity: Sensitivity, in counts.
         step: Counts per lattice unit.
 
     Raises:

@@ -25,8 +25,8 @@ def log_delta(rho: float, epsilon: float) -> float:
     """Natural logarithm of the smallest known delta with which rho-zCDP is (epsilon, delta)-DP.
 
     Args:
-        rho: At least 0.
-        epsilon: At least 0.
+        rho: The amount to convert, at least 0.
+        epsilon: Epsilon of the guarantee, at least 0.
 
     Returns:
         At most 0; minus infinity for ``rho = 0``.
@@ -106,6 +106,16 @@ def rho_of(epsilon: float, delta: float) -> float:
     while log_delta(too_much, epsilon) <= target:
         too_much *= 2.0
     return _boundary(lambda rho: log_delta(rho, epsilon) <= target, fails=too_much, holds=0.0)
+
+
+def in_words(epsilon: float) -> str:
+    """The factor by which probabilities may change, ``e^epsilon``, as sentences show it.
+
+    Example:
+        >>> in_words(1.0), in_words(20.0)
+        ('2.718', 'e^20')
+    """
+    return f"{math.exp(epsilon):.4g}" if epsilon < 20 else f"e^{epsilon:.6g}"
 
 
 def _log_of(delta: float) -> float:

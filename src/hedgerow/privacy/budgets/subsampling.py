@@ -17,51 +17,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
 from hedgerow.arrays import Ints
+from hedgerow.data import CountSource, RecordSource
 from hedgerow.errors import ConfigError
+from hedgerow.privacy.budgets.conversion import in_words
 from hedgerow.privacy.randomness import RandomBytes, uniform_below
 from hedgerow.queries import Neighbours
 
 if TYPE_CHECKING:
-    from hedgerow.privacy.budgets.budget import Regime
+    from hedgerow.privacy.budgets.budget import Budget, Regime
 
 _ABOVE = 1.0 + 2.0**-48
-
-
-class Approximate(Protocol):
-    """A budget that says what it means as (epsilon, delta)."""
-
-    @property
-    def regime(self) -> Regime:
-        """How charges are measured."""
-        ...
-
-    @property
-    def unit(self) -> str:
-        """``"epsilon"`` or ``"rho"``."""
-        ...
-
-    @property
-    def limit(self) -> float:
-        """What the charges may add up to."""
-        ...
-
-    @property
-    def neighbours(self) -> Neighbours:
-        """Which tables are neighbours."""
-        ...
-
-    def approximate(self, delta: float | None) -> tuple[float, float]:
-        """The budget as (epsilon, delta); a delta is needed where it has none."""
-        ...
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        ...
 
 
 @final
@@ -70,10 +40,10 @@ class Subsampled:
     """A budget that is spent on a secret sample of m of n records, drawn once without replacement.
 
     Attributes:
-        inner: What may be spent on the sample; its neighbours must be "replace".
-        sampled: m.
-        population: n, the public number of records; the curator checks it.
-        delta: Where the inner budget is zCDP, the delta at which it is turned into (epsilon, delta).
+        inner: The budget for the sample; its neighbours must be "replace".
+        sampled: The size m of the sample.
+        population: The public number n of records; the curator checks it.
+        delta: The delta at which an inner budget in zCDP is turned into (epsilon, delta).
 
     Example:
         >>> from hedgerow.privacy.budgets.budget import ApproxDP
@@ -82,7 +52,9 @@ class Subsampled:
         [0.158565, 1e-07]
     """
 
-    inner: Approximate
+    kind: ClassVar[str] = "subsampled"
+    neighbours: ClassVar[Neighbours] = Neighbours.REPLACE
+    inner: Budget
     sampled: int
     population: int
     delta: float | None = None
@@ -106,34 +78,29 @@ class Subsampled:
                 remedy="give 1 <= sampled <= population",
             )
         if isinstance(self.inner, Subsampled):
-            raise ConfigError("a sample of a sample is not drawn", remedy="give one sample of the smaller size")
+            raise ConfigError("a sample of a sample is not supported", remedy="give one sample of the smaller size")
         self.approximate()
 
     @property
     def regime(self) -> Regime:
-        """Of the inner budget."""
+        """Regime of the charges, that of the inner budget."""
         return self.inner.regime
 
     @property
     def unit(self) -> str:
-        """Of the inner budget."""
+        """Unit of the charges, as of the inner budget."""
         return self.inner.unit
 
     @property
     def limit(self) -> float:
-        """What the charges on the sample may add up to."""
+        """Limit for the sum of the charges on the sample."""
         return self.inner.limit
-
-    @property
-    def neighbours(self) -> Neighbours:
-        """Replace."""
-        return Neighbours.REPLACE
 
     def approximate(self, delta: float | None = None) -> tuple[float, float]:
         """The guarantee for the whole table: epsilon' and delta'.
 
         Args:
-            delta: Of the inner budget, in place of the one that was given.
+            delta: The delta of the inner budget, in place of the one that was given.
         """
         epsilon, inner_delta = self.inner.approximate(self.delta if delta is None else delta)
         share = self.sampled / self.population
@@ -143,18 +110,17 @@ class Subsampled:
         """The guarantee in one plain sentence."""
         epsilon, delta = self.approximate()
         apart = f", apart from a probability of at most {delta:.3g}" if delta else ""
-        factor = f"{math.exp(epsilon):.4g}" if epsilon < 20 else f"e^{epsilon:.6g}"
         return (
             "When one person's record is replaced by any other (the number of records is public), the probability of "
-            f"any outcome of this release changes by a factor of at most {factor}{apart} (differential privacy with "
-            f"epsilon = {epsilon:.6g} and delta = {delta:.3g}, amplified by a secret sample of {self.sampled:,} of "
-            f"{self.population:,} records)."
+            f"any outcome of this release changes by a factor of at most {in_words(epsilon)}{apart} (differential "
+            f"privacy with epsilon = {epsilon:.6g} and delta = {delta:.3g}, amplified by a secret sample of "
+            f"{self.sampled:,} of {self.population:,} records)."
         )
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; `budget_from_dict` reads it."""
         return {
-            "kind": "subsampled",
+            "kind": self.kind,
             "inner": self.inner.to_dict(),
             "sampled": self.sampled,
             "population": self.population,
@@ -174,6 +140,27 @@ def amplified(epsilon: float, share: float) -> float:
     return (epsilon + math.log(share + (1.0 - share) * math.exp(-epsilon))) * _ABOVE
 
 
+def secret_sample(source: CountSource, budget: Subsampled, random_bytes: RandomBytes) -> CountSource:
+    """The one sample that a budget is spent on. Private: for the curator alone.
+
+    Args:
+        source: The private records.
+        budget: The budget; it says how many records there are, and how many are drawn.
+        random_bytes: Source of random bytes, given their number.
+
+    Raises:
+        ConfigError: The source cannot be sampled, or holds another number of records.
+    """
+    if not isinstance(source, RecordSource):
+        raise ConfigError(f"a {type(source).__name__} cannot be sampled", remedy="read it with hedgerow.read_table")
+    if source.total() != budget.population:
+        raise ConfigError(
+            f"the budget is for a sample of {budget.population:,} records; the table has another number of them",
+            remedy="give the number of records, which is public under 'replace', as the population",
+        )
+    return source.part(secret_positions(budget.population, budget.sampled, random_bytes))
+
+
 def secret_positions(population: int, sampled: int, random_bytes: RandomBytes) -> Ints:
     """A uniform set of m of the numbers below n, in increasing order.
 
@@ -181,9 +168,9 @@ def secret_positions(population: int, sampled: int, random_bytes: RandomBytes) -
     what is left out.
 
     Args:
-        population: n, at most 2^31.
-        sampled: m.
-        random_bytes: Gives so many random bytes.
+        population: The number n of records, at most 2^31.
+        sampled: The size m of the set.
+        random_bytes: Source of random bytes, given their number.
 
     Example:
         >>> import os

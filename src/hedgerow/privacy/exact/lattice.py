@@ -14,18 +14,8 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.data import PreparedSource
 from hedgerow.errors import DataError, QueryError
-from hedgerow.queries import (
-    LATTICE_BITS,
-    AnswersParities,
-    Conjunction,
-    Family,
-    LinearQuery,
-    Marginal,
-    Measurable,
-    Parity,
-    Tables,
-    Workload,
-)
+from hedgerow.queries import LATTICE_BITS, AnswersParities, Family, Tables, Workload
+from hedgerow.queries.core.query import Conjunction, LinearQuery, Marginal, Measurable, Parity
 
 LARGEST_MASS = 2**31
 """Records may not pass this, and answers that selections look at are cut to it: they stay exact in 64 bits."""
@@ -150,7 +140,7 @@ def prepare(tables: Tables, workload: Workload) -> None:
 
     Args:
         tables: The private counts.
-        workload: What will be asked; one over another domain is left to those who refuse it.
+        workload: The questions to come; a workload over another domain is refused elsewhere.
     """
     if isinstance(tables, PreparedSource) and tables.domain == workload.domain:
         tables.prepare(workload)
@@ -168,4 +158,4 @@ def check_mass(total: int) -> None:
         >>> check_mass(48_842)
     """
     if total > LARGEST_MASS:
-        raise DataError("so many records pass the largest mass of 2^31", remedy="sample the table first")
+        raise DataError("the table has more than 2^31 records", remedy="sample the table first")

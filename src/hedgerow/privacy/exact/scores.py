@@ -16,6 +16,12 @@ In floating point each of these operations could round differently on neighbouri
    53 bits: exact.
 4. So one record moves score k by at most ``multiplier_k * l1_k``, exactly, and Delta is the largest of these among
    the eligible.
+
+**Small databases** (theory.md section 8) are scored by how badly each answers its worst query. The score of database y
+is ``-max over q of |q(B) - answer_q(y)|`` in counts, for single queries. One record moves each absolute error by at
+most the query's L1 sensitivity (triangle inequality), hence the maximum by at most the largest of these: ``max e_q <=
+max (e'_q + l1_q) <= max e'_q + max l1_q``. The public answers are multiples of 2^-10, so that differences are exact;
+the maximum is rounded down to such a multiple, and the sensitivity up (points 1 and 2).
 """
 
 from __future__ import annotations
@@ -28,23 +34,25 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Floats
+from hedgerow.arrays import Bools, Floats
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy.exact.lattice import LARGEST_MASS
-from hedgerow.privacy.randomness.pieces import pieces
+from hedgerow.privacy.randomness import pieces
 from hedgerow.queries import Neighbours, Workload
 
 GRID = 2.0**-10
 """Counts: public answers, offsets and errors are multiples of it."""
 
 _SMALLEST_WEIGHT = 2.0**-500
+_BLOCK = 2**20
+"""Differences of answers of databases that are held at once."""
 
 
 def grid_sensitivity(l1: Floats | float) -> Floats:
     """Sensitivities of values that are rounded to the grid: rounded up to it, and never 0 (point 2 above).
 
     Args:
-        l1: Of the exact values, in counts.
+        l1: Sensitivities of the exact values, in counts.
 
     Example:
         >>> grid_sensitivity(np.array([1.0, 0.3, 0.0])).tolist()
@@ -60,7 +68,7 @@ class EqualUnits:
 
     Attributes:
         multipliers: Units of score per count of error, shape ``(n_candidates,)``; 10 significant bits each.
-        sensitivities: Of each score, exact, shape ``(n_candidates,)``: about the weight of the candidate.
+        sensitivities: Sensitivity of each score, exact, shape ``(n_candidates,)``: about the weight of the candidate.
     """
 
     multipliers: Floats
@@ -87,8 +95,13 @@ class EqualUnits:
 
     @cached_property
     def _common(self) -> float | None:
-        first = float(self.sensitivities[0])
-        return first if (self.sensitivities == first).all() else None
+        return common(self.sensitivities)
+
+    @property
+    def unit(self) -> float | None:
+        """Counts per unit of score, if that is the same for all candidates."""
+        shared = common(self.multipliers)
+        return None if shared is None else 1.0 / shared
 
     def largest(self, candidates: NDArray[np.intp]) -> float:
         """The largest sensitivity of the scores of some candidates.
@@ -113,7 +126,7 @@ class EqualWidths:
 
     Attributes:
         multipliers: About ``1 / width_k``, shape ``(n_queries,)``; 10 significant bits each.
-        sensitivities: Of each score, exact, shape ``(n_queries,)``.
+        sensitivities: Sensitivity of each score, exact, shape ``(n_queries,)``.
     """
 
     multipliers: Floats
@@ -135,6 +148,37 @@ class EqualWidths:
             raise QueryError("a query has the same value everywhere", remedy="leave it out: its answer is known")
         multipliers = _ten_bits(1.0 / widths)
         return cls(multipliers, multipliers * l1)
+
+
+def common(numbers: Floats) -> float | None:
+    """The one value of all numbers; None if they differ.
+
+    Example:
+        >>> common(np.array([2.0, 2.0])), common(np.array([1.0, 2.0]))
+        (2.0, None)
+    """
+    first = float(numbers[0])
+    return first if (numbers == first).all() else None
+
+
+def eligible_places(workload: Workload, eligible: Bools | None) -> NDArray[np.intp]:
+    """Numbers of the eligible candidates.
+
+    Args:
+        workload: The workload.
+        eligible: Public mask, shape ``(n_candidates,)``; None for all.
+
+    Raises:
+        QueryError: The mask is of another shape, or no candidate is eligible.
+    """
+    if eligible is None:
+        return np.arange(workload.n_candidates)
+    mask = np.asarray(eligible, dtype=np.bool_)
+    if mask.shape != (workload.n_candidates,):
+        raise QueryError(f"the mask needs one entry for each of {workload.n_candidates} candidates, not {mask.shape}")
+    if not mask.any():
+        raise QueryError("no candidate is left to select", remedy="ask for fewer rounds, or for a larger workload")
+    return np.flatnonzero(mask)
 
 
 def _ten_bits(numbers: Floats) -> Floats:
@@ -190,7 +234,7 @@ def grid_errors(workload: Workload, exact: Floats, answers: Floats) -> Floats:
     Args:
         workload: The workload.
         exact: Exact answers, shape ``(n_queries,)``.
-        answers: What `public_answers` returned.
+        answers: Answers of the hypothesis, from `public_answers`.
     """
     if workload.n_candidates < workload.n_queries:
         return np.asarray(np.floor(workload.candidate_errors(exact - answers) / GRID) * GRID)
@@ -202,13 +246,13 @@ def grid_differences(exact: Floats, answers: Floats) -> Floats:
 
     Args:
         exact: Exact answers, shape ``(n_queries,)``.
-        answers: What `public_answers` returned.
+        answers: Answers of the hypothesis, from `public_answers`.
     """
     return _in_pieces(len(exact), lambda at: np.floor((exact[at] - answers[at]) / GRID) * GRID)
 
 
 def _largest_error(workload: Workload, answers: Floats) -> float:
-    """Of a candidate, if all exact answers were 0."""
+    """The largest error of a candidate if all exact answers were 0."""
     if workload.n_candidates < workload.n_queries:
         return float(workload.candidate_errors(answers).max())
     return float(max(answers.max(), -answers.min()))
@@ -219,3 +263,52 @@ def _in_pieces(length: int, values: Callable[[slice], Floats]) -> Floats:
     for piece in pieces(length):
         found[piece] = values(piece)
     return found
+
+
+def public_databases(workload: Workload, answers: Floats) -> Floats:
+    """Answers of databases, on the grid.
+
+    Args:
+        workload: Single queries.
+        answers: In counts, shape ``(n_databases, n_queries)``.
+
+    Raises:
+        QueryError: A candidate is a whole marginal, the shape is wrong, or answers are not finite or beyond 2^31.
+    """
+    given = np.asarray(answers, dtype=np.float64)
+    if workload.n_candidates != workload.n_queries:
+        raise QueryError(
+            "databases are scored by single queries, not by whole marginals", remedy="use workload.by_query()"
+        )
+    if given.ndim != 2 or not len(given) or given.shape[1] != workload.n_queries:
+        raise QueryError(
+            f"databases need one row of {workload.n_queries} answers each, not an array of shape {given.shape}"
+        )
+    if not np.isfinite(given).all() or np.abs(given).max() > LARGEST_MASS:
+        raise QueryError("the answers of a database are not finite, or beyond 2^31")
+    return np.rint(given / GRID) * GRID
+
+
+def database_sensitivity(workload: Workload, neighbours: Neighbours) -> float:
+    """Largest change of the score of any database by one record, in counts, exact."""
+    return float(grid_sensitivity(workload.sensitivities(neighbours).max()))
+
+
+def database_scores(exact: Floats, answers: Floats) -> Floats:
+    """Minus the largest absolute error of each database in counts, rounded down to the grid. Private.
+
+    Args:
+        exact: Exact answers, shape ``(n_queries,)``.
+        answers: Answers of the databases, from `public_databases`.
+
+    Returns:
+        Shape ``(n_databases,)``.
+
+    Example:
+        >>> database_scores(np.array([3.0, 1.0]), np.array([[4.0, 1.5], [0.0, 1.0]]))
+        array([-1., -3.])
+    """
+    rows = max(1, _BLOCK // answers.shape[1])
+    blocks = [answers[first : first + rows] for first in range(0, len(answers), rows)]
+    worst = np.concatenate([np.abs(block - exact).max(axis=1) for block in blocks])
+    return np.asarray(-np.floor(worst / GRID) * GRID)

@@ -19,15 +19,14 @@ from fractions import Fraction
 from typing import Any, final
 
 from hedgerow.errors import BudgetError, BudgetExceededError
-from hedgerow.privacy.ledger.old_events import upgraded
-from hedgerow.privacy.mechanisms import Mechanism, check_charge, mechanism_of
+from hedgerow.privacy.mechanisms import Mechanism, check_charge, mechanism_of, upgraded
 from hedgerow.queries import Neighbours
 from hedgerow.system import head_of, start_of
 
 PUBLIC = "public"
 """Name of the mechanism that gives a number which is public between neighbours."""
 RECORDS = "number of records"
-"""What such a number is, and its target in the ledger."""
+"""The only such number, as the target in the ledger."""
 
 
 @final
@@ -36,16 +35,17 @@ class Event:
     """One touch of the private table.
 
     Attributes:
-        label: What it was for: ``"total"``, ``"select"``, ``"measure"``, ``"error"`` or the caller's word.
+        label: Purpose: ``"total"``, ``"select"``, ``"measure"``, ``"error"`` or the caller's word.
         mechanism: Name of the mechanism; ``"public"`` for a number that is public under the neighbouring relation.
-        target: What was asked, in words.
-        sensitivity: How far one record moves what the noise was added to: L1 for Laplace noise, L2 for Gaussian
-            noise, of one score for a selection. In counts (selections: units of score).
-        scale: Of the noise, in the same units; for selections the score that changes probabilities by a factor of e.
-        charge: What it cost, in ``unit``.
+        target: The question, in words.
+        sensitivity: Largest change by one record of the answer that noise was added to: L1 for Laplace noise, L2 for
+            Gaussian noise, of one score for a selection. In counts (selections: units of score).
+        scale: Scale of the noise, in the same units; for selections the score that changes probabilities by a factor of
+            e.
+        charge: Its cost, in ``unit``.
         unit: ``"epsilon"`` or ``"rho"``.
         neighbours: The neighbouring relation that the sensitivity refers to.
-        values: How many values were released: cells, draws, or fires of a sparse vector.
+        values: Number of values that were released: cells, draws, or fires of a sparse vector.
         threshold_scale: Scale of a sparse vector's threshold noise, in counts; 0 for all other mechanisms.
 
     Example:
@@ -139,7 +139,7 @@ class Ledger:
     """Events and the limit that their charges may add up to.
 
     Args:
-        limit: What may be spent.
+        limit: The amount that may be spent.
         unit: ``"epsilon"`` or ``"rho"``.
         events: Events so far; they must fit.
 
@@ -192,7 +192,7 @@ class Ledger:
 
     @property
     def limit(self) -> float:
-        """What may be spent in all."""
+        """The amount that may be spent in all."""
         return self._limit
 
     @property
@@ -219,7 +219,7 @@ class Ledger:
 
     @property
     def remaining(self) -> float:
-        """What is left: ``limit - spent``, never negative."""
+        """The rest: ``limit - spent``, never negative."""
         return float(Fraction(self._limit) - self._sum)
 
     def view(self) -> LedgerView:
@@ -236,7 +236,7 @@ class Ledger:
         """Read what `to_dict` wrote.
 
         Args:
-            mapping: What it wrote.
+            mapping: The mapping.
             version: Format version; events of version 1 are brought up to date, and have no head.
 
         Raises:
@@ -247,7 +247,7 @@ class Ledger:
             listed = mapping["events"] if version > 1 else map(upgraded, mapping["events"])
             found = cls(mapping["limit"], mapping["unit"], [Event.from_dict(event) for event in listed])
             if version > 1 and mapping["head"] != found.head:
-                raise BudgetError("events of this ledger were changed, left out or moved: its head is another one")
+                raise BudgetError("events of this ledger were changed, left out or moved: its head does not match")
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise BudgetError(f"this is not a ledger: {error}") from error
         return found
@@ -260,7 +260,7 @@ class Ledger:
 
 @final
 class LedgerView:
-    """What outsiders see of a ledger: everything, and nothing that changes it.
+    """A ledger to look at: it shows everything, and cannot charge.
 
     Example:
         >>> LedgerView(Ledger(1.0, "rho")).remaining
@@ -275,7 +275,7 @@ class LedgerView:
 
     @property
     def limit(self) -> float:
-        """What may be spent in all."""
+        """The amount that may be spent in all."""
         return self.__ledger.limit
 
     @property
@@ -300,7 +300,7 @@ class LedgerView:
 
     @property
     def remaining(self) -> float:
-        """What is left."""
+        """The rest: ``limit - spent``."""
         return self.__ledger.remaining
 
     def covers(self, *charges: float) -> bool:

@@ -1,6 +1,7 @@
-"""Noise that was paid for: each draw names the event of the ledger that it was charged as, and is made at its scale.
+"""Noise that was paid for: where it is drawn, and in the noisy answers of a file.
 
-Between the ledger and the sampler there is nothing but this. The scale that a sampler receives is the event's own, in
+Each draw names the event of the ledger that it was charged as, and is made at its scale. Between the ledger and the
+sampler there is nothing but this. The scale that a sampler receives is the event's own, in
 lattice units; so is the shape of the noise, and the number of values. An event pays for one draw (a sparse vector's for
 one threshold and the tests against it), and one that is not in the ledger for none.
 """
@@ -8,14 +9,23 @@ one threshold and the tests against it), and one that is not in the ledger for n
 from __future__ import annotations
 
 import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from typing import Never, final
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.errors import UnpaidNoiseError
+from hedgerow.errors import BudgetError, UnpaidNoiseError
+from hedgerow.privacy.budgets import TOLERANCE, Budget
 from hedgerow.privacy.exact import GRID
 from hedgerow.privacy.ledger.ledger import Event, Ledger
 from hedgerow.privacy.mechanisms import DRAWS, EXPONENTIAL, GAUSSIAN, LAPLACE, ONE_DRAW, PERMUTE_AND_FLIP, SPARSE_VECTOR
 from hedgerow.privacy.randomness import NoiseSource, is_secure, name_of_source
+from hedgerow.privacy.workload_error import WorkloadError
+from hedgerow.queries import Measurement, Neighbours, NoiseKind
+
+_Noise = tuple[str, float, int]
+"""Mechanism, scale and number of values."""
+_NAMES = {NoiseKind.LAPLACE: LAPLACE, NoiseKind.GAUSSIAN: GAUSSIAN}
 
 
 @final
@@ -23,10 +33,11 @@ class PaidNoise:
     """A source of noise behind a ledger.
 
     Args:
-        source: Draws the noise.
-        ledger: Holds what was charged.
+        source: The source that draws the noise.
+        ledger: The ledger that is charged.
 
     Example:
+        >>> import numpy as np
         >>> from hedgerow.privacy.randomness.source import SeededNoise
         >>> ledger = Ledger(1.0, "epsilon")
         >>> noise = PaidNoise(SeededNoise(0), ledger)
@@ -73,7 +84,7 @@ class PaidNoise:
 
         Args:
             values: Exact answers in lattice units, shape ``(event.values,)``. Private.
-            event: What was charged.
+            event: The event that was charged.
             step: Counts per lattice unit, a power of two.
 
         Returns:
@@ -93,7 +104,7 @@ class PaidNoise:
 
         Args:
             scores: Scores of the candidates. Private.
-            event: What was charged.
+            event: The event that was charged.
 
         Raises:
             UnpaidNoiseError: The event is not for a choice, or was used.
@@ -110,7 +121,7 @@ class PaidNoise:
 
         Args:
             scores: Scores of the candidates. Private.
-            event: What was charged.
+            event: The event that was charged.
 
         Returns:
             Shape ``(event.values,)``.
@@ -132,7 +143,7 @@ class PaidNoise:
         return self.__source.secret(event.threshold_scale / GRID)
 
     def resume(self, event: Event) -> None:
-        """Go on with the tests of a sparse vector whose threshold was drawn before.
+        """Continue the tests of a sparse vector whose threshold was drawn before.
 
         Raises:
             UnpaidNoiseError: The ledger does not hold the event, or it is for something else.
@@ -146,7 +157,7 @@ class PaidNoise:
 
         Args:
             margin: The margin in units of 2^-10 counts. Private.
-            event: What was charged; the watch counts how often it fires.
+            event: The event that was charged; the watch counts how often it fires.
 
         Raises:
             UnpaidNoiseError: No threshold was drawn for the event.
@@ -156,7 +167,7 @@ class PaidNoise:
         return self.__source.exceeds(margin, event.scale / GRID)
 
     def random_bytes(self, size: int) -> bytes:
-        """Uniform bytes, for choices that are no mechanism: which records a secret sample holds."""
+        """Uniform bytes, for choices outside any mechanism: which records a secret sample holds."""
         return self.__source.random_bytes(size)
 
     def _use(self, event: Event, *mechanisms: str) -> None:
@@ -179,3 +190,58 @@ def _unpaid() -> UnpaidNoiseError:
     return UnpaidNoiseError(
         "nothing in the ledger pays for this noise", remedy="charge one event for each draw, of the same mechanism"
     )
+
+
+def check_limit(ledger: Ledger, budget: Budget) -> None:
+    """Refuse a ledger that may hold more than a budget.
+
+    Raises:
+        BudgetError: Its limit is larger, or in another unit.
+
+    Example:
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> check_limit(Ledger(1.0, "epsilon"), PureDP(1.0))
+    """
+    if ledger.unit != budget.unit or ledger.limit > budget.limit * (1.0 + TOLERANCE):
+        raise BudgetError(
+            f"the ledger may hold {ledger.limit:.6g} {ledger.unit}, its budget is {budget.limit:.6g} {budget.unit}"
+        )
+
+
+def check_answers_paid(
+    events: Sequence[Event],
+    measurements: Iterable[Measurement],
+    neighbours: Neighbours,
+    error: WorkloadError | None = None,
+) -> None:
+    """Refuse noisy answers in a file unless each has an event of its own that charges its noise and sensitivity.
+
+    The parts of a file must fit together: else events could be left out, or made cheap, one by one. Choices leave no
+    values behind that could be compared with their events.
+
+    Args:
+        events: The ledger's events.
+        measurements: The noisy answers.
+        neighbours: The relation that the guarantee refers to.
+        error: The noisy error of the workload, if there is one: two values that one record moves by 1 each.
+
+    Raises:
+        BudgetError: One of them has no such event.
+
+    Example:
+        >>> check_answers_paid([], [], Neighbours.REPLACE)
+    """
+    paid, needed = defaultdict[_Noise, list[float]](list), defaultdict[_Noise, list[float]](list)
+    for event in events:
+        if event.neighbours == neighbours.value:
+            paid[event.mechanism, event.scale, event.values].append(event.sensitivity)
+    for measured in measurements:
+        kind, sensitivity = measured.noise, measured.target.sensitivity(neighbours)
+        least = sensitivity.l1 if kind is NoiseKind.LAPLACE else sensitivity.l2
+        needed[_NAMES[kind], measured.scale, measured.target.size].append(least * (1.0 - TOLERANCE))
+    for noise in () if error is None else (error.mean_noise, error.maximum_noise):
+        needed[noise.name, noise.scale, 1].append(1.0)
+    for told, wanted in needed.items():
+        found = sorted(paid[told], reverse=True)
+        if len(found) < len(wanted) or any(a < b for a, b in zip(found, sorted(wanted, reverse=True), strict=False)):
+            raise BudgetError(f"the ledger does not pay for all noisy answers by {told[0]} of scale {told[1]:.6g}")

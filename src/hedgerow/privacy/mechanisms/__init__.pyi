@@ -5,6 +5,7 @@ from .events import (
     Mechanism as Mechanism,
     check_charge as check_charge,
     mechanism_of as mechanism_of,
+    upgraded as upgraded,
 )
 from .selection import (
     DRAWS as DRAWS,

@@ -19,7 +19,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 from scipy.special import ndtri
@@ -41,14 +41,12 @@ class AdditiveNoise(ABC):
     scale: float
     step: float
 
-    @property
-    @abstractmethod
-    def kind(self) -> NoiseKind:
-        """Shape of the noise."""
+    kind: ClassVar[NoiseKind]
+    """Shape of the noise."""
 
     @property
     def name(self) -> str:
-        """For the ledger."""
+        """Name of the mechanism, for the ledger."""
         return f"discrete {self.kind.value.capitalize()}"
 
     @property
@@ -63,7 +61,7 @@ class AdditiveNoise(ABC):
 
     @abstractmethod
     def charge(self, regime: Regime) -> float:
-        """What one measurement costs, in the unit of the regime, rounded up."""
+        """Cost of one measurement in the unit of the regime, rounded up."""
 
     @property
     @abstractmethod
@@ -96,6 +94,7 @@ class LaplaceNoise(AdditiveNoise):
         (2.0, 1.919, 6.0)
     """
 
+    kind = NoiseKind.LAPLACE
     scale: float
     l1: float = 1.0
     step: float = 1.0
@@ -103,11 +102,6 @@ class LaplaceNoise(AdditiveNoise):
     def __post_init__(self) -> None:
         """Check the numbers."""
         check_scale(self.scale, self.l1, self.step)
-
-    @property
-    def kind(self) -> NoiseKind:
-        """Laplace."""
-        return NoiseKind.LAPLACE
 
     @property
     def sensitivity(self) -> float:
@@ -172,6 +166,7 @@ class GaussianNoise(AdditiveNoise):
         (1.0, 1.0, 2.0)
     """
 
+    kind = NoiseKind.GAUSSIAN
     sigma: float
     l2: float = 1.0
     step: float = 1.0
@@ -179,11 +174,6 @@ class GaussianNoise(AdditiveNoise):
     def __post_init__(self) -> None:
         """Check the numbers."""
         check_scale(self.sigma, self.l2, self.step)
-
-    @property
-    def kind(self) -> NoiseKind:
-        """Gaussian."""
-        return NoiseKind.GAUSSIAN
 
     @property
     def scale(self) -> float:  # type: ignore[override]
@@ -244,7 +234,7 @@ class GaussianNoise(AdditiveNoise):
 def additive_noise(
     regime: Regime, charge: float, *, l1: float, l2: float, step: float, kind: NoiseKind | None
 ) -> LaplaceNoise | GaussianNoise:
-    """The least noise for a charge.
+    """The least noise that a charge pays for.
 
     Args:
         regime: Unit of the charge.

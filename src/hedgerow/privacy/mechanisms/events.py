@@ -1,44 +1,52 @@
-"""What a ledger's event says it was, made anew from its numbers, so that nobody has to believe its charge.
+"""Mechanisms made anew from the numbers of a ledger's events, so that nobody has to believe a charge.
 
 An event names its mechanism and gives sensitivity, scale and number of values. That is all that the charge follows
 from, so it is computed again whenever an event is made or read: a charge below what the mechanism costs is refused.
+
+**Events of the first format** of files and stores are brought up to date where they are read. Two things were missing.
+The scale of a sparse vector's threshold noise stood in words alone, to six digits: it is computed from the charge, and
+compared with the words. And charges of two kinds named no mechanism, that of an earlier release as one sum and that of
+a hold that was lost: they become additive noise that costs as much, and say so.
 """
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
 from hedgerow.errors import BudgetError, ConfigError
-from hedgerow.privacy.budgets import ABOVE, Regime, pure_rho
+from hedgerow.privacy.budgets import ABOVE, TOLERANCE, Regime, epsilon_of_pure_rho, pure_rho
+from hedgerow.privacy.mechanisms import selection
 from hedgerow.privacy.mechanisms.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise
-from hedgerow.privacy.mechanisms.selection import (
-    DRAWS,
-    EXPONENTIAL,
-    ONE_DRAW,
-    PERMUTE_AND_FLIP,
-    ExponentialMechanism,
-    IndependentDraws,
-    PermuteAndFlip,
-    Selection,
-)
 from hedgerow.privacy.mechanisms.sparse_vector import SPARSE_VECTOR, SparseVector
 
-Mechanism = AdditiveNoise | Selection | IndependentDraws | SparseVector
+Mechanism = AdditiveNoise | selection.Selection | SparseVector
 
 LAPLACE, GAUSSIAN = LaplaceNoise(1.0).name, GaussianNoise(1.0).name
 
 _SHORT = 1.0 - 2.0**-51
 """Half of what charges are raised by: logarithms of another machine may differ in a last bit, no charge is too low."""
 
+_NAMELESS = ("earlier release", "interrupted")
+_THRESHOLD = re.compile(r"with noise of scale ([-+.e\d]+), up to")
+_AGREE = 1e-4
+"""Largest relative difference between the scale in words, of six digits, and the one that follows from the charge."""
+_MORE = 1.0 + TOLERANCE
+"""Scales are made a little larger, so that what they cost does not pass the charge by rounding."""
+
 
 def mechanism_of(
     name: str, *, sensitivity: float, scale: float, values: int = 1, threshold_scale: float = 0.0
 ) -> Mechanism:
-    """A mechanism from what an event of the ledger says of it.
+    """The mechanism that an event of the ledger describes.
 
     Args:
-        name: What the mechanism calls itself.
+        name: Name of the mechanism, as the ledger has it.
         sensitivity: Sensitivity in counts, or in units of score.
         scale: Scale in the same unit; for a sparse vector, that of its tests.
-        values: How many values were released: draws, or fires of a sparse vector.
+        values: Number of values that were released: draws, or fires of a sparse vector.
         threshold_scale: Scale of a sparse vector's threshold noise, in counts.
 
     Raises:
@@ -54,24 +62,24 @@ def mechanism_of(
                 return LaplaceNoise(scale, sensitivity)
             case _ if name == GAUSSIAN:
                 return GaussianNoise(scale, sensitivity)
-            case _ if name == EXPONENTIAL:
-                return ExponentialMechanism(scale, sensitivity)
-            case _ if name == PERMUTE_AND_FLIP:
-                return PermuteAndFlip(scale, sensitivity)
-            case _ if name in (ONE_DRAW, DRAWS):
-                return IndependentDraws(scale, sensitivity, values)
+            case selection.EXPONENTIAL:
+                return selection.ExponentialMechanism(scale, sensitivity)
+            case selection.PERMUTE_AND_FLIP:
+                return selection.PermuteAndFlip(scale, sensitivity)
+            case selection.ONE_DRAW | selection.DRAWS:
+                return selection.IndependentDraws(scale, sensitivity, values)
             case _ if name == SPARSE_VECTOR:
                 return SparseVector(threshold_scale, scale, sensitivity, values)
     except ConfigError as error:
-        raise BudgetError(f"no {name} has sensitivity {sensitivity!r} and scale {scale!r}") from error
+        raise BudgetError(f"a {name} cannot have sensitivity {sensitivity!r} and scale {scale!r}") from error
     raise BudgetError(f"there is no mechanism {name!r}")
 
 
 def cost_of(mechanism: Mechanism, unit: str) -> float:
-    """What a mechanism costs, rounded up.
+    """The cost of a mechanism, rounded up.
 
     Args:
-        mechanism: What was used.
+        mechanism: The mechanism that was used.
         unit: ``"epsilon"`` or ``"rho"``; in rho any mechanism with a pure epsilon costs ``epsilon tanh(epsilon / 2)``,
             also where its kind is not offered under zCDP.
 
@@ -79,7 +87,7 @@ def cost_of(mechanism: Mechanism, unit: str) -> float:
         BudgetError: It has no pure epsilon.
 
     Example:
-        >>> round(cost_of(PermuteAndFlip(scale=2.0), "rho"), 6)
+        >>> round(cost_of(selection.PermuteAndFlip(scale=2.0), "rho"), 6)
         0.462117
     """
     try:
@@ -91,11 +99,11 @@ def cost_of(mechanism: Mechanism, unit: str) -> float:
 
 
 def check_charge(mechanism: Mechanism, charge: float, unit: str) -> None:
-    """Refuse a charge that is less than what a mechanism costs.
+    """Refuse a charge that is less than the cost of a mechanism.
 
     Args:
-        mechanism: What was used.
-        charge: What the ledger says that it cost.
+        mechanism: The mechanism that was used.
+        charge: Its charge in the ledger.
         unit: ``"epsilon"`` or ``"rho"``.
 
     Raises:
@@ -114,3 +122,54 @@ def check_charge(mechanism: Mechanism, charge: float, unit: str) -> None:
             f"a {mechanism.name} of sensitivity {mechanism.sensitivity:.6g} and scale {mechanism.scale:.6g} costs "
             f"{cost:.6g} {unit}, not {charge:.6g}"
         )
+
+
+def upgraded(event: Mapping[str, Any]) -> dict[str, Any]:
+    """An event of the first format as one of today; one that is of today's is not changed.
+
+    Args:
+        event: Values from JSON.
+
+    Raises:
+        BudgetError: It does not say what it was.
+        KeyError, TypeError, ValueError: It was no event.
+
+    Example:
+        >>> old = {"label": "lost", "mechanism": "interrupted", "target": "an answer", "sensitivity": 0.0, "scale": 0.0,
+        ...        "charge": 0.5, "unit": "epsilon", "neighbours": "replace", "values": 1}
+        >>> new = upgraded(old)
+        >>> new["mechanism"], round(new["scale"], 9), new["charge"], new["target"]
+        ('discrete Laplace', 2.0, 0.5, 'an answer (noise that costs as much)')
+    """
+    if "threshold_scale" in event:
+        return dict(event)
+    told = {**event, "threshold_scale": 0.0}
+    if event["mechanism"] in _NAMELESS:
+        return told | _as_noise(event)
+    if event["mechanism"] == SPARSE_VECTOR:
+        return told | {"threshold_scale": _threshold_scale(event)}
+    return told
+
+
+def _as_noise(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Noise of sensitivity 1 that costs as much as an event which names no mechanism."""
+    charge = float(event["charge"])
+    if not 0.0 < charge < math.inf:
+        raise BudgetError("only public numbers are free of charge")
+    if event["unit"] == "epsilon":
+        name, scale = LAPLACE, 1.0 / charge
+    else:
+        name, scale = GAUSSIAN, math.sqrt(0.5 / charge)
+    target = f"{event['target']} (noise that costs as much)"
+    return {"mechanism": name, "sensitivity": 1.0, "scale": scale * _MORE, "target": target}
+
+
+def _threshold_scale(event: Mapping[str, Any]) -> float:
+    """The scale of a sparse vector's threshold noise: what its charge leaves beside the tests."""
+    charge, sensitivity = float(event["charge"]), float(event["sensitivity"])
+    epsilon = charge if event["unit"] == "epsilon" else epsilon_of_pure_rho(charge)
+    rest = epsilon - 2.0 * int(event["values"]) * sensitivity / float(event["scale"])
+    said = _THRESHOLD.search(str(event["target"]))
+    if said is None or not rest > 0.0 or not math.isclose(sensitivity / rest, float(said[1]), rel_tol=_AGREE):
+        raise BudgetError("the charge of a sparse vector is not that of the noise that it names")
+    return sensitivity / rest * _MORE

@@ -16,13 +16,13 @@ depends on the number of eligible candidates alone, which is public.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal, Self, final
 
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets import ABOVE, BELOW, Regime, bounded_range_rho, check_amount, check_scale
+from hedgerow.privacy.budgets.charging import epsilon_of_bounded_range
 from hedgerow.privacy.randomness import SLACK
 
 Law = Literal["exponential", "permute-and-flip"]
@@ -37,16 +37,21 @@ MANY = 1 << 14
 """Among more candidates than this an exponential mechanism is drawn by integer arithmetic on all weights at once."""
 
 
+@dataclass(frozen=True)
 class Selection(ABC):
     """A private choice of a candidate with a high score.
 
     Attributes:
         scale: Units of score over which probabilities change by a factor of e; what the sampler receives.
-        sensitivity: How far one record moves any score.
+        sensitivity: Largest change of a score by one record.
     """
 
     scale: float
-    sensitivity: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_scale(self.scale, self.sensitivity, 1.0)
 
     @property
     @abstractmethod
@@ -60,7 +65,7 @@ class Selection(ABC):
 
     @abstractmethod
     def charge(self, regime: Regime) -> float:
-        """What one choice costs, in the unit of the regime, rounded up."""
+        """Cost of one choice in the unit of the regime, rounded up."""
 
 
 @final
@@ -77,17 +82,7 @@ class ExponentialMechanism(Selection):
         (2.0, 1.0, True)
     """
 
-    scale: float
-    sensitivity: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Check the numbers."""
-        check_scale(self.scale, self.sensitivity, 1.0)
-
-    @property
-    def name(self) -> str:
-        """For the ledger."""
-        return EXPONENTIAL
+    name = EXPONENTIAL
 
     def charge(self, regime: Regime) -> float:
         """epsilon, or epsilon^2 / 8."""
@@ -100,7 +95,7 @@ class ExponentialMechanism(Selection):
         Args:
             regime: Unit of the amount.
             amount: epsilon or rho.
-            sensitivity: Of the scores.
+            sensitivity: Sensitivity of the scores.
 
         Raises:
             ConfigError: The amount is not positive, or so small that the choice would be pure noise.
@@ -120,17 +115,7 @@ class PermuteAndFlip(Selection):
         4.0
     """
 
-    scale: float
-    sensitivity: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Check the numbers."""
-        check_scale(self.scale, self.sensitivity, 1.0)
-
-    @property
-    def name(self) -> str:
-        """For the ledger."""
-        return PERMUTE_AND_FLIP
+    name = PERMUTE_AND_FLIP
 
     def charge(self, regime: Regime) -> float:
         """Epsilon.
@@ -154,7 +139,7 @@ class PermuteAndFlip(Selection):
 
 @final
 @dataclass(frozen=True)
-class IndependentDraws:
+class IndependentDraws(Selection):
     """One or more independent draws of the exponential mechanism from the same scores, by `draws.softmax_draws`.
 
     What the rounding of weights may add (``draws.SLACK``) is part of epsilon, and of the range within which
@@ -162,8 +147,8 @@ class IndependentDraws:
 
     Attributes:
         scale: Units of score over which probabilities change by a factor of e; what the sampler receives.
-        sensitivity: How far one record moves any score.
-        draws: How many.
+        sensitivity: Largest change of a score by one record.
+        draws: Number of draws.
 
     Example:
         >>> mechanism = IndependentDraws(scale=100.0, sensitivity=1.0, draws=50)
@@ -171,19 +156,17 @@ class IndependentDraws:
         (1.0, 0.0025)
     """
 
-    scale: float
-    sensitivity: float
-    draws: int
+    draws: int = 1
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        check_scale(self.scale, self.sensitivity, 1.0)
+        super().__post_init__()
         if isinstance(self.draws, bool) or not isinstance(self.draws, int) or self.draws < 1:
             raise ConfigError(f"at least one draw is needed, not {self.draws!r}")
 
     @property
     def name(self) -> str:
-        """For the ledger."""
+        """Name of the mechanism, for the ledger."""
         return DRAWS if self.draws > 1 else ONE_DRAW
 
     @property
@@ -192,7 +175,7 @@ class IndependentDraws:
         return (2.0 * self.sensitivity / self.scale + SLACK) * ABOVE
 
     def charge(self, regime: Regime) -> float:
-        """What all draws cost together, in the unit of the regime, rounded up."""
+        """Cost of all draws together in the unit of the regime, rounded up."""
         one = self.epsilon if regime is Regime.PURE else bounded_range_rho(self.epsilon) * ABOVE
         return self.draws * one * ABOVE
 
@@ -207,7 +190,7 @@ class IndependentDraws:
         Args:
             regime: Unit of the amount.
             amount: epsilon or rho.
-            sensitivity: Of the scores.
+            sensitivity: Sensitivity of the scores.
 
         Raises:
             ConfigError: The amount is not positive, or so small that the choice would be pure noise.
@@ -223,19 +206,17 @@ class IndependentDraws:
                 f"a charge of {amount:.3g} would buy no more than the rounding of weights",
                 remedy="spend more on each step: fewer rounds, or a larger budget",
             )
-        return cls(2.0 * sensitivity / epsilon, sensitivity, 1)
+        return cls(2.0 * sensitivity / epsilon, sensitivity)
 
 
-def selection_by(
-    law: Law, regime: Regime, amount: float, sensitivity: float, candidates: int = 1
-) -> ExponentialMechanism | PermuteAndFlip | IndependentDraws:
+def selection_by(law: Law, regime: Regime, amount: float, sensitivity: float, candidates: int = 1) -> Selection:
     """The most accurate selection by a law that costs at most the amount.
 
     Args:
-        law: Which.
+        law: Name of the law.
         regime: Unit of the amount.
         amount: epsilon or rho.
-        sensitivity: Of the scores.
+        sensitivity: Sensitivity of the scores.
         candidates: Number of eligible candidates; among more than `MANY` the exponential mechanism is one draw by
             integer arithmetic. It is public, as it must be.
 
@@ -260,7 +241,7 @@ def selection_by(
 def _epsilon_of(regime: Regime, amount: float) -> float:
     """The epsilon of an exponential mechanism that costs a little less than the amount."""
     target = check_amount(amount) * BELOW
-    return target if regime is Regime.PURE else math.sqrt(8.0 * target)
+    return target if regime is Regime.PURE else epsilon_of_bounded_range(target)
 
 
 def _only_pure(regime: Regime) -> None:

@@ -44,9 +44,9 @@ class SparseVector:
 
     Attributes:
         threshold_scale: Scale b of the discrete Laplace noise of the threshold, in counts.
-        test_scale: Of the noise of each tested value, in counts.
-        sensitivity: How far one record moves a tested value, in counts.
-        fires: How many times a value may pass the threshold.
+        test_scale: Scale of the noise of each tested value, in counts.
+        sensitivity: Largest change of a tested value by one record, in counts.
+        fires: Number of times that a value may pass the threshold.
 
     Example:
         >>> epoch = SparseVector.for_charge(Regime.PURE, 0.5, threshold_share=0.5)
@@ -57,6 +57,7 @@ class SparseVector:
         (10.0, 20.0)
     """
 
+    name = SPARSE_VECTOR
     threshold_scale: float
     test_scale: float
     sensitivity: float = 1.0
@@ -74,13 +75,8 @@ class SparseVector:
             raise ConfigError(f"a sparse vector needs at least one fire, not {self.fires!r}")
 
     @property
-    def name(self) -> str:
-        """For the ledger."""
-        return SPARSE_VECTOR
-
-    @property
     def scale(self) -> float:
-        """Of the tests, for the ledger."""
+        """Scale of the tests, for the ledger."""
         return self.test_scale
 
     @property
@@ -107,8 +103,8 @@ class SparseVector:
         Args:
             regime: Unit of the amount.
             amount: epsilon or rho.
-            sensitivity: Of the tested values, in counts.
-            fires: How many times a value may pass.
+            sensitivity: Sensitivity of the tested values, in counts.
+            fires: Number of times that a value may pass.
             threshold_share: Share of epsilon for the threshold; by default ``1 : (2 fires)^(2/3)``, where the sum of
                 both noises has the smallest variance (Lyu, Su and Li). A half gives the scales of Dwork and Roth.
 

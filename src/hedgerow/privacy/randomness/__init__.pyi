@@ -1,4 +1,4 @@
-from .draws import SLACK as SLACK, RandomBytes as RandomBytes, uniform_below as uniform_below
+from .draws import SLACK as SLACK, RandomBytes as RandomBytes, pieces as pieces, uniform_below as uniform_below
 from .source import (
     NoiseSource as NoiseSource,
     OpenDPNoise as OpenDPNoise,

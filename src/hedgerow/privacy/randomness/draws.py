@@ -21,19 +21,18 @@ weights exactly. The time of a draw depends on the weights (see the sharp edges)
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.privacy.randomness.pieces import pieces
 
 RandomBytes = Callable[[int], bytes]
 
 SLACK = 2.0**-38
-"""What the rounding of weights may add to the privacy loss of one draw, in nats."""
+"""Privacy loss that the rounding of weights may add to one draw, in nats."""
 
 _LOWEST = -700.0
 _MANTISSA = 53
@@ -41,6 +40,17 @@ _RANGE = 1100
 """Exponents of floating-point numbers lie between -1073 and 1024."""
 _FEW = 4
 """So many draws are made without sorting."""
+_PIECE = 1 << 15
+
+
+def pieces(length: int) -> Iterator[slice]:
+    """Slices that cover a long array one after the other; what is computed for one stays in the processor's cache.
+
+    Example:
+        >>> list(pieces(40_000))
+        [slice(0, 32768, None), slice(32768, 65536, None)]
+    """
+    return (slice(start, start + _PIECE) for start in range(0, length, _PIECE))
 
 
 def softmax_draws(scores: Floats, scale: float, size: int, random_bytes: RandomBytes) -> Ints:
@@ -50,7 +60,7 @@ def softmax_draws(scores: Floats, scale: float, size: int, random_bytes: RandomB
         scores: Shape ``(k,)``, finite.
         scale: Positive.
         size: Number of draws.
-        random_bytes: Gives so many random bytes.
+        random_bytes: Source of random bytes, given their number.
 
     Returns:
         Indices below k, shape ``(size,)``.
@@ -122,7 +132,7 @@ def uniform_below(limits: NDArray[np.intp], random_bytes: RandomBytes) -> Ints:
 
     Args:
         limits: Positive, shape ``(k,)``.
-        random_bytes: Gives so many random bytes.
+        random_bytes: Source of random bytes, given their number.
 
     Example:
         >>> import os

@@ -1,4 +1,4 @@
-"""What is done around a release from Python: the table's register is charged, or somebody is warned.
+"""Steps around a release from Python: charge the table's register, or warn.
 
 Epsilons of several releases of one table add up. A register does the sum; where there is none, a second release of
 one and the same object is noticed, at least within one process. Only that the object was released is remembered, and
@@ -7,7 +7,6 @@ only for as long as it lives.
 
 from __future__ import annotations
 
-import threading
 import warnings
 import weakref
 from contextlib import suppress
@@ -47,7 +46,7 @@ def before_a_run(
         noise: Its source of noise; None for the secure one.
         register: Register of the table, if there is one.
         kind: ``"release"`` or ``"session"``.
-        name: What the release is called.
+        name: Name of the release.
         counts_earlier: Whether the budget holds what an earlier release spent: then the sum of the two is known.
 
     Returns:
@@ -92,7 +91,7 @@ def warn_of_weakness(budget: Budget, total: float, noise: NoiseSource | None) ->
     """Warn of a guarantee that promises next to nothing.
 
     Args:
-        budget: What was spent.
+        budget: The budget that was spent.
         total: Number of records, noisy or public.
         noise: The source of noise; None for the secure one. Another one promises nothing in any case.
     """
@@ -105,25 +104,17 @@ def _protects(noise: NoiseSource | None) -> bool:
 
 
 class _Objects:
-    """Which objects were there before, told apart by identity and not kept alive."""
+    """Objects that were seen before, told apart by identity and not kept alive."""
 
     def __init__(self) -> None:
-        self._known: dict[int, weakref.ref[Any]] = {}
-        self._lock = threading.RLock()  # an object may vanish while its thread is in here
+        self._known = weakref.WeakValueDictionary[int, Any]()
 
     def __contains__(self, thing: Any) -> bool:
-        known = self._known.get(id(thing))
-        return known is not None and known() is thing
+        return self._known.get(id(thing)) is thing
 
     def add(self, thing: Any) -> None:
-        key = id(thing)
-        with suppress(TypeError), self._lock:  # what has no weak references is not kept alive for a warning
-            self._known[key] = weakref.ref(thing, lambda gone: self._forget(key, gone))
-
-    def _forget(self, key: int, gone: weakref.ref[Any]) -> None:
-        with self._lock:
-            if self._known.get(key) is gone:
-                del self._known[key]
+        with suppress(TypeError):  # what has no weak references is not kept alive for a warning
+            self._known[id(thing)] = thing
 
 
 _RELEASED = _Objects()

@@ -1,8 +1,18 @@
-"""What a register holds: entries of a hash chain, each with what it costs, and the check that they fit together.
+"""Contents of a register: entries of a hash chain, each with its cost, and the check that they fit together.
 
 An entry charges a release, a session or a data set of a server before it is begun. A *completion* costs nothing: it
 adds the digest of the file that a charged run has written, as an entry of its own, because what stands in a chain
 cannot be changed any more.
+
+**Charges.** A register adds up either epsilons or rhos (theory.md section 0), never both. Into one that adds up rhos
+goes everything: an epsilon-differentially private release is (epsilon tanh(epsilon / 2))-zCDP. Into one that adds up
+epsilons go pure releases alone, since a rho has no epsilon without a delta.
+
+**Samples.** A budget that is spent on a secret sample holds for the whole table as the epsilon that it is amplified
+to, if it is pure. If it is zCDP, its own rho holds for the whole table: the release is a mixture, over the same
+uniform choices of positions on both tables, of releases whose Renyi divergences are at most ``rho alpha`` each, and
+that divergence is jointly quasi-convex (van Erven and Harremoes 2014, theorem 13). What amplification gains of a rho
+has no rho, and is not counted.
 """
 
 from __future__ import annotations
@@ -14,8 +24,8 @@ from fractions import Fraction
 from typing import Any, Self, final
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets import ApproxDP, Budget, Subsampled, budget_from_dict, check_amount, epsilon_of
-from hedgerow.privacy.register.charge import Limit, charge_of
+from hedgerow.privacy.budgets import ApproxDP, Budget, Limit, Regime, Subsampled, budget_from_dict, epsilon_of
+from hedgerow.privacy.budgets.charging import ABOVE, TOLERANCE, check_amount, pure_rho
 from hedgerow.system import link, start_of
 
 FORMAT = 1
@@ -23,8 +33,7 @@ DATA_SET = "data set"
 KINDS = ("release", "session", DATA_SET)
 _COMPLETED = "completed"
 _LONGEST = 200
-_ROUNDING = Fraction(1, 2**40)
-"""Share by which two machines' logarithms may differ: a charge that another machine computed is checked with it."""
+_ROUNDING = Fraction(TOLERANCE)
 
 
 @final
@@ -33,10 +42,10 @@ class Entry:
     """One release, session or data set, charged before it was begun.
 
     Attributes:
-        number: Counts what was charged, from 1.
-        at: When, in UTC, as ISO 8601.
+        number: Number of the entry, from 1.
+        at: Time of the charge in UTC, as ISO 8601.
         kind: ``"release"``, ``"session"`` or ``"data set"``.
-        name: What it is called.
+        name: Name of the release.
         charge: All of its budget, in the register's unit.
         unit: ``"epsilon"`` or ``"rho"``.
         budget: The budget as it was given.
@@ -94,10 +103,10 @@ class Entry:
 
 
 def check_line(what: str, text: str) -> None:
-    """Refuse what is no short line of plain characters.
+    """Refuse a text that is not one short line of plain characters.
 
     Raises:
-        ConfigError: It is not.
+        ConfigError: It is too long, has several lines or other characters, or is not a text.
 
     Example:
         >>> check_line("name", "people")
@@ -126,17 +135,59 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def charge_of(budget: Budget, limit: Limit) -> float:
+    """The charge of a release in a register: its whole budget in the register's unit, rounded up.
+
+    Args:
+        budget: The release's budget.
+        limit: The register's limit.
+
+    Returns:
+        epsilon or rho, as the limit's unit says.
+
+    Raises:
+        ConfigError: The budget is of another neighbouring relation, or has no charge in the register's unit.
+
+    Example:
+        >>> from hedgerow.privacy.budgets.budget import ZCDP, PureDP
+        >>> charge_of(PureDP(1.0), PureDP(3.0)), round(charge_of(PureDP(1.0), ZCDP(3.0)), 6)
+        (1.0, 0.462117)
+        >>> charge_of(ZCDP(0.1), PureDP(3.0))
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: the register adds up epsilons, and a budget in rho has none
+          Remedy: give the release a pure budget (an epsilon without a delta), or keep a register in rho
+    """
+    asked, kept = budget.neighbours.unfiltered, limit.neighbours
+    if asked is not kept:
+        raise ConfigError(
+            f"the register adds up releases between tables that are neighbours by {kept.value!r}, not by "
+            f"{asked.value!r}",
+            remedy=f"give the release neighbours={kept.value!r}",
+        )
+    if limit.unit == "epsilon":
+        if budget.regime is not Regime.PURE:
+            raise ConfigError(
+                "the register adds up epsilons, and a budget in rho has none",
+                remedy="give the release a pure budget (an epsilon without a delta), or keep a register in rho",
+            )
+        return budget.approximate()[0]
+    if budget.regime is Regime.ZCDP:
+        return budget.limit
+    return pure_rho(budget.approximate()[0]) * ABOVE
+
+
 @final
 @dataclass(frozen=True)
 class Contents:
     """All that a register holds at one time, checked.
 
     Attributes:
-        table: What the register is of.
-        mark: Tells it from other registers.
-        limit: What the entries may add up to.
-        amount: The same in the register's unit: what the machine that made the register computed.
-        entries: What was charged, oldest first.
+        table: Name of the table.
+        mark: Random text that tells it from other registers.
+        limit: Budget that the entries together stay within.
+        amount: The same in the register's unit, as the machine that made the register computed it.
+        entries: All charges, oldest first.
         length: Number of lines: entries and completions.
         head: The last link of the chain.
 
@@ -160,16 +211,16 @@ class Contents:
         """Read a register's rows.
 
         Args:
-            fixed: What `fixed_of` gave.
+            fixed: The part that never changes, from `fixed_of`.
             rows: All entries with their links, oldest first.
 
         Raises:
             ConfigError, AttributeError, KeyError, TypeError, ValueError: Something does not fit together.
         """
-        limit = limit_of(fixed["limit"])
+        limit = checked_limit(budget_from_dict(fixed["limit"]))
         amount = float(fixed["amount"])
         if amount <= 0.0 or Fraction(amount) > Fraction(limit.limit) * (1 + _ROUNDING):
-            raise ValueError("the limit is not what was said")
+            raise ValueError("the amount of the limit does not match the limit")
         head, entries = start_of("register", fixed), dict[int, Entry]()
         for place, (row, linked) in enumerate(rows, start=1):
             head = link(head, row)
@@ -194,12 +245,12 @@ class Contents:
 
     @property
     def spent(self) -> float:
-        """What the entries add up to: an exact sum, rounded once."""
+        """Sum of the charges: exact, rounded once."""
         return float(self._sum())
 
     @property
     def remaining(self) -> float:
-        """What is left."""
+        """The rest of the limit."""
         return float(Fraction(self.amount) - self._sum())
 
     def covers(self, *charges: float) -> bool:
@@ -207,7 +258,7 @@ class Contents:
         return self._sum() + sum(map(Fraction, charges)) <= Fraction(self.amount)
 
     def approximate(self, delta: float | None = None) -> tuple[float, float]:
-        """What the entries add up to as (epsilon, delta).
+        """Sum of the entries as (epsilon, delta).
 
         Args:
             delta: The delta for turning a sum of rhos into an epsilon; that of the limit unless given.
@@ -225,7 +276,7 @@ class Contents:
         if delta is None and isinstance(self.limit, ApproxDP):
             delta = self.limit.delta
         if delta is None:
-            raise ConfigError("a sum of rhos is an (epsilon, delta) for every delta", remedy="say for which delta")
+            raise ConfigError("a sum of rhos means another epsilon at each delta", remedy="give the delta")
         return epsilon_of(self.spent, delta), delta
 
     def _sum(self) -> Fraction:
@@ -233,13 +284,17 @@ class Contents:
 
 
 def fixed_of(table: str, limit: Limit, mark: str = "") -> dict[str, Any]:
-    """What never changes of a register, and stands at the start of its chain.
+    """The part of a register that never changes, and stands at the start of its chain.
 
     Args:
-        table: What the register is of.
-        limit: What its entries may add up to.
-        mark: Tells it from other registers.
+        table: Name of the table.
+        limit: Budget that its entries together stay within.
+        mark: Random text that tells it from other registers.
+
+    Raises:
+        ConfigError: The name is not a short line.
     """
+    check_line("table", table)
     return {
         "format": FORMAT,
         "mark": mark,
@@ -250,20 +305,11 @@ def fixed_of(table: str, limit: Limit, mark: str = "") -> dict[str, Any]:
     }
 
 
-def limit_of(mapping: Mapping[str, Any]) -> Limit:
-    """The limit of a register from JSON.
-
-    Raises:
-        ConfigError: It is none.
-    """
-    return checked_limit(budget_from_dict(mapping))
-
-
 def checked_limit(budget: object) -> Limit:
     """A budget as the limit of a register, between whole tables.
 
     Raises:
-        ConfigError: It is no budget, or one for a sample.
+        ConfigError: It is not a budget, or one for a sample.
 
     Example:
         >>> from hedgerow.privacy.budgets.budget import PureDP
@@ -272,7 +318,7 @@ def checked_limit(budget: object) -> Limit:
     """
     if isinstance(budget, Subsampled) or not isinstance(budget, Limit):
         raise ConfigError(
-            f"a {type(budget).__name__} is no limit of a register",
+            f"the limit of a register is a budget for the whole table, not a {type(budget).__name__}",
             remedy="give hedgerow.PureDP(epsilon), hedgerow.ApproxDP(epsilon, delta) or hedgerow.ZCDP(rho)",
         )
     return replace(budget, neighbours=budget.neighbours.unfiltered)

@@ -19,7 +19,7 @@ from hedgerow.privacy.register.entries import FORMAT, Contents
 from hedgerow.system import canonical, creating, link, start_of
 
 _MARK = 0x48645267
-"""SQLite's application id: says of what a database is."""
+"""Application id in the header of the SQLite file, which marks it as a register."""
 _MAKE = (
     "BEGIN",
     f"PRAGMA application_id={_MARK}",
@@ -38,7 +38,7 @@ class RegisterFile:
     """The file of one register. Nothing is kept open between calls.
 
     Args:
-        path: Where it is; links are followed.
+        path: Path of the file; links are followed.
         wait: Seconds to wait for other processes.
     """
 
@@ -117,7 +117,7 @@ class RegisterFile:
             connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
         )
         if mark != _MARK:
-            raise self._damaged("it is no register of hedgerow")
+            raise self._damaged("it is not a register of hedgerow")
         if version != FORMAT:
             raise self._error("it was made by another version of hedgerow", remedy="use that version, or a newer one")
         try:
@@ -137,7 +137,7 @@ class RegisterFile:
             message = f"other processes were at the register for more than {self._wait:g} s; nothing was charged"
             return RegisterBusyError(message, place=str(self.path), remedy="try again")
         if code in _DAMAGED:
-            return self._damaged(f"it is no register of hedgerow, or damaged ({error})")
+            return self._damaged(f"it is not a register of hedgerow, or damaged ({error})")
         if not self.exists():
             return self._error("there is no such register", remedy="name its limit to make one")
         return self._error(f"the register cannot be read or written: {error}", remedy="check the file and its folder")

@@ -1,4 +1,4 @@
-"""The register of a table: what all releases of it add up to, and the limit that refuses one more.
+"""The register of a table: the sum over all its releases, and the limit that refuses one more.
 
 A ledger keeps the books of one release and knows of no other. A register is a ledger one level up: a small file
 beside the table, in which every release and session of it is charged, with the whole of its budget, *before* anything
@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import final
 
 from hedgerow.errors import ConfigError, RegisterError, RegisterExceededError
-from hedgerow.privacy.budgets import Budget
-from hedgerow.privacy.register.charge import Limit, charge_of
-from hedgerow.privacy.register.entries import Contents, Entry, check_line, checked_limit, completion, fixed_of, now
+from hedgerow.privacy.budgets import Budget, Limit
+from hedgerow.privacy.register.entries import Contents, Entry, charge_of, checked_limit, completion, fixed_of, now
 from hedgerow.privacy.register.file import RegisterFile
 
 
@@ -33,17 +32,17 @@ class Register:
 
     Args:
         path: The file. It is made, for its owner alone (mode 0600), if there is none and a limit is given.
-        limit: What all that is in it may add up to, and between which tables: ``PureDP`` for pure releases alone, whose
-            epsilons add up; ``ApproxDP`` or ``ZCDP`` for releases of all kinds, whose rhos add up. Given for a register
-            that is there, it must be its own; it can never be changed.
-        table: What it is of, in the caller's words; by default the name of the file.
+        limit: Budget that all releases together stay within, and the neighbouring relation: ``PureDP`` for pure
+            releases alone, whose epsilons add up; ``ApproxDP`` or ``ZCDP`` for releases of all kinds, whose rhos add
+            up. Given for a register that is there, it must be its own; it can never be changed.
+        table: Name of the table; by default the name of the file.
         wait: Seconds to wait for other processes that are at the file.
 
     Raises:
         RegisterError: There is no such file and no limit, or the register has another one, or it cannot be made or
             read.
-        DamagedRegisterError: The file is no register, or was changed.
-        ConfigError: The limit is none.
+        DamagedRegisterError: The file is not a register, or was changed.
+        ConfigError: The limit is not a budget for the whole table.
 
     Example:
         >>> import tempfile
@@ -71,9 +70,7 @@ class Register:
         self._file = RegisterFile(Path(path).resolve(), wait)
         wanted = None if limit is None else checked_limit(limit)
         if wanted is not None and not self._file.exists():
-            name = table or self.path.stem
-            check_line("table", name)
-            self._file.create(fixed_of(name, wanted, secrets.token_hex(16)))
+            self._file.create(fixed_of(table or self.path.stem, wanted, secrets.token_hex(16)))
         found = self._file.read()
         self._table, self._limit, self._mark = found.table, found.limit, found.mark
         self._check_same(wanted, table)
@@ -85,32 +82,32 @@ class Register:
 
     @property
     def table(self) -> str:
-        """What it is of."""
+        """Name of the table."""
         return self._table
 
     @property
     def limit(self) -> Limit:
-        """What all that is in it may add up to."""
+        """Budget that all entries together stay within."""
         return self._limit
 
     @property
     def unit(self) -> str:
-        """What adds up: ``"epsilon"`` or ``"rho"``."""
+        """Unit of the charges: ``"epsilon"`` or ``"rho"``."""
         return self._limit.unit
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """What was charged so far, oldest first."""
+        """All charges so far, oldest first."""
         return self.contents().entries
 
     @property
     def spent(self) -> float:
-        """What the entries add up to: an exact sum, rounded once."""
+        """Sum of the charges: exact, rounded once."""
         return self.contents().spent
 
     @property
     def remaining(self) -> float:
-        """What is left."""
+        """The rest of the limit."""
         return self.contents().remaining
 
     @property
@@ -151,7 +148,7 @@ class Register:
         Args:
             budget: The release's budget. What the release leaves unspent is not given back.
             kind: ``"release"``, ``"session"`` or ``"data set"``.
-            name: What it is called; by default the name of the table.
+            name: Name of the release; by default that of the table.
             attributes: Names of the attributes that are read.
 
         Returns:
@@ -212,7 +209,7 @@ class Register:
         return digest
 
     def note(self, entry: Entry) -> dict[str, object]:
-        """What a session remembers of the register that it was charged in: values that JSON can hold.
+        """Notes for a session on the register that it was charged in: values that JSON can hold.
 
         Args:
             entry: The session's entry.
@@ -223,7 +220,7 @@ class Register:
         """Whether a session was charged in this register.
 
         Args:
-            notes: What the session remembers, as `note` gave it.
+            notes: Notes of the session, from `note`.
         """
         kept = notes.get("register")
         return isinstance(kept, Mapping) and kept.get("mark") == self._mark
@@ -251,7 +248,7 @@ class Register:
             )
 
     def __repr__(self) -> str:
-        """What it is of, and its limit."""
+        """Name of the table, and the limit."""
         return f"<Register of {self._table}, limit {shown_limit(self._limit)}>"
 
 

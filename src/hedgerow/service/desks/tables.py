@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import numpy as np
 
-from hedgerow.data import Coding, CountSource, Table, check_apart, gathered, open_place, select_columns
+from hedgerow.data import CountSource, Table, check_apart, gathered, open_place, select_columns
 from hedgerow.domain import Domain, domain_from_mapping
 from hedgerow.engines import DUCKDB_REMEDY, duckdb_table, is_duckdb
 from hedgerow.errors import ConfigError, NotAllowedError
@@ -127,16 +127,16 @@ def read_private(
     """
     reader = open_place(checked_place(str(described["place"]), folder), described.get("where"))
     check_apart(described.get("where"), described.get("count_column"), reader.file)
-    wanted = select_columns(
-        reader.file,
-        reader.names,
+    coding = select_columns(
+        reader,
         domain,
         count_column=described.get("count_column"),
         columns=described.get("columns"),
         extra_columns="error" if described.get("columns") is None else "ignore",
+        coded=bool(described.get("coded")),
     )
     before_rows()
-    return gathered(reader, Coding(wanted, described.get("count_column"), bool(described.get("coded"))))
+    return gathered(reader, coding)
 
 
 def earlier_release(described: Mapping[str, Any], folder: Path) -> Release | None:

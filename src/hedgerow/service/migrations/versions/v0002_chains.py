@@ -10,7 +10,7 @@ from alembic import op
 
 from hedgerow.errors import BudgetError
 from hedgerow.privacy.budgets.budget import budget_from_dict
-from hedgerow.privacy.ledger.old_events import upgraded
+from hedgerow.privacy.mechanisms.events import upgraded
 from hedgerow.system.chain import link, start_of
 
 revision = "0002"

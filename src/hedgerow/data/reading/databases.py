@@ -1,0 +1,284 @@
+"""Tables that database engines read, as streams of Arrow batches: DuckDB and PostgreSQL.
+
+DuckDB reads partitioned folders and database files, and filters the rows of any other table. A pass over a PostgreSQL
+table is one statement, which sees one state. What an engine says of a failure can hold cells of the table, so none is
+passed on once rows are read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from glob import escape, glob
+from importlib.util import find_spec
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hedgerow.data.reading.readers import BATCH_ROWS, Batches, Reader, check_alike, open_table
+from hedgerow.engines import DuckDBTable, connect, interruptible, quoted, require_duckdb
+from hedgerow.errors import ColumnError, DataError, MissingExtraError, QueryError, UnreadableTableError, raise_alone
+
+if TYPE_CHECKING:
+    import duckdb
+    from adbc_driver_manager.dbapi import Connection
+
+T = TypeVar("T")
+
+
+@contextmanager
+def _withholding(engine: str, file: str, kind: type[Exception], remedy: str) -> Iterator[None]:
+    """Name the kind of a failure and nothing else; Arrow makes its own of those in the middle of a stream."""
+    try:
+        yield
+    except (kind, pa.ArrowException, OSError) as error:
+        raise_alone(UnreadableTableError(f"{engine} cannot read it ({type(error).__name__})", file=file, remedy=remedy))
+
+
+@final
+class Failures:
+    """Our own errors about a stream that goes through an engine, which would report them in its words.
+
+    Example:
+        >>> failures = Failures()
+        >>> def stream():
+        ...     raise DataError("it has no end")
+        ...     yield 1
+        >>> with failures.told():
+        ...     try:
+        ...         list(failures.noted(stream()))
+        ...     except DataError:
+        ...         raise ValueError("the engine failed") from None
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.DataError: it has no end
+    """
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._first: DataError | None = None
+
+    def noted(self, stream: Iterable[T]) -> Iterator[T]:
+        """The stream; its failure is noted."""
+        try:
+            yield from stream
+        except DataError as error:
+            self._first = error
+            raise
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Raise what was noted in place of what the engine says."""
+        try:
+            yield
+        except Exception:
+            if self._first is None:
+                raise
+            raise_alone(self._first)
+
+
+def filtered(reader: Reader, where: str) -> Reader:
+    """The rows of a table that a condition holds for.
+
+    Args:
+        reader: The table.
+        where: A SQL condition on its columns; see `row_filter`.
+
+    Raises:
+        QueryError: The condition may look at more than one row.
+        MissingExtraError: DuckDB is not installed.
+
+    Example:
+        >>> reader = filtered(open_table(pa.table({"a": [1, 2, 3], "b": ["x", "y", "x"]})), "b = 'x'")
+        >>> [batch.to_pydict() for batch in reader.batches(["a"], [])]
+        [{'a': [1, 3]}]
+    """
+    from hedgerow.data.reading.row_filter import filtered_by, row_filter
+
+    condition = row_filter(where, reader.file, reader.names, reader.names if reader.texts else ())
+    require_duckdb()
+    _check_cases(reader)
+
+    def batches(names: Sequence[str], _: Collection[str]) -> Batches:
+        looked_at, failures = list(dict.fromkeys([*names, *filtered_by(where)])), Failures()
+        with closing(batch.select(looked_at) for batch in reader.batches(looked_at, [])) as stream:
+            first = next(stream, None)
+            if first is None:
+                return
+            with _connected(reader.file) as connection:
+                rows = pa.RecordBatchReader.from_batches(first.schema, chain([first], failures.noted(stream)))
+                connection.register("rows_of_the_table", rows)
+                with failures.told():
+                    yield from _selected(connection, names, f"rows_of_the_table WHERE {condition}")
+
+    return Reader(reader.file, reader.names, batches, filtered=True)
+
+
+def _check_cases(reader: Reader) -> None:
+    """Refuse names that DuckDB cannot tell apart."""
+    for name, n in Counter(name.casefold() for name in set(reader.names)).items():
+        if n > 1:
+            twins = [each for each in reader.names if each.casefold() == name]
+            raise ColumnError(
+                f"a filter cannot tell it from {twins[1]!r}", file=reader.file, column=twins[0], remedy="rename one"
+            )
+
+
+def open_folder(folder: Path, where: str | None = None) -> Reader:
+    """Parquet files below a folder; of names like ``year=2024`` the key is a column, a text.
+
+    Args:
+        folder: Partitioned or not.
+        where: A SQL condition on the columns.
+
+    Raises:
+        UnreadableTableError: There is no Parquet file, or they have no common columns.
+        MissingExtraError: DuckDB is not installed.
+    """
+    found = map(Path, glob(f"{escape(str(folder))}/**/*.parquet", recursive=True))
+    files = sorted(path for path in found if path.is_file() and not _is_aside(path.relative_to(folder)))
+    if not files:
+        raise UnreadableTableError("there is no Parquet file in it", file=str(folder), remedy="check the path")
+    check_alike([open_table(file) for file in files])
+    listed = ", ".join(_text(str(path)) for path in files)
+    relation = f"read_parquet([{listed}], hive_partitioning = true, hive_types_autocast = false, union_by_name = true)"
+    return _opened(str(folder), relation, where, connect)
+
+
+def _is_aside(path: Path) -> bool:
+    """Whether it does not belong to the table, as Spark and Arrow see it: the remains of a failed job, say."""
+    return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in path.parts)
+
+
+def open_database(table: DuckDBTable, where: str | None = None) -> Reader:
+    """A table or view of a DuckDB database file, which is opened for reading only.
+
+    Args:
+        table: The file, and the name of the table.
+        where: A SQL condition on its columns.
+
+    Raises:
+        UnreadableTableError: The file or the table is not there.
+        MissingExtraError: DuckDB is not installed.
+    """
+    if not table.file.is_file():
+        raise UnreadableTableError("there is no such database", file=str(table.file), remedy="check the path")
+    return _opened(str(table), table.relation, where, lambda: connect(table.file))
+
+
+def _check_macros(file: str, connection: duckdb.DuckDBPyConnection) -> None:
+    """Refuse a database that gives operators or functions of DuckDB a meaning of its own: a filter could use them."""
+    built_in = "SELECT lower(function_name) FROM duckdb_functions() WHERE internal"
+    found = connection.execute(
+        f"SELECT min(function_name) FROM duckdb_functions() WHERE NOT internal AND lower(function_name) IN ({built_in})"
+    ).fetchone()
+    if found is not None and found[0] is not None:
+        message = f"the database has a macro named {found[0]!r}, as DuckDB itself: a filter could look at other rows"
+        raise QueryError(message, remedy=f"drop the macro, or filter in a view of {file}")
+
+
+def _opened(file: str, relation: str, where: str | None, opening: Callable[[], duckdb.DuckDBPyConnection]) -> Reader:
+    require_duckdb()
+    with _connected(file, opening) as connection:
+        names = tuple(row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall())
+        if where is not None:
+            _check_macros(file, connection)
+        (n_rows,) = connection.execute(f"SELECT count(*) FROM {relation}").fetchone() or (None,)  # from metadata
+    condition = _condition(where, file, names, "duckdb")
+
+    def batches(wanted: Sequence[str], _: Collection[str]) -> Batches:
+        with _connected(file, opening) as connection:
+            yield from _selected(connection, wanted, relation + condition)
+
+    return Reader(file, names, batches, n_rows=n_rows if where is None else None, filtered=where is not None)
+
+
+def _condition(where: str | None, file: str, names: Sequence[str], dialect: str) -> str:
+    """A filter, checked, as the end of a statement; empty where there is none."""
+    if where is None:
+        return ""
+    from hedgerow.data.reading.row_filter import row_filter
+
+    return f" WHERE {row_filter(where, file, names, dialect=dialect)}"
+
+
+def _selected(connection: duckdb.DuckDBPyConnection, names: Sequence[str], relation: str) -> Batches:
+    columns = ", ".join(map(quoted, names))
+    yield from connection.sql(f"SELECT {columns} FROM {relation}").to_arrow_reader(BATCH_ROWS)
+
+
+@contextmanager
+def _connected(
+    file: str, opening: Callable[[], duckdb.DuckDBPyConnection] = connect
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A DuckDB connection for one pass."""
+    import duckdb
+
+    remedy = "check the path, the names and the filter; DuckDB's own message is withheld: it can hold cells"
+    with _withholding("DuckDB", file, duckdb.Error, remedy), interruptible(), opening() as connection:
+        yield connection
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def open_postgresql(address: str, table: str, where: str | None, shown: str) -> Reader:
+    """A table or view of a PostgreSQL database.
+
+    Args:
+        address: ``postgresql://user@host:port/database``, as libpq takes it; a password is best left to its files.
+        table: Name of the table, perhaps with that of its schema before a dot.
+        where: A SQL condition on its columns.
+        shown: The address and the table as messages may show them.
+
+    Raises:
+        UnreadableTableError: The database or the table is not there.
+        MissingExtraError: The driver is not installed.
+    """
+    if find_spec("adbc_driver_postgresql") is None:
+        message = "the driver for PostgreSQL is not installed"
+        raise MissingExtraError(message, remedy="pip install 'hedgerow[postgresql]'")
+    relation = ".".join(map(quoted, table.split(".")))
+
+    def batches(names: Sequence[str], _: Collection[str]) -> Batches:
+        with _connected_to_postgresql(address, shown) as connection, connection.cursor() as cursor:
+            cursor.execute(f"SELECT {', '.join(map(quoted, names))} FROM {relation}{condition}")
+            for batch in cursor.fetch_record_batch():
+                stored = [_stored(batch.schema.field(i), column, shown) for i, column in enumerate(batch.columns)]
+                yield pa.RecordBatch.from_arrays(stored, names=batch.schema.names)
+
+    with _connected_to_postgresql(address, shown) as connection, connection.cursor() as cursor:
+        cursor.execute(f"SELECT * FROM {relation} LIMIT 0")
+        names = tuple(cursor.fetch_record_batch().schema.names)
+    condition = _condition(where, shown, names, "postgres")
+    return Reader(shown, names, batches, filtered=where is not None)
+
+
+def _stored(field: pa.Field[Any], column: pa.Array[Any], shown: str) -> pa.Array[Any]:
+    """Texts and numbers: numbers of any length come as a type of their own around their texts."""
+    kind = (field.metadata or {}).get(b"POSTGRESQL:type")
+    if kind == b"money":  # it comes as a number of cents
+        remedy = "cast it to numeric in a view, or leave it out"
+        raise ColumnError("its type is money, whose unit is not known", file=shown, column=field.name, remedy=remedy)
+    stored = column.storage if isinstance(column, pa.ExtensionArray) else column
+    if kind != b"numeric":
+        return stored
+    empty: Any = pc.match_substring_regex(stored, "^nan$")
+    found: pa.Array[Any] = pc.if_else(empty, pa.scalar(None, pa.string()), stored)
+    return found
+
+
+@contextmanager
+def _connected_to_postgresql(address: str, shown: str) -> Iterator[Connection]:
+    """A PostgreSQL connection for one pass."""
+    from adbc_driver_manager.dbapi import Error
+    from adbc_driver_postgresql import dbapi
+
+    remedy = "check address, names, rights and filter with psql; the message is withheld: it can hold cells"
+    with _withholding("PostgreSQL", shown, Error, remedy), dbapi.connect(address) as connection:
+        yield connection
