@@ -16,7 +16,7 @@ import yaml
 
 from hedgerow.cli.app import app
 from hedgerow.service import running
-from hedgerow.service.http import routes_server
+from hedgerow.service.http.app import OPERATIONS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = (ROOT / "docs" / "server.md").read_text(encoding="utf-8")
@@ -167,7 +167,7 @@ def test_health_is_asked_at_an_address_that_there_is() -> None:
     address = re.search(r"http://127\.0\.0\.1:(\d+)(/[a-z0-9/]+)", words[2])
     assert address is not None
     assert address[1] == environment(FINAL)["HEDGEROW_PORT"]
-    assert address[2] in {operation.path for operation in routes_server.OPERATIONS if operation.method == "GET"}
+    assert address[2] in {operation.path for operation in OPERATIONS if operation.method == "GET"}
     assert seconds(SERVER["healthcheck"]["timeout"]) > 4
 
 

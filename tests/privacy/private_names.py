@@ -64,10 +64,6 @@ ALLOWED = {
         "hedgerow.service.http.app",
         "imports importlib.import_module",
     ): "other libraries, which threads must not import at once",
-    ("hedgerow.service.http.routes_custodians", "uses vars(grant)"): "a frozen record of the store, as an answer",
-    ("hedgerow.service.desks.summaries", "uses vars(grant)"): "a frozen record of the store, as an answer",
-    ("hedgerow.service.store.sessions", "uses vars(hold)"): "a frozen record of the store, as a row",
-    ("hedgerow.service.store.sessions", "uses vars(answer)"): "a frozen record of the store, as a row",
 }
 """By module and by what is found there: why it may stay."""
 

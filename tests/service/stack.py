@@ -27,7 +27,7 @@ from hedgerow.service.desks.desk import Desk
 from hedgerow.service.desks.keeper import Keeper
 from hedgerow.service.store.anchor import Anchor
 from hedgerow.service.store.entries import DataSet, GivenAnswer, LedgerEntry, Person, Registration
-from hedgerow.service.store.grants import QUOTA
+from hedgerow.service.store.people import QUOTA
 from hedgerow.service.store.store import Store
 from tests.privacy.tables import DenseCounts
 

@@ -305,7 +305,7 @@ def _show(output: Output, address: str, tokens: dict[str, str], *, demo: bool, d
 
 def _ahead(desks: Desks) -> None:
     """Do in the background what the first questions would wait for."""
-    from hedgerow.service.warming import compile_kernels
+    from hedgerow.service.running import compile_kernels
 
     desks.warm()
     compile_kernels()

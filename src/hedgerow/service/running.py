@@ -12,18 +12,19 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import uvicorn
+from fastapi import FastAPI
 
+from hedgerow.algorithms.online_pmw import OnlinePMW
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, ConflictError, NotThereError
+from hedgerow.privacy import ApproxDP
+from hedgerow.service.desks import made_up
 from hedgerow.service.http import BACKLOG, DEFAULT_DAYS, ConnectionLimits, Connections, GuardedProtocol, new_token
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-
-    from hedgerow.service.store import Person, Role, Store
+from hedgerow.service.store import Person, Role, Store
 
 FIRST_CUSTODIAN = "custodian"
 """Name of the custodian of an empty store."""
@@ -40,14 +41,14 @@ _REASONS = {
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Take an address to listen on, before anything else is begun.
+    """Take an address to listen on, before anything else begins.
 
     Args:
         host: Name or number.
         port: 0 for a free one.
 
     Raises:
-        ConfigError: It is taken, or not to be had.
+        ConfigError: It is taken, or not available.
 
     Example:
         >>> taken = listen("127.0.0.1", 0)
@@ -57,7 +58,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError):
-        raise ConfigError(f"--host {host!r} is no address", remedy="give --host 127.0.0.1") from None
+        raise ConfigError(f"--host {host!r} is not an address", remedy="give --host 127.0.0.1") from None
     made = socket.socket(family, kind, protocol)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -71,7 +72,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def url_of(listening: socket.socket) -> str:
-    """The address of the web page; where all addresses are listened on, that of this machine.
+    """The address of the web page; that of this machine if the server listens on all addresses.
 
     Example:
         >>> with listen("0.0.0.0", 0) as taken:
@@ -86,7 +87,7 @@ def url_of(listening: socket.socket) -> str:
 
 
 def is_reachable(listening: socket.socket) -> bool:
-    """Whether other machines can reach it.
+    """Whether other machines can reach a listening socket.
 
     Example:
         >>> with listen("127.0.0.1", 0) as taken:
@@ -101,7 +102,7 @@ def with_password(store: str, file: Path | None) -> str:
 
     Args:
         store: See `Store.open`.
-        file: Holds the password of a PostgreSQL server; None where there is none.
+        file: File with the password of a PostgreSQL server, or None.
 
     Raises:
         ConfigError: The address is of a file, or holds a password already; or the password cannot be read.
@@ -115,7 +116,7 @@ def with_password(store: str, file: Path | None) -> str:
     parts = urlsplit(store)
     if not parts.scheme.startswith("postgres") or parts.password is not None:
         raise ConfigError(
-            "a file with a password goes with the address of a PostgreSQL store that holds none",
+            "a file with a password needs the address of a PostgreSQL store without one",
             remedy="write the store as postgresql://user@host/database",
         )
     try:
@@ -143,11 +144,11 @@ def without_password(store: str) -> str:
 
 
 def first_token(store: Store, days: int | None = DEFAULT_DAYS) -> str | None:
-    """A token of all data sets for the first custodian of an empty store; None if somebody is there.
+    """A token of all data sets for the first custodian of an empty store; None if there are people already.
 
     Args:
-        store: Where people are.
-        days: How long it is good; None for ever.
+        store: Store of the people.
+        days: Lifetime in days; None for a token that does not expire.
 
     Example:
         >>> import tempfile
@@ -169,13 +170,13 @@ def first_token(store: Store, days: int | None = DEFAULT_DAYS) -> str | None:
 
 
 def another_token(store: Store, name: str, *, data_sets: tuple[str, ...] | None, days: int | None) -> str:
-    """A fresh token for a custodian who has lost hers.
+    """A new token for a custodian who has lost hers.
 
     Args:
-        store: Where people are.
+        store: Store of the people.
         name: The custodian's name.
-        data_sets: Names of those that it is good for; None for all.
-        days: How long it is good; None for ever.
+        data_sets: Names of the data sets that it opens; None for all.
+        days: Lifetime in days; None for a token that does not expire.
 
     Raises:
         NotThereError: There is no custodian of this name, or no such data set.
@@ -194,7 +195,7 @@ def another_token(store: Store, name: str, *, data_sets: tuple[str, ...] | None,
 
 
 def person_of(store: Store, name: str, role: Role) -> Person:
-    """Somebody by name, who is added if need be."""
+    """Find a person by name, or add one."""
     try:
         return store.person(name)
     except NotThereError:
@@ -205,11 +206,11 @@ def token_of(store: Store, person: Person, *, data_sets: tuple[str, ...] | None,
     """A new token. SECRET: to be shown once.
 
     Args:
-        store: Where tokens are.
+        store: Store of the tokens.
         person: The person who gets it.
-        data_sets: Names of those that it is good for; None for all.
-        days: How long it is good; None for ever.
-        note: What it is for.
+        data_sets: Names of the data sets that it opens; None for all.
+        days: Lifetime in days; None for a token that does not expire.
+        note: Purpose, in words.
     """
     expires = None if days is None else datetime.now(UTC) + timedelta(days=days)
     made = new_token(person.id, data_sets=data_sets, expires=expires, note=note)
@@ -219,7 +220,7 @@ def token_of(store: Store, person: Person, *, data_sets: tuple[str, ...] | None,
 
 @final
 class _Server(uvicorn.Server):
-    """Tells when it listens, and which signal stopped it."""
+    """A server that tells when it listens, and which signal stopped it."""
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
         super().__init__(config)
@@ -233,7 +234,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """As uvicorn does, but the signal is not raised again afterwards."""
+        """Capture signals as uvicorn does, but do not raise them again afterwards."""
         before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
@@ -248,13 +249,13 @@ class _Server(uvicorn.Server):
 
 
 def configured(app: FastAPI, limits: ConnectionLimits, **more: Any) -> uvicorn.Config:
-    """How an application is served.
+    """Configure uvicorn to serve an application.
 
     Addresses of requests are not logged: they may hold conditions.
 
     Args:
-        app: What `create_app` gave. It looks at what proxies tell of addresses itself, and its settings name them; what
-            uvicorn would believe counts for nothing, nor does ``FORWARDED_ALLOW_IPS``.
+        app: Application from `create_app`, which reads the addresses that proxies report, and whose settings name the
+            proxies; uvicorn's own trust in proxies is off, and so is ``FORWARDED_ALLOW_IPS``.
         limits: Limits of connections.
         more: Other options of uvicorn.
     """
@@ -284,7 +285,7 @@ def run(
 
     Args:
         app: The application.
-        listening: What `listen` gave.
+        listening: Socket from `listen`.
         limits: Limits of connections.
         started: Called when requests are answered.
         quiet: Whether nothing but errors is logged.
@@ -296,3 +297,24 @@ def run(
     server = _Server(config, started)
     server.run(sockets=[listening])
     return server.stopped_by or signal.SIGTERM
+
+
+_RECORDS = 100_000
+_SIZES = ((40, 16, 16, 16, 8, 8, 5, 5), (5, 4, 3, 2))
+"""Sizes of a domain that is held as a junction tree, and of one that is held as a histogram."""
+_QUESTIONS = ("a = 0", "b = 0 and c = 0", "not (c = 0 and d = 0) or a = 1", "a in (0, 1) and b between 0 and 1")
+
+
+def compile_kernels() -> None:
+    """Ask throw-away sessions about made-up records, so that every kernel is in memory and in numba's cache.
+
+    The first time on a machine it takes half a minute, later a second. Nothing private is touched.
+    """
+    for sizes in _SIZES:
+        domain = Domain(IntegerRange(name, 0, size - 1) for name, size in zip("abcdefgh", sizes, strict=False))
+        session = OnlinePMW(updates=20, queries=100).start(made_up(domain, _RECORDS), ApproxDP(1.0, 1e-9))
+        for question in _QUESTIONS:
+            session.ask(question)
+        release = session.release()
+        release.model.marginals([("a", "b")])
+        release.sample(100)

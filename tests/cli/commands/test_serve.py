@@ -32,10 +32,10 @@ from hedgerow.service.desks.tables import domain_of, read_private
 from hedgerow.service.http import connections
 from hedgerow.service.http.connections import ConnectionLimits
 from hedgerow.service.http.tokens import Verifier
-from hedgerow.service.proxies import Proxies
+from hedgerow.service.running import compile_kernels
+from hedgerow.service.settings import Proxies
 from hedgerow.service.store.entries import Registration
 from hedgerow.service.store.store import Store
-from hedgerow.service.warming import compile_kernels
 from tests.cli.conftest import Place
 from tests.service.http.half_open import closed, half_open, mixed
 
@@ -411,14 +411,14 @@ def test_a_port_that_is_taken(place: Place, at_once: list[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--host", "no such host"), "is no address"),
+        (("--host", "no such host"), "is not an address"),
         (("--host", "192.0.2.1"), "this machine has no such address"),
         (("--data", "nowhere"), "there is no folder nowhere"),
         (("--store", "nowhere/s.db"), "store"),
         (("--store", "mysql://x/y"), "store"),
-        (("--store-password-file", "x"), "goes with the address of a PostgreSQL store"),
+        (("--store-password-file", "x"), "needs the address of a PostgreSQL store"),
         (("--connections", "1000000000"), "connections do not fit"),
-        (("--proxies", "*"), "'*' is no address of a proxy"),
+        (("--proxies", "*"), "'*' is not the address of a proxy"),
     ],
 )
 def test_what_cannot_be_served(place: Place, at_once: list[str], arguments: tuple[str, ...], message: str) -> None:

@@ -52,7 +52,7 @@ def test_an_analyst_chooses_among_the_data_sets_of_the_token(server: Server, ope
     expect(entries).to_have_count(2)
     assert page.get_by_role("link", name="Register").count() == 0
     go(page, server, "#/d/second/ask", ready=".view [role=alert]")
-    expect(page.get_by_role("alert")).to_contain_text("Not there")
+    expect(page.get_by_role("alert")).to_contain_text("Not found")
 
 
 def test_attributes_are_shown_and_found(server: Server, open_page: Callable[..., Page]) -> None:
@@ -152,7 +152,7 @@ def test_a_custodian_adds_a_person_makes_a_token_and_revokes_it(server: Server, 
     page.get_by_label("A survey", exact=True).check()
     page.get_by_role("button", name="Make token").click()
     token = page.get_by_label("Token of emmy").input_value()
-    expect(page.get_by_text("It is shown this once")).to_be_visible()
+    expect(page.get_by_text("It is shown only now")).to_be_visible()
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     theirs = open_page(token)
@@ -299,7 +299,7 @@ def test_a_custodian_registers_sets_limits_and_closes(
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     assert server.call("GET", "datasets/sent")["status"] == "open"
     page.get_by_role("button", name="Close this data set").click()
-    page.get_by_role("dialog").get_by_role("button", name="Close for good").click()
+    page.get_by_role("dialog").get_by_role("button", name="Close permanently").click()
     expect(page.locator(".state")).to_have_text("closed")
     page.get_by_role("link", name="Ask", exact=True).click()
     expect(page.locator(".used-up")).to_contain_text("not looked at any more")

@@ -28,8 +28,7 @@ from hedgerow.service.desks.desks import Desks
 from hedgerow.service.desks.keeper import Keeper
 from hedgerow.service.http.app import create_app
 from hedgerow.service.settings import Settings
-from hedgerow.service.store.anchor import Anchor
-from hedgerow.service.store.anchored import hold_to
+from hedgerow.service.store.anchor import Anchor, hold_to
 from hedgerow.service.store.entries import Progress
 from hedgerow.service.store.store import Store
 from tests.privacy.tables import DenseCounts

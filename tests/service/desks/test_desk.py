@@ -403,7 +403,7 @@ def test_when_the_commit_fails_nothing_leaves_and_the_hold_is_lost(people: AtDes
     people.ask("a = 0")
     charge = people.desk.look_at(lambda session: session.rules.answer_charge)
     left = people.desk.look_at(lambda session: session.updates_left)
-    people.keeper._store = FailingStore(people.store, settle=[StoreError("full")] * 4)  # type: ignore[assignment]
+    people.keeper.store = FailingStore(people.store, settle=[StoreError("full")] * 4)  # type: ignore[assignment]
     with pytest.raises(StoreError, match="full"):
         people.ask("b = 1")
     assert (people.hold(), len(people.answers())) == (charge, 1)
@@ -423,7 +423,7 @@ def test_a_lost_correction_costs_a_share_as_much_as_any_other(people: AtDesk) ->
     people.ask("a = 0")
     price = people.desk.look_at(lambda session: session.price)
     assert people.store.grant(people.data_set.id, people.bob.id).spent == price
-    people.keeper._store = FailingStore(people.store, settle=[StoreError("full")] * 4)  # type: ignore[assignment]
+    people.keeper.store = FailingStore(people.store, settle=[StoreError("full")] * 4)  # type: ignore[assignment]
     with pytest.raises(StoreError, match="full"):
         people.ask("b = 1")
     people.desk.look_at(lambda _: None)
@@ -433,7 +433,7 @@ def test_a_lost_correction_costs_a_share_as_much_as_any_other(people: AtDesk) ->
 
 def test_a_store_that_is_busy_for_a_moment_costs_nothing(people: AtDesk) -> None:
     busy = StoreBusyError("busy")
-    people.keeper._store = FailingStore(people.store, settle=[None, busy, busy])  # type: ignore[assignment]
+    people.keeper.store = FailingStore(people.store, settle=[None, busy, busy])  # type: ignore[assignment]
     people.ask("a = 0")
     people.ask("b = 1")
     assert people.labels() == ["watch", "answer", "answer"]
@@ -446,7 +446,7 @@ def test_when_the_hold_fails_nothing_is_looked_at(tmp_path: Path) -> None:
     with at_desk(tmp_path, source=lens, noise=scripted(True)) as people:
         people.desk.look_at(lambda _: None)
         looks.clear()
-        people.keeper._store = FailingStore(people.store, hold=[StoreError("full")])  # type: ignore[assignment]
+        people.keeper.store = FailingStore(people.store, hold=[StoreError("full")])  # type: ignore[assignment]
         with pytest.raises(StoreError):
             people.ask("a = 0")
         assert (looks, people.labels(), people.hold(), people.answers()) == ([], [], None, [])
@@ -456,7 +456,7 @@ def test_when_the_hold_fails_nothing_is_looked_at(tmp_path: Path) -> None:
 
 def test_a_failure_does_not_make_the_table_be_read_again(people: AtDesk) -> None:
     people.ask("a = 0")
-    people.keeper._store = FailingStore(people.store, progress=[StoreError("gone")])  # type: ignore[assignment]
+    people.keeper.store = FailingStore(people.store, progress=[StoreError("gone")])  # type: ignore[assignment]
     with pytest.raises(StoreError):
         people.ask("b = 0")
     people.ask("b = 0")
@@ -651,7 +651,7 @@ def test_who_is_outdated_begins_anew(people: AtDesk) -> None:
     """Somebody goes on between the hold and the commit, against all locks: the answer is thrown away and paid for."""
     people.ask("a = 0")
     outdated = OutdatedError("outdated")
-    people.keeper._store = FailingStore(people.store, settle=[outdated])  # type: ignore[assignment]
+    people.keeper.store = FailingStore(people.store, settle=[outdated])  # type: ignore[assignment]
     found = people.ask("b = 1")
     assert [each.source for each in found] == ["data"]
     assert people.labels() == ["watch", "answer", LOST, "answer"]

@@ -57,7 +57,7 @@ def test_one_that_was_begun_when_the_number_was_told_does_not_go_on(tmp_path: Pa
         here.app.state.service = type(here.app.state.service).of(again, here.store, here.app.state.service.settings)
         answer = here.call("POST", "/v1/datasets/survey/queries", token, json={"queries": [{"where": "sex = 'F'"}]})
         assert answer.status_code == 409, answer.text
-        assert "was taken for public" in answer.json()["detail"]
+        assert "was treated as public" in answer.json()["detail"]
         told = here.call("GET", "/v1/datasets/survey", token).json()
         assert (told["total"], told["threshold"], told["private"]) == (None, None, False)
         assert told["statement"].startswith("NOT PRIVATE")

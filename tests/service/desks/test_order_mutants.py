@@ -61,7 +61,7 @@ def skipped(_: Any) -> Any:
 
     def hold(self: Keeper, charge: float, person: int, step: Step | None) -> None:
         if step is not None:
-            self._version = self._store.settle(self._id, self._version, step, []).version
+            self._version = self.store.settle(self.data_set, self._version, step, []).version
             self._transcript.follow(step)
 
     return hold
@@ -100,7 +100,7 @@ def refunded(_: Any) -> Any:
     """Who died has not spent anything, one hopes."""
 
     def forfeit(self: Keeper, hold: Any) -> None:
-        self._version = self._store.settle(self._id, self._version, None, []).version
+        self._version = self.store.settle(self.data_set, self._version, None, []).version
 
     return forfeit
 

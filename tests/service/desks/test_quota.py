@@ -19,8 +19,8 @@ from hedgerow.domain.domain import Domain
 from hedgerow.errors import QuotaError
 from hedgerow.queries.conditions.canonical import canonical, query_key
 from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.service.desks import quota
-from hedgerow.service.desks.quota import most_bytes
+from hedgerow.service.desks import group
+from hedgerow.service.desks.group import most_bytes
 from hedgerow.service.store.schema import ANSWERS, EVENTS, FINDINGS, to_json
 from hedgerow.service.store.store import Store
 from tests.service.api import Api, api
@@ -191,7 +191,7 @@ def test_keys_of_requests_are_counted_and_refused(people: AtDesk) -> None:
 
 
 def test_an_order_in_which_room_is_not_looked_at_is_noticed(people: AtDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quota, "_REST", -300)
+    monkeypatch.setattr(group, "_REST", -300)
     monkeypatch.setattr("hedgerow.service.desks.desk.most_bytes", lambda _: 0)
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         test_when_it_is_used_up_nothing_is_held_or_looked_at(people)

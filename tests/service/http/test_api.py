@@ -21,7 +21,7 @@ from hedgerow.errors import TableError
 from hedgerow.privacy.budgets.budget import ApproxDP
 from hedgerow.service.desks.desk import Desk
 from hedgerow.service.desks.tables import domain_of
-from hedgerow.service.http import app, problems, routes_hypothesis
+from hedgerow.service.http import app, problems, routes_questions
 from tests.service.api import RECORDS, Api, api, registration
 
 QUERIES = "/v1/datasets/survey/queries"
@@ -260,14 +260,14 @@ def test_downloads_cost_nothing_and_leave_no_file(
 
 def test_few_downloads_are_made_at_a_time(fresh: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     ada, go_on, begun = fresh.token("ada"), threading.Event(), threading.Semaphore(0)
-    real = routes_hypothesis._written
+    real = routes_questions._written
 
     def slow(*given: Any) -> Any:
         begun.release()
         go_on.wait(20)
         return real(*given)
 
-    monkeypatch.setattr(routes_hypothesis, "_written", slow)
+    monkeypatch.setattr(routes_questions, "_written", slow)
     found: list[int] = []
     path = "/v1/datasets/survey/records?n=2"
     waiting = [
@@ -302,7 +302,7 @@ def test_an_upload_that_is_broken_off_leaves_nothing(fresh: Api) -> None:
     import anyio
     from starlette.requests import ClientDisconnect
 
-    from hedgerow.service.http.routes_files import _taken
+    from hedgerow.service.http.routes_data_sets import _taken
 
     async def pieces() -> Any:
         yield b"x" * (3 << 20)
@@ -321,7 +321,7 @@ def test_two_uploads_of_one_name_leave_one_file(fresh: Api) -> None:
     import anyio
 
     from hedgerow.errors import ConflictError
-    from hedgerow.service.http.routes_files import _taken
+    from hedgerow.service.http.routes_data_sets import _taken
 
     async def slow(letter: bytes, other: anyio.Event, own: anyio.Event) -> Any:
         own.set()
@@ -514,7 +514,7 @@ def test_the_page_about_the_api_needs_no_other_host_and_no_script(here: Api) -> 
 
 
 def test_the_page_about_the_api_escapes_what_it_shows() -> None:
-    from hedgerow.service.http.docs_page import page
+    from hedgerow.service.http.web import page
 
     operation = {"operationId": "<b>", "summary": "<b>", "responses": {}}
     text = page({"info": {"title": "<b>", "description": "<b>"}, "paths": {"/<b>": {"get": operation}}})

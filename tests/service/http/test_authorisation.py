@@ -11,8 +11,7 @@ import pytest
 from fastapi.routing import APIRoute
 
 from hedgerow.service.http import web
-from hedgerow.service.http.gate import GatedRoute
-from hedgerow.service.http.operations import ForAnyone, ForCustodians, ForTokens
+from hedgerow.service.http.gate import ForAnyone, ForCustodians, ForTokens, GatedRoute
 from hedgerow.service.http.tokens import new_token
 from tests.service.api import Api, api, registration
 
@@ -85,7 +84,7 @@ MATRIX: dict[tuple[str, str], Try] = {
     ("GET", "/v1/audit"): Try("custodian", "/v1/audit"),
     **{
         (method, path): Try("anyone", path)
-        for path in ("/", *(f"/{name}" for name in web.FILES))
+        for path in ("/", *(f"/{name}" for name in web.page_files()))
         for method in ("GET", "HEAD")
     },
 }
@@ -221,7 +220,7 @@ def test_custodians_of_some_data_sets_do_what_concerns_these(
     assert answer.status_code == MATRIX[key].scoped, answer.text
     if answer.status_code == 403:
         assert answer.json()["code"] == "not-allowed"
-        assert "some data sets alone" in answer.json()["detail"]
+        assert "some data sets only" in answer.json()["detail"]
         assert actions(here) == before
 
 

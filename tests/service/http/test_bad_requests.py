@@ -19,8 +19,7 @@ from hedgerow.errors import (
     TableError,
 )
 from hedgerow.service.desks.desks import Desks
-from hedgerow.service.http.cursors import Cursors, Place
-from hedgerow.service.http.strict_json import DEEPEST, parse_json
+from hedgerow.service.http.strict import DEEPEST, Cursors, Place, parse_json
 from tests.service.api import Api, registration
 
 QUERIES = "/v1/datasets/survey/queries"
@@ -59,7 +58,7 @@ def problem(answer: Any, status: int, code: str) -> dict[str, Any]:
 
 
 BODIES = {
-    "no JSON": (b"{", "no JSON: Expecting property name"),
+    "no JSON": (b"{", "not JSON: Expecting property name"),
     "two values": (b"{} {}", "Extra data"),
     "NaN": (b'{"queries": [{"where": ""}], "confidence": NaN}', "no number NaN"),
     "Infinity": (b'{"queries": [{"where": ""}], "confidence": -Infinity}', "no number -Infinity"),
@@ -109,7 +108,7 @@ def test_nesting_is_fine_up_to_the_limit() -> None:
 def test_other_types_of_content(here: Api, ada: str, kind: str | None) -> None:
     headers = {} if kind is None else {"Content-Type": kind}
     answer = here.call("POST", QUERIES, ada, content=b'{"queries": [{"where": ""}]}', headers=headers)
-    assert "not sent as JSON" in problem(answer, 422, "invalid")["detail"]
+    assert "not declared as JSON" in problem(answer, 422, "invalid")["detail"]
 
 
 WRONG = {
@@ -299,12 +298,12 @@ def test_files_are_never_replaced_and_never_empty(here: Api, carol: str) -> None
 
 @pytest.mark.usefixtures("unchanged")
 def test_a_full_disk_keeps_no_part_of_an_upload(here: Api, carol: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hedgerow.service.http import routes_files
+    from hedgerow.service.http import routes_data_sets
 
     def full(_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(routes_files, "_to_disk", full)
+    monkeypatch.setattr(routes_data_sets, "_to_disk", full)
     found = problem(here.call("PUT", "/v1/files/large.csv", carol, content=b"a\n1\n"), 503, "store")
     assert "room" in found["remedy"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hedgerow.errors import ConfigError, RateError, StoreError
-from hedgerow.service.http import problems
+from hedgerow.service.http import problems, routes_data_sets
 from hedgerow.service.http.guards import BodyLimit, Rates, address_of
 from hedgerow.service.http.tokens import new_token
 from hedgerow.service.settings import Settings
@@ -180,7 +180,7 @@ def test_an_error_that_nobody_foresaw_tells_nothing(
         except ValueError as error:
             raise RuntimeError("4711 again") from error
 
-    monkeypatch.setattr(type(here.desks), "summary", broken)
+    monkeypatch.setattr(routes_data_sets, "summary_of", broken)
     with caplog.at_level(logging.DEBUG):
         answer = here.call("GET", "/v1/datasets", here.token("ada"))
     assert answer.status_code == 500

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from hedgerow.service.http import routes_data_sets
 from hedgerow.service.http.connections import ConnectionLimits
 from tests.service.api import Api, api
 from tests.service.http.half_open import KINDS, closed, half_open, mixed
@@ -150,14 +151,14 @@ def test_where_all_are_being_answered_a_new_one_is_turned_away(tmp_path: Path, m
     limits = ConnectionLimits(total=5, per_address=3, head_seconds=10.0)
     with served(tmp_path, limits) as (here, port):
         token = here.token("ada")
-        real = type(here.desks).summary
+        real = routes_data_sets.summary_of
 
         def slow(*args: Any) -> Any:
             begun.release()
             assert go_on.wait(30)
             return real(*args)
 
-        monkeypatch.setattr(type(here.desks), "summary", slow)
+        monkeypatch.setattr(routes_data_sets, "summary_of", slow)
         request = head("GET", "/v1/datasets/survey", token)
         with half_open(port, [request] * 3) as opened:
             for _ in opened:

@@ -18,6 +18,7 @@ from hedgerow.algorithms.online_pmw.hold import LOST
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.privacy.budgets.budget import Budget, PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow.service.desks.summaries import summary_of
 from hedgerow.service.http.tokens import new_token
 from hedgerow.service.store.store import Store
 from tests.service.desks.crash import Zygote, random_condition, zygote
@@ -191,7 +192,7 @@ def test_people_share_what_is_theirs(tmp_path: Path) -> None:
         ada = server.store.person("ada")
         data_set = server.desks.register(registration(config=MANY, budget=PLENTY), by=ada)
         bob = server.store.add_person("bob", "analyst", by=None)
-        price = server.desks.summary(data_set, bob)["price"]
+        price = summary_of(server.store, data_set, bob)["price"]
         server.store.set_grant(data_set.id, bob.id, 50, 3.5 * price, by=ada.id)
         made = new_token(bob.id)
         server.store.add_token(made.token, made.salt, made.digest, by=None)

@@ -8,9 +8,10 @@ import pytest
 from fastapi import FastAPI
 
 from hedgerow.service.http.guards import SecurityHeaders
-from hedgerow.service.http.web import FILES, mount, page_files
+from hedgerow.service.http.web import mount, page_files
 from tests.service.asgi import Client, client_of
 
+FILES = sorted(page_files())
 SCRIPTS = [name for name in FILES if name.endswith(".js")]
 
 

@@ -13,8 +13,9 @@ import pytest
 
 from hedgerow.errors import ConfigError
 from hedgerow.service.http.connections import ConnectionLimits
+from hedgerow.service.http.guards import Forwarded
 from hedgerow.service.http.tokens import new_token
-from hedgerow.service.proxies import Forwarded, Proxies
+from hedgerow.service.settings import Proxies
 from tests.service.api import Api, api
 from tests.service.http.half_open import closed, half_open
 from tests.service.http.test_over_sockets import Served, head
@@ -50,7 +51,7 @@ def test_the_last_address_that_no_proxy_has_counts(peer: str, forwarded: list[st
 
 @pytest.mark.parametrize("text", ["*", "localhost", "10.0.0.0/33", "10.0.0.1/8", "1.2.3", "10.0.0.1;10.0.0.2"])
 def test_what_is_no_address_is_no_proxy(text: str) -> None:
-    with pytest.raises(ConfigError, match="no address of a proxy"):
+    with pytest.raises(ConfigError, match="not the address of a proxy"):
         Proxies.named(text)
 
 

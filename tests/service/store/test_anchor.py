@@ -17,8 +17,7 @@ import pytest
 
 from hedgerow.algorithms.online_pmw.journal import Step
 from hedgerow.errors import DamagedStoreError, OlderStoreError, StoreError
-from hedgerow.service.store.anchor import Anchor, Anchored
-from hedgerow.service.store.anchored import hold_to
+from hedgerow.service.store.anchor import Anchor, Anchored, hold_to
 from hedgerow.service.store.entries import Hold, Point
 from hedgerow.service.store.store import Store
 from tests.service.desks.test_desk import FIRES, scripted
@@ -232,7 +231,7 @@ def test_an_audit_log_that_was_changed_stops_the_server(copied: tuple[Path, Path
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"format": "hedgerow-anchor", "version": 2}', "\xff"])
 def test_what_is_no_anchor_is_refused(address: str, anchor: Anchor, text: str) -> None:
     anchor.path.write_text(text, encoding="latin-1")
-    with closing(Store.open(address)) as store, pytest.raises(StoreError, match=r"is no anchor(.|\n)*Remedy"):
+    with closing(Store.open(address)) as store, pytest.raises(StoreError, match=r"is not an anchor(.|\n)*Remedy"):
         hold_to(store, anchor)
     assert anchor.path.read_text(encoding="latin-1") == text
 

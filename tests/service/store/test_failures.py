@@ -101,17 +101,17 @@ def test_a_transaction_that_writes_keeps_others_from_writing_from_its_beginning(
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("", "none of a file or of PostgreSQL"),
-        ("sqlite://", "none of a file or of PostgreSQL"),
-        (":memory:", "none of a file or of PostgreSQL"),
-        ("mysql://me:secret@host/db", "none of a file or of PostgreSQL"),
-        ("postgresql://me:secret@host:port/db", "cannot be understood"),
+        ("", "neither a file nor a PostgreSQL"),
+        ("sqlite://", "neither a file nor a PostgreSQL"),
+        (":memory:", "neither a file nor a PostgreSQL"),
+        ("mysql://me:secret@host/db", "neither a file nor a PostgreSQL"),
+        ("postgresql://me:secret@host:port/db", "is malformed"),
         ("{folder}", "cannot be opened: Is a directory"),
         ("a\0b", "cannot be opened"),
         ("{folder}/none/store.db", "cannot be opened"),
         ("/proc/store.db", "cannot be opened"),
-        ("{folder}/text.txt", "not a database of SQLite"),
-        ("{folder}/others.db", "of something else"),
+        ("{folder}/text.txt", "not an SQLite database"),
+        ("{folder}/others.db", "belongs to other software"),
     ],
 )
 def test_what_is_no_store_is_refused(tmp_path: Path, address: str, said: str) -> None:
@@ -146,7 +146,7 @@ def test_a_locked_database_is_busy_and_then_goes_on(path: Path, store: Store) ->
     before = everything(store)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreBusyError, match="another process is writing") as found:
+        with pytest.raises(StoreBusyError, match="another process has been writing") as found:
             store.settle(data_set.id, 1, WHOLE, [answer(ada.id)])
         says_nothing(found.value)
         assert everything(store) == before  # reading goes on
@@ -221,7 +221,7 @@ def test_a_row_that_another_locks_is_busy(new_postgresql_database: str) -> None:
     ada, data_set = opened(store)
     with psycopg.connect(new_postgresql_database) as other:
         other.execute("SELECT * FROM sessions FOR UPDATE")
-        with pytest.raises(StoreBusyError, match="another process is writing") as found:
+        with pytest.raises(StoreBusyError, match="another process has been writing") as found:
             store.settle(data_set.id, 1, WHOLE, [answer(ada.id)])
         says_nothing(found.value)
         assert store.progress(data_set.id).version == 1

@@ -18,9 +18,9 @@ from hedgerow.errors import ConflictError, DamagedStoreError
 from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
 from hedgerow.queries.conditions.predicate import parse_predicate
 from hedgerow.service.desks.desks import Desks
+from hedgerow.service.desks.summaries import ledger_of, summary_of
 from hedgerow.service.store.entries import Registration
-from hedgerow.service.store.migrate import LOCATION
-from hedgerow.service.store.store import Store
+from hedgerow.service.store.store import LOCATION, Store
 from hedgerow.system.chain import head_of, link, start_of
 
 AT = datetime(2025, 1, 2, 3, 4, 5, 678901, UTC)
@@ -168,15 +168,15 @@ def test_a_data_set_that_told_how_many_rows_pass_its_filter_tells_it_no_more(tmp
     store.settle(data_set.id, 0, Step(state={"summary": told}))
     desks = Desks(store, tmp_path)
     for _ in range(2):
-        found = desks.summary(data_set, ada)
+        found = summary_of(store, data_set, ada)
         assert (found["total"], found["threshold"], found["private"]) == (None, None, False)
         assert found["statement"].startswith("NOT PRIVATE: how many rows pass the filter")
-        with pytest.raises(ConflictError, match="was taken for public, and is not"):
+        with pytest.raises(ConflictError, match="was treated as public, and is private"):
             desks.ask(data_set, [parse_predicate("a = 'x'", desks.domain(data_set))], person=ada)
-        with pytest.raises(ConflictError, match="was taken for public, and is not"):
+        with pytest.raises(ConflictError, match="was treated as public, and is private"):
             desks.records(data_set, 5, person=ada)
         data_set = store.close_data_set(data_set.id, by=ada.id)  # which changes nothing about that
-    assert "NOT PRIVATE" in desks.ledger(data_set)["statement"]
+    assert "NOT PRIVATE" in ledger_of(store, data_set)["statement"]
     desks.close()
     store.close()
 

@@ -61,8 +61,8 @@ def test_without_room_nothing_is_lost(tmp_path: Path, left: int) -> None:
                     said.add(error.message.partition(": ")[2])
         assert said
         assert said <= {
-            "there is no room left for the store",
-            "the disk of the store fails, or there is no room left on it",
+            "the disk of the store is full",
+            "the disk of the store fails, or is full",
         }
         lost = people.labels().count(LOST)
         assert people.answers() == [*first, *found]
@@ -81,7 +81,7 @@ def test_while_the_store_is_locked_everybody_is_told_and_then_it_goes_on(tmp_pat
         with locked(tmp_path / "store.db"):
             for found in people.together([TEXTS[0]], [TEXTS[1]]):
                 assert isinstance(found, StoreBusyError)
-                assert "another process is writing" in found.message
+                assert "another process has been writing" in found.message
                 assert found.remedy
         assert people.answers() == first
         assert people.hold() is None

@@ -261,8 +261,7 @@ def serve(
             raise ConfigError(f"--data: there is no folder {data}", remedy="make it, and put tables there")
 
         from hedgerow.service.http import ConnectionLimits
-        from hedgerow.service.proxies import Proxies
-        from hedgerow.service.settings import Settings
+        from hedgerow.service.settings import Proxies, Settings
 
         stopped_by = Serving(
             output,

@@ -1,4 +1,4 @@
-"""A data set to try the server with: seven columns of Adult, which are public (see README.md in this folder)."""
+"""The demo: a public data set, Adult, and its registration. It may import the desks and the store."""
 
 import lazy_loader
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import shutil
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hedgerow.algorithms.online_pmw import OnlinePMW
 from hedgerow.privacy import ApproxDP
+from hedgerow.service.desks import Desks
 from hedgerow.service.store import DataSet, Person, Registration
-
-if TYPE_CHECKING:
-    from hedgerow.service.desks import Desks
 
 NAME = "adult"
 FILE = "adult.parquet"
@@ -41,11 +39,11 @@ _DOMAIN: dict[str, Any] = {
     "income": ["<=50K", ">50K"],
 }  # fmt: skip
 _UPDATES, _QUERIES = 100, 5000
-"""A hundred corrections take some hundred different questions; more would make each answer noisier."""
+"""A hundred corrections of the model last for some hundred different questions; more would make each answer noisier."""
 
 
 def registration() -> Registration:
-    """What the demo registers: Adult under epsilon 1 and delta 1e-9.
+    """The demo's registration: Adult under epsilon 1 and delta 1e-9.
 
     Example:
         >>> registration().budget["epsilon"], sorted(registration().domain) == sorted(COLUMNS)
@@ -62,7 +60,7 @@ def registration() -> Registration:
 
 
 def register(desks: Desks, by: Person) -> DataSet:
-    """Lay the file into the server's data folder and register it.
+    """Copy the file into the server's data folder and register it.
 
     Args:
         desks: The data sets of the server.
@@ -77,7 +75,7 @@ def register(desks: Desks, by: Person) -> DataSet:
 
 
 def lay_out(folder: Path) -> None:
-    """Lay the file into a folder, unless it is there."""
+    """Copy the file into a folder, unless it is there."""
     if not (folder / FILE).exists():
         with resources.as_file(resources.files(__package__) / FILE) as shipped:
             shutil.copyfile(shipped, folder / FILE)
@@ -88,7 +86,7 @@ def write_table(csv: Path, parquet: Path) -> None:
 
     Args:
         csv: The table with all columns.
-        parquet: What to write.
+        parquet: File to write.
     """
     import pyarrow as pa
     import pyarrow.csv

@@ -14,21 +14,20 @@ from typing import TypeVar, cast, final
 from hedgerow.algorithms.online_pmw import OnlineSession
 from hedgerow.errors import OutdatedError, StoreBusyError
 from hedgerow.queries import LinearQuery, canonical
-from hedgerow.service.desks.group import Request, answer_group
+from hedgerow.service.desks.group import Request, answer_group, most_bytes
 from hedgerow.service.desks.keeper import Keeper
-from hedgerow.service.desks.quota import most_bytes
 from hedgerow.service.store import GivenAnswer
 
 T = TypeVar("T")
 
 _TRIES = 4
-"""How often a group is begun anew because another process went on meanwhile."""
+"""Attempts at a group that another process keeps outdating."""
 
 
 @final
 @dataclass(frozen=True)
 class _Call:
-    """Something that looks at the session without asking."""
+    """A function to run on the session without asking."""
 
     run: Callable[[OnlineSession], object]
     done: Future[object] = field(default_factory=Future)
@@ -36,11 +35,11 @@ class _Call:
 
 @final
 class Desk:
-    """The only place where a data set is asked in this process; a thread of its own does the work.
+    """The only way to ask a data set in this process; a thread of its own does the work.
 
     Args:
-        keeper: Of the data set.
-        tick: Answers of groups that looked at the data leave after a multiple of so many seconds.
+        keeper: Keeper of the data set.
+        tick: Seconds; answers of groups that looked at the data leave after a multiple of it.
     """
 
     def __init__(self, keeper: Keeper, *, tick: float = 0.01) -> None:
@@ -61,14 +60,14 @@ class Desk:
         """Answer questions in their order; blocks until all answers are committed.
 
         Args:
-            questions: Over the domain.
-            person: Number of who asks.
-            request: Number of the request with an idempotency key; what was answered of it before is not asked again.
-            confidence: Of each interval.
+            questions: Queries over the domain.
+            person: Number of the person who asks.
+            request: Number of the request with an idempotency key; its earlier answers are given again.
+            confidence: Confidence of each interval.
 
         Raises:
             NotAllowedError: The person's number of questions is used up; what was answered before stays.
-            QuotaError: What the person asks may take no more of the store; what was answered before stays.
+            QuotaError: The person's share of the store is used up; what was answered before stays.
             QuestionTooLargeError: The hypothesis could not learn an answer; what was answered before stays.
             DataError, TableError: The private table cannot be read, or does not fit its domain.
             StoreError: The store cannot be read or written; no answer was given.
@@ -79,7 +78,7 @@ class Desk:
         return waiting.done.result()
 
     def look_at(self, run: Callable[[OnlineSession], T]) -> T:
-        """Have something done with the session as it is, between two groups: nothing that asks.
+        """Run a function on the session as it is, between two groups; it must not ask.
 
         Raises:
             DataError, TableError, StoreError: As `ask`.
@@ -89,14 +88,14 @@ class Desk:
         return cast("T", call.done.result())
 
     def close(self) -> None:
-        """Finish what was begun, and end the thread."""
+        """Finish what has begun, and end the thread."""
         with self._door:
             self._is_closing = True
             self._inbox.put(None)
         self._thread.join()
 
     def _put(self, item: Request | _Call) -> None:
-        with self._door:  # what came in after the end would wait for ever
+        with self._door:  # what is put in after the end would never be answered
             if self._is_closing:
                 raise StoreBusyError("this server is being stopped", remedy="try again in a moment")
             self._inbox.put(item)
@@ -110,7 +109,7 @@ class Desk:
                 self._group()
 
     def _take_in(self) -> None:
-        """All that has come; waits for it if nothing is to be done."""
+        """Take all that has arrived; wait for it if there is nothing to do."""
         blocking = not self._waiting
         while True:
             try:
@@ -129,18 +128,18 @@ class Desk:
         try:
             with self._keeper.alone():
                 found = call.run(self._keeper.current())
-        except BaseException as error:  # noqa: BLE001 - handed on to who waits; the thread must go on
+        except BaseException as error:  # noqa: BLE001 - handed on to the waiting caller; the thread must continue
             self._keeper.forget()
             call.done.set_exception(error)
         else:
             call.done.set_result(found)
 
     def _group(self) -> None:
-        """Answer some of what is waiting; whoever has all answers, or an error, leaves."""
+        """Answer some of what is waiting; requests with all answers, or an error, leave."""
         begun = time.monotonic()
         try:
             looked = self._answered()
-        except BaseException as error:  # noqa: BLE001 - handed on to all who wait; the thread must go on
+        except BaseException as error:  # noqa: BLE001 - handed on to all waiting callers; the thread must continue
             self._keeper.forget()
             for each in self._waiting:
                 each.failure = error
@@ -166,7 +165,7 @@ class Desk:
             return answer_group(self._keeper, self._waiting)
 
     def _rest(self, begun: float) -> None:
-        """Wait for the next tick: how long the data were looked at should not be read off a clock outside."""
+        """Wait for the next tick: an outside clock should not show how long the data were looked at."""
         if self._tick > 0.0:
             passed = time.monotonic() - begun
             time.sleep(math.ceil(passed / self._tick) * self._tick - passed)

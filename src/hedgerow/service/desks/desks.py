@@ -1,4 +1,4 @@
-"""All data sets that this process answers for."""
+"""The data sets that this process answers for."""
 
 from __future__ import annotations
 
@@ -7,36 +7,31 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import final
 
+from hedgerow.algorithms.online_pmw import OnlineSession
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, ConflictError, DataError, HedgerowError, QueryError, ServiceError, TableError
+from hedgerow.privacy import NoiseSource, Register
 from hedgerow.queries import LinearQuery
-from hedgerow.release import Release, check_confidence
+from hedgerow.release import Records, Release, check_confidence
 from hedgerow.service.desks.desk import Desk
 from hedgerow.service.desks.keeper import Keeper
-from hedgerow.service.desks.registering import Charge, check_registration, within_filter
-from hedgerow.service.desks.summaries import ledger_file_of, ledger_of, summary_of
+from hedgerow.service.desks.registering import charging, check_registration, within_filter
 from hedgerow.service.desks.tables import PrivateTable, domain_of, earlier_release, read_private
-from hedgerow.service.store import DataSet, GivenAnswer, Person, Reached, Registration, nowhere
-
-if TYPE_CHECKING:
-    from hedgerow.algorithms.online_pmw import OnlineSession
-    from hedgerow.privacy import NoiseSource, Register
-    from hedgerow.release import Records
-    from hedgerow.service.store import Store
+from hedgerow.service.store import DataSet, GivenAnswer, Person, Reached, Registration, Store, nowhere
 
 MOST_CELLS = 100_000
-"""Of a table of the hypothesis that is handed out."""
+"""Most cells of a table of the hypothesis that is handed out."""
 MOST_CONFIDENCE = 0.999999999
-"""Of intervals: the risk that is left is divided over up to a million epochs, and must not vanish in rounding."""
+"""Highest confidence of intervals: the rest is divided over up to a million epochs, and must not vanish in rounding."""
 
 
 @final
 @dataclass
 class _Open:
-    """A data set at work, and the release of its hypothesis as it was when somebody last asked for it."""
+    """An open data set, and the release of its hypothesis when it was last asked for."""
 
     desk: Desk
     domain: Domain
@@ -47,15 +42,15 @@ class _Open:
 
 @final
 class Desks:
-    r"""The data sets of a store, each at a desk of its own, which is opened when it is first needed.
+    r"""The data sets of a store, each with a desk of its own, which is opened when it is first needed.
 
     Args:
-        store: Where everything is kept.
-        folder: The only one that tables are read from.
-        noise: Makes the source of noise of a data set; the secure one by default. Seeded noise is not private.
-        register: Charged with the whole budget of every data set that is registered; None where none is kept.
+        store: The store.
+        folder: The only folder that tables are read from.
+        noise: Gives the source of noise of a data set; the secure one by default. Seeded noise is not private.
+        register: Register that is charged the whole budget of every data set; None if none is kept.
         tick: See `Desk`.
-        wait: How many seconds one waits for other processes.
+        wait: Seconds to wait for other processes.
         reached: Called at named steps; for harnesses that kill the process there.
 
     Example:
@@ -64,6 +59,7 @@ class Desks:
         >>> from hedgerow.privacy.budgets.budget import PureDP
         >>> from hedgerow.queries.conditions.predicate import parse_predicate
         >>> from hedgerow.service.store.store import Store
+        >>> from hedgerow.service.desks.summaries import summary_of
         >>> folder = tempfile.TemporaryDirectory()
         >>> file = Path(folder.name, "people.csv")
         >>> _ = file.write_text("a\n" + "0\n" * 1_000 + "1\n" * 4_000)
@@ -75,7 +71,7 @@ class Desks:
         >>> (answer,) = desks.ask(people, [parse_predicate("a = 1", desks.domain(people))], person=ada)
         >>> answer.where, answer.low <= answer.value <= answer.high
         ('a = 1', True)
-        >>> desks.summary(people, ada)["spent"] <= 1.0
+        >>> summary_of(store, people, ada)["spent"] <= 1.0
         True
         >>> desks.close(), store.close(), folder.cleanup()
         (None, None, None)
@@ -94,7 +90,7 @@ class Desks:
     ) -> None:
         """Open nothing yet."""
         self._store = store
-        self._folder = folder
+        self.folder = folder
         self._noise = noise
         self._register = register
         self._tick = tick
@@ -103,22 +99,17 @@ class Desks:
         self._open: dict[int, _Open] = {}
         self._lock = threading.Lock()
 
-    @property
-    def folder(self) -> Path:
-        """The only one that tables are read from."""
-        return self._folder
-
     def register(self, new: Registration, *, by: Person) -> DataSet:
-        """Open a data set: its table is read and checked before anything is kept, and its session begun.
+        """Register a data set: its table is read and checked before anything is kept, and its session begins.
 
-        Where there is a register, it is charged before any row of the table is read.
+        If there is a register, it is charged before any row of the table is read.
 
         Args:
-            new: What its custodian says.
+            new: Description by its custodian.
             by: The custodian.
 
         Raises:
-            DomainError, BudgetError, ConfigError: What was said does not fit together.
+            DomainError, BudgetError, ConfigError: The description does not fit together.
             DataError: The table cannot be read, or does not fit the domain; nothing was kept.
             ReleaseError: The release to start from cannot be read; nothing was kept.
             ModelTooLargeError: The hypothesis would not fit into memory; nothing was kept.
@@ -128,16 +119,15 @@ class Desks:
             StoreError: It could not be kept.
         """
         new = within_filter(new)
-        domain, budget = check_registration(new, self._folder)
+        domain, budget = check_registration(new, self.folder)
         if new.name in {known.name for known in self._store.data_sets()}:
             raise ConflictError(f"there is a data set named {new.name!r} already", remedy="take another name")
-        charge = Charge(self._register, new.name, domain, budget)
-        with charge.staying():
-            read = [read_private(new.source, domain, self._folder, before_rows=charge.make)]
+        with charging(self._register, new.name, domain, budget) as charge:
+            read = [read_private(new.source, domain, self.folder, before_rows=charge)]
             made = self._store.register(new, by=by.id)
             try:
                 self._desk(made, read).desk.look_at(lambda _: None)
-            except (ServiceError, DataError):  # whoever asks first tries again
+            except (ServiceError, DataError):  # the first question tries again
                 raise
             except HedgerowError:  # it would fail again, and each time spend on the number of records
                 self._store.close_data_set(made.id, by=by.id)
@@ -181,28 +171,11 @@ class Desks:
         """The attributes of a data set."""
         return self._desk(data_set).domain
 
-    def summary(self, data_set: DataSet, person: Person) -> dict[str, Any]:
-        """What may be known of a data set, from the store alone: plain public values.
-
-        Args:
-            data_set: The data set.
-            person: Whose limits are told.
-        """
-        return summary_of(self._store, data_set, person)
-
-    def ledger(self, data_set: DataSet) -> dict[str, Any]:
-        """What was spent of a data set's budget, exactly: plain public values."""
-        return ledger_of(self._store, data_set)
-
-    def ledger_file(self, data_set: DataSet) -> dict[str, Any]:
-        """The whole ledger, as an auditor reads it: plain public values."""
-        return ledger_file_of(self._store, data_set)
-
     def marginal(self, data_set: DataSet, attributes: Sequence[str], *, person: Person) -> Floats:
         """A table of the hypothesis, in counts, shape ``domain.shape_of(attributes)``; free.
 
         Raises:
-            QueryError: An attribute is unknown or there twice, or the table has too many cells.
+            QueryError: An attribute is unknown or repeated, or the table has too many cells.
             TableError, StoreError: As `ask`.
         """
         domain = self.domain(data_set)
@@ -227,8 +200,8 @@ class Desks:
 
         Args:
             data_set: The data set.
-            n: How many; by default the (noisy) number of records.
-            person: Who asks.
+            n: Number of records; by default the (noisy) number of records of the data set.
+            person: The person who asks.
 
         Raises:
             TableError, StoreError: As `ask`.
@@ -237,19 +210,14 @@ class Desks:
         with opened.drawing:
             return release.sample(n)
 
-    def close_data_set(self, data_set: DataSet, *, by: Person) -> DataSet:
-        """Never look at its data again; the hypothesis goes on answering."""
-        self._store.close_data_set(data_set.id, by=by.id)
-        return self._store.data_set(data_set.name)
-
     def close(self) -> None:
-        """Finish what was begun at all desks."""
+        """Finish what has begun at all desks."""
         with self._lock:
             opened = list(self._open.values())
         for each in opened:
             each.desk.close()
 
-    # Inside
+    # Internals
 
     def _desk(self, data_set: DataSet, at_hand: Sequence[PrivateTable] = ()) -> _Open:
         with self._lock:
@@ -263,14 +231,14 @@ class Desks:
 
         def read() -> PrivateTable:
             found = next(at_hand, None)
-            return read_private(described, domain, self._folder) if found is None else found
+            return read_private(described, domain, self.folder) if found is None else found
 
         keeper = Keeper(
             data_set,
             domain,
             self._store,
             read,
-            warm=lambda: earlier_release(described, self._folder),
+            warm=lambda: earlier_release(described, self.folder),
             noise=self._noise(data_set.name),
             wait=self._wait,
             reached=self._reached,
@@ -278,7 +246,7 @@ class Desks:
         return _Open(Desk(keeper, tick=self._tick), domain)
 
     def _release(self, data_set: DataSet, person: Person) -> tuple[_Open, Release]:
-        """The hypothesis as it is now; made anew only if it was corrected meanwhile."""
+        """The hypothesis as it is now; rebuilt only if it was corrected meanwhile."""
         opened = self._desk(data_set)
 
         def renewed(session: OnlineSession) -> Release:
@@ -292,13 +260,13 @@ class Desks:
             raise self._told(error, person) from None
 
     def _told(self, error: DataError, person: Person) -> HedgerowError:
-        """What may be said about a table that cannot be read: the custodian sees why."""
+        """The error for a table that cannot be read; only the custodian sees why."""
         if person.role == "custodian":
             return error
         return TableError("the private table of this data set cannot be read now", remedy="tell its custodian")
 
 
 def _try(desk: Desk) -> None:
-    """Whoever asks first is told what is wrong."""
+    """Open a desk ahead of the first question, whose asker learns of any failure."""
     with suppress(Exception):  # a thread that ends by one would print what it says
         desk.look_at(lambda _: None)

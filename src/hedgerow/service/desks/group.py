@@ -1,9 +1,9 @@
-"""Questions that are committed together: charged, looked at, committed, and only then answered.
+"""Groups of questions: charged, looked at, committed together, and only then answered.
 
 A group takes questions in the order in which they came. Those that are known already, or public, cost nothing. At the
-first one that needs a look at the data the most that a look can cost is committed, whether or not its test will fire:
-what a crash leaves behind does not depend on the data. The first test that fires ends the group, so that one hold
-covers it and a crash costs one answer at most.
+first one that needs a look at the data the most that a look can cost is committed as a *hold*, whether or not its test
+will fire: what a crash leaves behind does not depend on the data. A test fires if the hypothesis is off by more than
+the threshold. The first one that does ends the group, so that one hold covers it and a crash costs one answer at most.
 
 What a person's share of the budget pays is the same for every correction: the answer, and a part of the sparse vector
 that found the need for it. The ledger has the charges as they were made.
@@ -14,43 +14,43 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import final
 
-from hedgerow.algorithms.online_pmw import OnlineAnswer, OnlineSession, step_since
+from hedgerow.algorithms.online_pmw import OnlineAnswer, OnlineSession, finding_about, step_since
 from hedgerow.errors import HedgerowError, MarginalTooLargeError, NotAllowedError, QuestionTooLargeError, QuotaError
 from hedgerow.queries import Explicit, LinearQuery
 from hedgerow.service.desks.keeper import Keeper
-from hedgerow.service.store import GivenAnswer, Grant
+from hedgerow.service.store import GivenAnswer, Grant, to_json
 
 MOST_TOGETHER = 256
-"""Questions of one group."""
+"""Most questions of one group."""
 MOST_OF_ONE = 32
-"""Questions of one request in a group while others wait."""
+"""Most questions of one request in a group while others wait."""
 
 MOST_REMEMBERED = 1 << 27
-"""Cells of the conditions of a data set that are no simple "and": a gigabyte, for as long as the data set lives."""
+"""Most cells of a data set's remembered conditions that are not a simple "and": a gigabyte, kept while it lives."""
 
 _CLOSED = "the custodian closed the data set"
 _USED_UP = "your share of the budget is used up"
-_FULL = "too many conditions that join attributes with 'or' or 'not' were asked of this data set already"
+_FULL = "this data set already remembers as many conditions that join attributes with 'or' or 'not' as it can"
 
 
 @final
 @dataclass(eq=False)
 class Request:
-    """Questions that somebody waits for.
+    """Questions that a person waits for.
 
     Attributes:
-        questions: Over the domain of the data set, in canonical form.
-        person: Number of who asks.
-        number: Of the request with an idempotency key, or None.
-        confidence: Of each interval.
+        questions: Queries over the domain of the data set, in canonical form.
+        person: Number of the person who asks.
+        number: Number of the request with an idempotency key, or None.
+        confidence: Confidence of each interval.
         sizes: Bytes that each question may add to the store at most.
         given: The answers so far, by position; all of them are committed.
-        failure: Why there will be no more.
-        known_at: When it was looked up what was answered of it before; see ``Keeper.changes``.
-        done: What the person's thread waits for.
+        failure: Reason why there will be no more.
+        known_at: Time of the last look-up of its earlier answers, in ``Keeper.changes``.
+        done: Future that the person's thread waits for.
     """
 
     questions: Sequence[LinearQuery]
@@ -69,7 +69,7 @@ class Request:
         return [] if self.failure else [at for at in range(len(self.questions)) if at not in self.given]
 
     def leave(self) -> None:
-        """Let the answers go, or the failure."""
+        """Hand over the answers, or the failure."""
         if self.failure is None:
             self.done.set_result([self.given[at] for at in range(len(self.questions))])
         else:
@@ -77,17 +77,17 @@ class Request:
 
 
 def answer_group(keeper: Keeper, waiting: Sequence[Request]) -> bool:
-    """Answer some of what is waiting, all the way to the commit. To be called alone with the data set.
+    """Answer some of what is waiting, up to the commit. The caller must hold the data set alone.
 
     Args:
-        keeper: Of the data set.
-        waiting: Who waits, in the order of arrival; answers and failures are put there once they are committed.
+        keeper: Keeper of the data set.
+        waiting: Waiting requests in the order of arrival; they get answers and failures once these are committed.
 
     Returns:
         Whether the data were looked at.
 
     Raises:
-        HedgerowError: Nothing of the group was committed but, perhaps, the hold. The keeper is to forget what it has.
+        HedgerowError: Nothing of the group was committed except, perhaps, the hold. The keeper must forget its session.
     """
     session = keeper.current()
     _look_up(keeper, waiting)
@@ -95,7 +95,7 @@ def answer_group(keeper: Keeper, waiting: Sequence[Request]) -> bool:
 
 
 def _look_up(keeper: Keeper, waiting: Sequence[Request]) -> None:
-    """Find out what was answered before, here or by other processes, of requests that were sent more than once."""
+    """Look up earlier answers, given here or by other processes, of requests that were sent more than once."""
     twins: dict[int, dict[int, GivenAnswer]] = {}
     for each in waiting:
         if each.number is None:
@@ -123,7 +123,7 @@ def _lines(waiting: Sequence[Request]) -> list[tuple[Request, int]]:
 
 @final
 class _Group:
-    """One group on its way."""
+    """One group while it is answered."""
 
     def __init__(self, keeper: Keeper, session: OnlineSession, lines: Sequence[tuple[Request, int]]) -> None:
         self._keeper = keeper
@@ -167,10 +167,19 @@ class _Group:
 
     def _would_look(self, request: Request, at: int) -> bool:
         try:
-            looks = not self._keeper.is_closed and self._session.looks(request.questions[at])
+            return self._reason_against(request.questions[at], request.person) is None
         except QuestionTooLargeError:
             return False
-        return looks and self._may_remember(request.questions[at]) and self._pays(request.person)
+
+    def _reason_against(self, question: LinearQuery, person: int) -> str | None:
+        """Reason why a question is answered without a look at the data: "" if it needs none, None if it may look."""
+        if self._keeper.is_closed:
+            return _CLOSED
+        if not self._session.looks(question):
+            return ""
+        if not self._may_remember(question):
+            return _FULL
+        return None if self._pays(person) else _USED_UP
 
     def _take_hold(self, person: int) -> None:
         session, marked = self._session, self._keeper.mark
@@ -181,7 +190,7 @@ class _Group:
             self._held = True
 
     def _answer(self, request: Request, at: int) -> bool:
-        """One question; whether the next one may follow."""
+        """Answer one question, and tell whether the next one may follow."""
         if request in self._failures:
             return True
         tested = self._session.tested
@@ -204,17 +213,11 @@ class _Group:
         return found.source != "data"
 
     def _asked(self, question: LinearQuery, request: Request) -> OnlineAnswer | None:
-        """The answer; None for a question that may look at the data, where nothing is held: the next group's first."""
-        session, confidence = self._session, request.confidence
-        if self._keeper.is_closed:
-            return session.peek(question, confidence, because=_CLOSED)
-        if not session.looks(question):
-            return session.ask(question, confidence)
-        if not self._may_remember(question):
-            return session.peek(question, confidence, because=_FULL)
-        if not self._pays(request.person):
-            return session.peek(question, confidence, because=_USED_UP)
-        return session.ask(question, confidence) if self._held else None
+        """The answer; None if it needs a look at the data and nothing is held: the next group begins with it."""
+        because = self._reason_against(question, request.person)
+        if because:
+            return self._session.peek(question, request.confidence, because=because)
+        return self._session.ask(question, request.confidence) if self._held or because is not None else None
 
     def _may_remember(self, question: LinearQuery) -> bool:
         """Whether there is room for one more; decided by what was asked alone."""
@@ -240,7 +243,7 @@ class _Group:
     def _check_number(self, person: int) -> None:
         if not self._may_ask(person):
             raise NotAllowedError(
-                f"all {self._grant(person).queries:,} questions that you may ask of this data set are asked",
+                f"you have asked all {self._grant(person).queries:,} questions that you may ask of this data set",
                 remedy="ask its custodian for more; the hypothesis (pictures, synthetic records) stays free",
             )
 
@@ -254,18 +257,29 @@ class _Group:
 
 
 def _given(request: Request, at: int, found: OnlineAnswer, charged: float) -> GivenAnswer:
-    return GivenAnswer(
-        person=request.person,
-        request=request.number,
-        position=at,
-        where=request.questions[at].text,
-        value=found.value,
-        low=found.low,
-        high=found.high,
-        confidence=request.confidence,
-        covers=found.covers,
-        source=found.source,
-        charged=charged,
-        spent=found.spent,
-        updates_left=found.updates_left,
-    )
+    told = asdict(found) | {"where": request.questions[at].text, "confidence": request.confidence, "charged": charged}
+    return GivenAnswer(person=request.person, request=request.number, position=at, **told)
+
+
+_REST = 2048
+"""Bytes that hold everything but the condition: numbers and words of the answer, of what was found out about it, and of
+three events: an epoch, a noisy answer, and a hold that was lost."""
+
+
+def most_bytes(query: LinearQuery) -> int:
+    """Bytes that a question adds to the store at most: its answer, what was found out about it, and its events.
+
+    Args:
+        query: The query in canonical form.
+
+    Example:
+        >>> from hedgerow.domain.attribute import Categorical
+        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow.queries.conditions.predicate import parse_predicate
+        >>> domain = Domain((Categorical("a", [str(number) for number in range(60_000)]),))
+        >>> most_bytes(parse_predicate("a not in ('7', '8')", domain)) < 3_000
+        True
+    """
+    kept = finding_about(query)
+    condition = len(to_json(query.text))
+    return 2 * condition + len(to_json(dict(kept.entry))) + len(kept.vector) + _REST

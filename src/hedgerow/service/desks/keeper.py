@@ -1,6 +1,6 @@
-"""A session that lives in the store: in memory it is a copy, which is thrown away whenever the two could differ.
+"""A session that lives in the store: the copy in memory is discarded whenever the two could differ.
 
-The order of commits is what the guarantee rests on when processes die (``online_pmw/hold.py``): the most that a
+The guarantee rests on the order of commits when processes die (see ``algorithms/online_pmw/hold.py``): the most that a
 look at the data can cost is committed as a *hold* before it, and its outcome after it.
 """
 
@@ -10,26 +10,22 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from hedgerow.algorithms.online_pmw import hold as online_hold
 from hedgerow.algorithms.online_pmw.journal import Mark, Step, Transcript, step_since
 from hedgerow.algorithms.online_pmw.online_pmw import config_from_dict
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.algorithms.online_pmw.start import earlier_events
+from hedgerow.domain import Domain
 from hedgerow.errors import ConflictError, OutdatedError, StoreError, TableError
-from hedgerow.privacy import Curator, budget_from_dict
+from hedgerow.privacy import Curator, NoiseSource, budget_from_dict
+from hedgerow.release import Release
 from hedgerow.service.desks.tables import PrivateTable, no_records
-from hedgerow.service.store import DataSet, GivenAnswer, Hold, Reached, nowhere
-
-if TYPE_CHECKING:
-    from hedgerow.domain import Domain
-    from hedgerow.privacy import NoiseSource
-    from hedgerow.release import Release
-    from hedgerow.service.store import Store
+from hedgerow.service.store import DataSet, GivenAnswer, Hold, Reached, Store, nowhere
 
 _TRIES = 4
-"""How often a commit is tried while the store is busy."""
+"""Attempts at a commit while the store is busy."""
 
 
 @final
@@ -37,14 +33,20 @@ class Keeper:
     """The session of one data set, as the store has it. For one thread.
 
     Args:
-        data_set: What was registered.
+        data_set: The registered data set.
         domain: Its attributes.
-        store: Where everything is kept.
+        store: Store of the session.
         read: Reads the private table.
         warm: Reads the earlier release that the session starts from, if it does.
         noise: Source of noise; None for the secure one.
-        wait: How many seconds one waits for other processes.
+        wait: Seconds to wait for other processes.
         reached: Called at named steps.
+
+    Attributes:
+        data_set: Number of the data set.
+        store: The store.
+        reached: Called at named steps.
+        changes: Number of times that the store knew more than this keeper wrote; 1 from the start.
     """
 
     def __init__(
@@ -59,38 +61,28 @@ class Keeper:
         wait: float = 5.0,
         reached: Reached = nowhere,
     ) -> None:
-        """Nothing is read before it is needed."""
-        self._id = data_set.id
+        """Read nothing before it is needed."""
+        self.data_set = data_set.id
         self._promised_too_much = data_set.registration.promised_too_much
         self._domain = domain
         self._budget = budget_from_dict(data_set.registration.budget)
         self._config = config_from_dict(data_set.registration.config)
-        self._store = store
+        self.store = store
         self._read = read
         self._warm = warm
         self._noise = noise
         self._wait = wait
         self.reached = reached
         self._source: PrivateTable | None = None
-        self._changes = 0
+        self.changes = 0
         self.forget()
 
     def forget(self) -> None:
-        """Throw away what is in memory but the private table: the store alone says what was."""
+        """Discard what is in memory except the private table: the store alone counts."""
         self._transcript = Transcript(self._domain)
         self._session: OnlineSession | None = None
         self._version = -1
         self._status = ""
-
-    @property
-    def store(self) -> Store:
-        """Where everything is kept."""
-        return self._store
-
-    @property
-    def data_set(self) -> int:
-        """Number of the data set."""
-        return self._id
 
     @property
     def is_closed(self) -> bool:
@@ -99,43 +91,38 @@ class Keeper:
 
     @property
     def mark(self) -> Mark:
-        """How far the store is."""
+        """Position that the store has reached."""
         return self._transcript.mark
 
-    @property
-    def changes(self) -> int:
-        """How often it was seen that the store knows more than this keeper wrote; 1 from the start."""
-        return self._changes
-
     def alone(self) -> AbstractContextManager[None]:
-        """Keep all other processes and threads from going on with the data set.
+        """Keep all other processes and threads away from the data set.
 
         Raises:
-            StoreBusyError: Another one is at it for longer than one waits.
+            StoreBusyError: Another one holds it for longer than the waiting time.
         """
-        return self._store.alone(self._id, wait=self._wait)
+        return self.store.alone(self.data_set, wait=self._wait)
 
     def current(self) -> OnlineSession:
         """The session as it is now. To be called alone.
 
         Raises:
-            OutdatedError: Somebody went on nevertheless.
+            OutdatedError: Another process committed nevertheless.
             StoreError: The store cannot be read or written.
-            DataError, TableError: The private table cannot be read, or is another one than before.
+            DataError, TableError: The private table cannot be read, or has changed.
             ConflictError: The data set was closed before its session had begun, or it is one of the first version that
                 told how many rows pass its filter.
         """
         if self._promised_too_much:
             raise ConflictError(
-                "how many rows pass the filter of this data set was taken for public, and is not",
-                remedy="its custodian may close it, and register it anew",
+                "the number of rows that pass the filter of this data set was treated as public, and is private",
+                remedy="its custodian may close it and register it again",
             )
         if not self._transcript.begun:
             self.forget()  # attempts to begin have no mark of their own
-        progress = self._store.progress(self._id, self._transcript.mark)
+        progress = self.store.progress(self.data_set, self._transcript.mark)
         if progress.version != self._version:
             self._session = None
-            self._changes += 1
+            self.changes += 1
             self._transcript.add(progress.step or Step())
             self._version, self._status = progress.version, progress.status
         if progress.hold is not None:
@@ -150,29 +137,29 @@ class Keeper:
         """Commit the most that a question can cost, and the epoch that was opened for it.
 
         Args:
-            charge: The most, without the epoch.
-            person: Who asks it.
+            charge: The most that it can cost, without the epoch.
+            person: Number of the person who asks.
             step: The epoch, or None if one was running.
 
         Raises:
-            OutdatedError: Somebody else went on; the session in memory is to be forgotten.
-            StoreError: Nothing was committed; the session in memory is to be forgotten.
+            OutdatedError: Another process committed; the session in memory must be forgotten.
+            StoreError: Nothing was committed; the session in memory must be forgotten.
         """
         told = step if step is None or self._session is None else _summarised(step, self._session)
-        self._version = self._store.hold(self._id, self._version, Hold(charge, "question", person), told)
+        self._version = self.store.hold(self.data_set, self._version, Hold(charge, "question", person), told)
         self.reached("held")
         if step is not None:
             self._transcript.follow(step)
 
     def keep(self, session: OnlineSession, answers: Sequence[GivenAnswer]) -> Sequence[GivenAnswer]:
-        """Commit what was found out, what it cost, and the answers; tried again while the store is busy.
+        """Commit what was learnt, what it cost, and the answers; tried again while the store is busy.
 
         Returns:
             The answers as they are in the store.
 
         Raises:
-            OutdatedError: Somebody else went on; the session in memory is to be forgotten.
-            StoreError: It cannot be known whether it was committed; the session in memory is to be forgotten.
+            OutdatedError: Another process committed; the session in memory must be forgotten.
+            StoreError: It is unknown whether it was committed; the session in memory must be forgotten.
         """
         step = step_since(session, self._transcript.mark)
         kept = self._settle(step, session, answers)
@@ -185,7 +172,7 @@ class Keeper:
         told = _summarised(step, session)
         for left in reversed(range(_TRIES)):
             try:
-                settled = self._store.settle(self._id, self._version, told, answers)
+                settled = self.store.settle(self.data_set, self._version, told, answers)
             except OutdatedError:
                 raise
             except StoreError:
@@ -217,12 +204,12 @@ class Keeper:
             self._session = self._transcript.session(self._table(), noise=self._noise)
             step = replace(step, state={**(fired or {}), "summary": self._session.summary()})
         price = hold.charge if rules is None else rules.price(self._budget.regime)
-        self._version = self._store.forfeit(self._id, self._version, step, price)
+        self._version = self.store.forfeit(self.data_set, self._version, step, price)
 
     def _begin(self) -> None:
         """Begin the session: what the number of records costs is held first."""
         if self.is_closed:
-            raise ConflictError("the data set was closed before it was opened", remedy="register it anew")
+            raise ConflictError("the data set was closed before it was opened", remedy="register it again")
         warm = self._warm()
         earlier = () if warm is None else earlier_events(warm, self._budget, self._domain)
         events = (*self._transcript.events, *earlier)
@@ -236,10 +223,10 @@ class Keeper:
 
     def _hold_opening(self, opening: online_hold.Hold) -> None:
         hold = Hold(opening.charge, opening.purpose, None)
-        self._version = self._store.hold(self._id, self._version, hold, None)
+        self._version = self.store.hold(self.data_set, self._version, hold, None)
         self.reached("held")
 
 
 def _summarised(step: Step, session: OnlineSession) -> Step:
-    """The step with what may be told of the session after it."""
+    """Add the public summary of the session after a step to its state."""
     return replace(step, state={**(step.state or {}), "summary": session.summary()})

@@ -1,31 +1,27 @@
-"""What can be refused of a data set before anything of it is kept, and what it is charged before its table is read."""
+"""Registering a data set: checks before anything of it is kept, and the charge before its table is read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, final
 
 from hedgerow.algorithms.online_pmw import check_start, config_from_dict
+from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.models import may_be_dense
-from hedgerow.privacy import DATA_SET, Budget, budget_from_dict, budget_of_filtered
+from hedgerow.privacy import DATA_SET, Budget, Register, budget_from_dict, budget_of_filtered
 from hedgerow.service.desks.tables import domain_of, earlier_release
 from hedgerow.service.store import Registration
 
-if TYPE_CHECKING:
-    from hedgerow.domain import Domain
-    from hedgerow.privacy import Register
-
 MOST_WARM_CELLS = 1 << 22
-"""Of a histogram that a session starts from: all of them are kept with each correction."""
+"""Most cells of a histogram that a session starts from: all of them are kept with each correction."""
 _STAYS = "what the server's register was charged for this data set stays charged"
 
 
 def within_filter(new: Registration) -> Registration:
-    """A registration with the budget that it has where a filter chooses its rows: how many pass is private.
+    """Adapt a registration's budget to its filter, if it has one: the number of rows that pass is private.
 
     Example:
         >>> from hedgerow.privacy.budgets.budget import PureDP
@@ -40,17 +36,17 @@ def within_filter(new: Registration) -> Registration:
 
 
 def check_registration(new: Registration, folder: Path) -> tuple[Domain, Budget]:
-    """Refuse all that can be refused of a data set before its table is opened.
+    """Refuse whatever can be refused of a data set before its table is opened.
 
     Args:
-        new: What its custodian says.
-        folder: The only one that tables are read from.
+        new: Description by its custodian.
+        folder: The only folder that tables are read from.
 
     Returns:
         Its attributes and its budget.
 
     Raises:
-        DomainError, BudgetError, ConfigError: What was said does not fit together.
+        DomainError, BudgetError, ConfigError: The description does not fit together.
         ModelTooLargeError: The hypothesis would not fit into memory.
         ReleaseError: The release to start from cannot be read.
     """
@@ -59,51 +55,43 @@ def check_registration(new: Registration, folder: Path) -> tuple[Domain, Budget]
     check_start(config_from_dict(new.config), domain, budget, warm)
     if warm is not None and may_be_dense(domain) and domain.size > MOST_WARM_CELLS:
         raise ConfigError(
-            f"a start from a release over {domain.size:,} cells would be written anew with each correction",
+            f"a start from a release over {domain.size:,} cells would be rewritten with each correction",
             remedy=f"start from a release over at most {MOST_WARM_CELLS:,} cells, or without one",
         )
     return domain, budget
 
 
-@final
-class Charge:
-    """What a data set is charged in the register of the server, before its table is read.
+@contextmanager
+def charging(register: Register | None, name: str, domain: Domain, budget: Budget) -> Iterator[Callable[[], None]]:
+    """Charge a data set in the register of the server before its table is read; where there is none, charge nothing.
 
     Args:
-        register: The register; None where none is kept, and then nothing is charged.
-        name: The data set's name.
+        register: The register, or None.
+        name: Name of the data set.
         domain: Its attributes.
         budget: Its budget, all of which is charged.
+
+    Yields:
+        A function that makes the charge. If the body fails after it, the error says that the charge stays.
 
     Raises:
         RegisterExceededError: The register does not cover the budget.
         ConfigError: The budget does not go into the register.
         RegisterError: The register cannot be read.
     """
+    if register is not None:
+        register.check(budget)
+    charged = False
 
-    def __init__(self, register: Register | None, name: str, domain: Domain, budget: Budget) -> None:
-        """Refuse what would be refused."""
+    def charge() -> None:
+        nonlocal charged
         if register is not None:
-            register.check(budget)
-        self._register = register
-        self._name = name
-        self._domain = domain
-        self._budget = budget
-        self._charged = False
+            register.charge(budget, kind=DATA_SET, name=name, attributes=domain.names)
+            charged = True
 
-    def make(self) -> None:
-        """Charge it, for good."""
-        if self._register is not None:
-            names = self._domain.names
-            self._register.charge(self._budget, kind=DATA_SET, name=self._name, attributes=names)
-            self._charged = True
-
-    @contextmanager
-    def staying(self) -> Iterator[None]:
-        """If the body fails after the charge, let its error say that this stays."""
-        try:
-            yield
-        except HedgerowError as error:
-            if self._charged:
-                error.remedy = "; ".join([*filter(None, [error.remedy]), _STAYS])
-            raise
+    try:
+        yield charge
+    except HedgerowError as error:
+        if charged:
+            error.remedy = "; ".join([*filter(None, [error.remedy]), _STAYS])
+        raise

@@ -1,30 +1,28 @@
-"""What may be told of a data set, from the store alone: plain public values."""
+"""Summaries and ledgers of data sets, from the store alone: plain public values."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import Any
 
 from hedgerow.algorithms.online_pmw import Mark
 from hedgerow.privacy import Ledger, budget_from_dict
-from hedgerow.service.store import DataSet, Person, Progress
+from hedgerow.service.store import DataSet, Person, Progress, Store
 
-if TYPE_CHECKING:
-    from hedgerow.service.store import Store
-
-_TOLD_HOW_MANY = "NOT PRIVATE: how many rows pass the filter was told exactly"
+_TOLD_HOW_MANY = "NOT PRIVATE: how many rows pass the filter was published exactly"
 _EVERYTHING = Mark(events=2**62, findings=2**62)
-"""A mark after which there is nothing but the state."""
+"""A mark that selects the state alone."""
 _EVENTS = Mark(findings=2**62)
-"""A mark after which there are all events and the state."""
+"""A mark that selects all events and the state."""
 
 
 def summary_of(store: Store, data_set: DataSet, person: Person) -> dict[str, Any]:
     """A data set in short, and the limits of a person.
 
     Args:
-        store: Where it is kept.
+        store: Store of the data set.
         data_set: The data set.
-        person: Whose limits are told.
+        person: Person whose limits are included.
     """
     progress, grant = store.progress(data_set.id, _EVERYTHING), store.grant(data_set.id, person.id)
     state = {} if progress.step is None or progress.step.state is None else progress.step.state
@@ -47,12 +45,12 @@ def summary_of(store: Store, data_set: DataSet, person: Person) -> dict[str, Any
         "closed": closed,
         "private": told.get("private", True) and not too_much,
         "statement": _statement(data_set),
-        "mine": {**vars(grant), "storage": store.quota if grant.storage is None else grant.storage},
+        "mine": {**asdict(grant), "storage": store.quota if grant.storage is None else grant.storage},
     }
 
 
 def ledger_of(store: Store, data_set: DataSet) -> dict[str, Any]:
-    """What was spent of a data set's budget, exactly, and the head of the hash chain of what it was spent on.
+    """The exact spending of a data set's budget, and the head of the hash chain of its events.
 
     Raises:
         DamagedStoreError: Events were changed after they were written.
@@ -71,7 +69,7 @@ def ledger_of(store: Store, data_set: DataSet) -> dict[str, Any]:
 
 
 def ledger_file_of(store: Store, data_set: DataSet) -> dict[str, Any]:
-    """The whole ledger of a data set, as it can be checked from this alone.
+    """The whole ledger of a data set, which can be checked from this alone.
 
     Raises:
         DamagedStoreError: Events were changed after they were written.

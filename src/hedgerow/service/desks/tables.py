@@ -1,6 +1,6 @@
 """Private tables of registered data sets: where they may be, and reading them.
 
-The only module of the server that touches ``data/``; what it gives is handed to the curator and to nobody else.
+The only module of the server that touches ``data/``; the tables go to the curator and nowhere else.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from hedgerow.errors import ConfigError, NotAllowedError
 from hedgerow.release import Release
 
 PrivateTable = CountSource
-"""What is read here, by the only name that the rest of the server has for it."""
+"""A table that is read here, under the only name that the rest of the server has for it."""
 
 _SERVERS = ("postgresql", "postgres")
 _SECRET = frozenset({"password", "sslpassword", "passfile", "service", "servicefile", "dbname"})
-"""Options of an address that hold a password, or say where another one is than the server's own."""
+"""Options of an address that hold a password, or name a source of one other than the server's own."""
 
 
 def domain_of(domain: Mapping[str, Any], described: Mapping[str, Any]) -> Domain:
     """The attributes of a data set: those of its domain that are read.
 
     Args:
-        domain: As in a domain file.
-        described: How the table is read.
+        domain: Attributes and their values, as in a domain file.
+        described: Description of how the table is read.
 
     Raises:
-        DomainError: The mapping is no domain, or does not declare a column.
+        DomainError: The mapping is not a domain, or does not declare a column.
 
     Example:
         >>> domain_of({"a": ["x", "y"], "b": [1, 2]}, {"columns": ["b"]}).names
@@ -46,7 +46,7 @@ def domain_of(domain: Mapping[str, Any], described: Mapping[str, Any]) -> Domain
 
 
 def checked_place(place: str, folder: Path) -> str:
-    """Where a table is, as `read_private` takes it: files lie in the server's folder, and addresses hold no password.
+    """Check the place of a table: files lie in the server's folder, and addresses hold no password.
 
     Args:
         place: A file or a pattern inside the folder, ``duckdb:///file.db#table`` of such a file, or
@@ -68,12 +68,12 @@ def checked_place(place: str, folder: Path) -> str:
     if is_duckdb(place):
         table = duckdb_table(place)
         if table is None:
-            raise ConfigError("the address names no file and table", remedy=DUCKDB_REMEDY)
+            raise ConfigError("the address does not name a file and a table", remedy=DUCKDB_REMEDY)
         inside = _inside(_relative(table.file, folder), folder)
         return f"duckdb://{quote(inside)}#{quote(table.name)}"  # it is unquoted again where it is opened
     if "://" in place or place.lower().startswith("spark:"):
         raise ConfigError(
-            "the server does not read tables of that kind",
+            "the server does not read tables from there",
             remedy="give a file of its data folder, duckdb:///file.db#table or postgresql://host/database#table",
         )
     return _inside(place, folder)
@@ -90,7 +90,7 @@ def _inside(name: str, folder: Path) -> str:
     found = (root / name).resolve()
     if not found.is_relative_to(root) or ".." in Path(name).parts:
         raise NotAllowedError(
-            "tables are read from the server's data folder alone",
+            "tables are read from the server's data folder only",
             remedy="put the file there, or upload it, and give its name; or start the server with another --data",
         )
     return str(found)
@@ -113,17 +113,17 @@ def read_private(
     """Read a private table into memory, to hand it to the curator.
 
     Args:
-        described: Where it is (``place``) and how it is read (``columns``, ``count_column``, ``coded``, ``where``).
-        domain: What `domain_of` gave.
+        described: Its place (``place``) and how to read it (``columns``, ``count_column``, ``coded``, ``where``).
+        domain: Result of `domain_of`.
         folder: See `checked_place`.
-        before_rows: Called when the columns are in order, before the first row is read.
+        before_rows: Called when the columns have been checked, before the first row is read.
 
     Raises:
         DataError: The table cannot be read, or does not fit the domain. Its message may name rows and their number: it
             is for the custodian's eyes.
         QueryError: The condition on rows may look at more than one row.
         NotAllowedError, ConfigError: See `checked_place`.
-        MissingExtraError: What reads it is not installed.
+        MissingExtraError: The package that reads it is not installed.
     """
     reader = open_place(checked_place(str(described["place"]), folder), described.get("where"))
     check_apart(described.get("where"), described.get("count_column"), reader.file)
@@ -143,11 +143,11 @@ def earlier_release(described: Mapping[str, Any], folder: Path) -> Release | Non
     """The release of the same table that a session starts from, if one was named.
 
     Args:
-        described: Its ``warm`` is the name of a file in the folder.
+        described: Description of the table; its ``warm`` is the name of a file in the folder.
         folder: See `checked_place`.
 
     Raises:
-        ReleaseError: There is no such file, or it is no release.
+        ReleaseError: There is no such file, or it is not a release.
         NotAllowedError: It lies elsewhere.
 
     Example:
@@ -159,10 +159,10 @@ def earlier_release(described: Mapping[str, Any], folder: Path) -> Release | Non
 
 
 def no_records(domain: Domain) -> PrivateTable:
-    """A table without records, for a data set that is closed: nothing of it is looked at any more.
+    """A table without records, for a closed data set, whose data are not looked at any more.
 
     Args:
-        domain: Of the data set.
+        domain: Domain of the data set.
 
     Example:
         >>> no_records(domain_of({"a": ["x", "y"]}, {})).total()
@@ -172,11 +172,11 @@ def no_records(domain: Domain) -> PrivateTable:
 
 
 def made_up(domain: Domain, n: int) -> PrivateTable:
-    """A table of records that are all alike, to try something out with.
+    """A table of equal records, to try something out with.
 
     Args:
-        domain: Of the records.
-        n: How many.
+        domain: Domain of the records.
+        n: Number of records.
 
     Example:
         >>> made_up(domain_of({"a": ["x", "y"]}, {}), 3).total()

@@ -1,51 +1,68 @@
-"""The HTTP API as an ASGI application."""
+"""The HTTP API as an ASGI application, and its routes about the server itself."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio.to_thread
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.responses import Response
 
-from hedgerow.service.http import (
-    docs_page,
-    routes_custodians,
-    routes_data_sets,
-    routes_files,
-    routes_hypothesis,
-    routes_questions,
-    routes_server,
-    web,
-)
-from hedgerow.service.http.gate import Service
-from hedgerow.service.http.guards import BodyLimit, SecurityHeaders
-from hedgerow.service.http.metrics import Counted
-from hedgerow.service.http.operations import SECURITY
-from hedgerow.service.http.problems import Shield, add_handlers
-from hedgerow.service.http.told import Problem
-from hedgerow.service.proxies import Forwarded
+from hedgerow.service.desks import Desks
+from hedgerow.service.http import routes_custodians, routes_data_sets, routes_questions, web
+from hedgerow.service.http.gate import SECURITY, By, ForAnyone, ForTokens, Here, Operation, Service
+from hedgerow.service.http.guards import METRICS_TYPE, BodyLimit, Counted, Forwarded, SecurityHeaders, Shield
+from hedgerow.service.http.problems import add_handlers
+from hedgerow.service.http.told import Health, Me, Problem, scope_of
 from hedgerow.service.settings import Settings
+from hedgerow.service.store import Store
 from hedgerow.version import __version__
 
-if TYPE_CHECKING:
-    from hedgerow.service.desks import Desks
-    from hedgerow.service.store import Store
+
+def health(here: Here) -> Health:
+    """Health of the server.
+
+    503 if the store cannot be read.
+    """
+    here.store.ping()
+    return Health(status="ok", version=__version__)
+
+
+def metrics_text(here: Here) -> Response:
+    """Counters in Prometheus' text format.
+
+    Requests by route, method and status, and how long they took; nothing by data set or person.
+    """
+    return Response(here.metrics.text(), media_type=METRICS_TYPE)
+
+
+async def me(by: By) -> Me:
+    """Owner and scope of the token."""
+    token = by.token
+    return Me(
+        person=by.person.name,
+        role=by.person.role,
+        datasets=scope_of(token),
+        expires=token.expires,
+        version=__version__,
+    )
+
 
 OPERATIONS = (
-    *routes_server.OPERATIONS,
+    Operation("GET", "/v1/health", health, ForAnyone),
+    Operation("GET", "/v1/metrics", metrics_text, ForAnyone, content={METRICS_TYPE: {"schema": {"type": "string"}}}),
+    Operation("GET", "/v1/me", me, ForTokens),
     *routes_data_sets.OPERATIONS,
     *routes_questions.OPERATIONS,
-    *routes_hypothesis.OPERATIONS,
     *routes_custodians.OPERATIONS,
-    *routes_files.OPERATIONS,
-    *docs_page.OPERATIONS,
+    *web.OPERATIONS,
 )
 _IMPORTED_LATE = ("opendp.prelude", "scipy.optimize", "sqlglot.errors", "sqlglot.tokens")
-"""What is imported when it is first used: not well by several threads at once, where modules import each other."""
+"""Imported early: several threads that import these at once can meet half-made modules."""
 _REFERENCE = "#/components/schemas/{model}"
 _DESCRIPTION = """\
 Counting questions about private tables, answered with differential privacy.
@@ -53,13 +70,14 @@ Counting questions about private tables, answered with differential privacy.
 Send 'Authorization: Bearer hgr_...' with a token that a custodian made. Every error is a problem (RFC 9457) with a
 code, what is wrong, and what to try.
 
-Questions are answered by a public hypothesis; the data are looked at only to test it, and the privacy budget is charged
-before they are. All counts are noisy or modelled.
+Questions are answered by a public model of the data, the hypothesis. The data are looked at only to test it, and the
+privacy budget is charged before that. Where the model is off by more than a threshold it is corrected. All counts are
+noisy or modelled.
 """
 
 
 class Application(FastAPI):
-    """FastAPI with the problems in its OpenAPI description."""
+    """FastAPI with problems in the OpenAPI description."""
 
     def openapi(self) -> dict[str, Any]:
         """The description; made once."""
@@ -77,8 +95,8 @@ def create_app(desks: Desks, store: Store, settings: Settings) -> FastAPI:
     """The server as an ASGI application.
 
     Args:
-        desks: The data sets. Neither they nor the store are closed by the application.
-        store: What is kept.
+        desks: The data sets. The application closes neither them nor the store.
+        store: The store.
         settings: Limits.
     """
     for name in _IMPORTED_LATE:
@@ -92,7 +110,7 @@ def create_app(desks: Desks, store: Store, settings: Settings) -> FastAPI:
         redirect_slashes=False,
         lifespan=_with_threads(settings.threads),
     )
-    app.state.service = service = Service.of(desks, store, settings)
+    app.state.service = service = Service(desks, store, settings)
     for operation in OPERATIONS:
         operation.add_to(app)
     add_handlers(app)

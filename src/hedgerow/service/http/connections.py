@@ -1,9 +1,9 @@
-"""How many connections there may be, and which one makes room when there are too many.
+"""Limits of connections, and the choice of the one that makes room when there are too many.
 
 A connection *waits* while the server has no head of a request of it to answer: nothing came, half a head came, or its
 last request is answered. When a limit is reached the connection that has waited longest makes room for the new one:
-first those that never brought a good token, then those that did, then those that owe a body and have gone silent. So
-whoever opens connections and says nothing drives out connections of the same kind, and nobody who asks. Only where all
+first those that never brought a valid token, then those that did, then those that owe a body and have gone silent. So
+clients that open connections and send nothing drive out connections of the same kind, and nobody who asks. Only if all
 are being answered is a new one turned away.
 """
 
@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from typing import Protocol, Self, final
 
 from hedgerow.errors import ConfigError
+from hedgerow.service.settings import check_count
 
 BACKLOG = 64
-"""Connections that the machine holds ready: so many may be accepted before any of them is counted."""
+"""Connections that the machine queues: so many may be accepted before any of them is counted."""
 _OWN_FILES = 200
 """Descriptors that are left to the store, tables, uploads, and what is accepted and not counted yet."""
 _MOST = 10_000
@@ -29,14 +30,14 @@ _TICK = 1.0
 @final
 @dataclass(frozen=True)
 class ConnectionLimits:
-    """What connections may take of a server.
+    """Limits of the connections of a server.
 
     Attributes:
         total: Connections at a time.
-        per_address: Connections at a time of one address; named proxies are not held to it.
+        per_address: Connections at a time of one address; named proxies are exempt.
         head_seconds: Seconds after which a connection without a complete head of a request is closed.
         stall_seconds: Seconds in which a body must make progress, and in which an answer must be fetched.
-        bytes_per_second: The progress that is asked for, on average.
+        bytes_per_second: Required progress, on average.
 
     Example:
         >>> ConnectionLimits.of(descriptors=1024)
@@ -60,8 +61,7 @@ class ConnectionLimits:
             ConfigError: One is not above 0.
         """
         for name, value in (("connections", self.total), ("connections of an address", self.per_address)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ConfigError(f"the number of {name} must be a whole number from 1, not {value!r}")
+            check_count(f"the number of {name}", value)
         if min(self.head_seconds, self.stall_seconds, self.bytes_per_second) <= 0:
             raise ConfigError("time-outs of connections must be above 0 seconds", remedy="for example 10")
 
@@ -85,7 +85,7 @@ class ConnectionLimits:
             descriptors: Files that the process may open; by default what the system says (``ulimit -n``).
 
         Raises:
-            ConfigError: So many connections do not fit.
+            ConfigError: The process may not open so many files.
         """
         files = open_files() if descriptors is None else descriptors
         fit = max(_FEWEST, files - _OWN_FILES)
@@ -99,7 +99,7 @@ class ConnectionLimits:
 
 
 def open_files() -> int:
-    """How many files this process may open.
+    """The number of files that this process may open.
 
     Example:
         >>> open_files() > 0
@@ -110,30 +110,25 @@ def open_files() -> int:
 
 
 class Connection(Protocol):
-    """What is asked of a connection here."""
+    """A connection as its limits see it.
 
-    @property
-    def address(self) -> str:
-        """Where it comes from; empty where no limit of one address holds."""
-        ...
+    Attributes:
+        address: Address of the other end; empty if no limit per address applies.
+        is_known: Whether it has brought a valid token.
+    """
 
-    @property
-    def is_known(self) -> bool:
-        """Whether it has brought a good token."""
-        ...
+    address: str
+    is_known: bool
 
     @property
     def is_silent(self) -> bool:
         """Whether nothing has come for a while although something is owed."""
-        ...
 
     def give_up(self) -> None:
         """End, to make room."""
-        ...
 
     def check(self, now: float) -> None:
         """End, if a time-out has passed."""
-        ...
 
 
 @final
@@ -165,7 +160,7 @@ class Connections:
     """All connections of a server.
 
     Args:
-        limits: How many there may be.
+        limits: Limits of their number.
 
     Example:
         >>> class Quiet:
@@ -231,10 +226,10 @@ class Connections:
         self._tidy(each)
 
     def watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Have all connections look whether a time-out has passed, again and again until there are none.
+        """Make all connections check their time-outs, again and again until there are none left.
 
         Args:
-            loop: The event loop whose clock they go by.
+            loop: The event loop, which has the clock.
         """
         if self._next is None:
             self._next = loop.call_later(self._tick, self._check, loop)

@@ -1,39 +1,30 @@
-"""The gate of every route: who may pass is settled before anything of the body is read."""
+"""Routes as a table, and the gate of each: who may pass is settled before anything of the body is read."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast, final
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal, cast, final, get_type_hints
 
 import anyio.to_thread
 from anyio import CapacityLimiter
-from fastapi import Depends
+from fastapi import Depends, FastAPI
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
-from hedgerow.errors import (
-    InvalidRequestError,
-    MalformedRequestError,
-    NotAllowedError,
-    NotThereError,
-    StoreBusyError,
-    StoreError,
-)
-from hedgerow.service.http.cursors import Cursors
-from hedgerow.service.http.guards import Rates, address_of
-from hedgerow.service.http.metrics import Metrics
-from hedgerow.service.http.strict_json import parse_json
+from hedgerow.errors import NotAllowedError, NotThereError, StoreBusyError, StoreError
+from hedgerow.service.desks import Desks
+from hedgerow.service.http import problems
+from hedgerow.service.http.guards import Metrics, Rates, address_of
+from hedgerow.service.http.problems import Kind
+from hedgerow.service.http.strict import Cursors, StrictRequest, authorization, check_parameters
 from hedgerow.service.http.tokens import Caller, Verifier, WrongTokenError, bearer
 from hedgerow.service.settings import Settings
-from hedgerow.service.store import DataSet
-
-if TYPE_CHECKING:
-    from hedgerow.service.desks import Desks
-    from hedgerow.service.store import Store
+from hedgerow.service.store import DataSet, Store
 
 Who = Literal["anyone", "token", "custodian"]
 _SIGN_INS = 16
@@ -42,62 +33,51 @@ _UNSENT = 8
 
 
 @final
-@dataclass(frozen=True)
 class Service:
-    """What the routes of one application work with.
+    """Everything that the routes of one application work with.
+
+    Args:
+        desks: The data sets.
+        store: The store.
+        settings: Limits.
 
     Attributes:
         desks: The data sets.
-        store: What is kept.
+        store: The store.
         settings: Limits.
-        verifier: Whose a token is.
-        rates: How often something may happen.
-        cursors: Of lists.
-        metrics: What is counted.
-        sign_ins: Threads that tokens are looked at in; not those that wait for answers.
+        verifier: Finds the owner of a token.
+        rates: Limits of how often something may happen.
+        cursors: Cursors of lists.
+        metrics: Counters.
+        sign_ins: Threads that check tokens; not those that wait for answers.
         downloads: Files of records that are made at a time.
         unsent: Files of records that may be on their way at a time: until then they take room on the disk.
         waits: Requests that may wait for a data set at a time; fewer than there are threads.
     """
 
-    desks: Desks
-    store: Store
-    settings: Settings
-    verifier: Verifier
-    rates: Rates
-    cursors: Cursors
-    metrics: Metrics
-    sign_ins: CapacityLimiter
-    downloads: threading.BoundedSemaphore
-    unsent: threading.BoundedSemaphore
-    waits: threading.BoundedSemaphore
-
-    @classmethod
-    def of(cls, desks: Desks, store: Store, settings: Settings) -> Service:
+    def __init__(self, desks: Desks, store: Store, settings: Settings) -> None:
         """Put together what an application needs."""
-        return cls(
-            desks,
-            store,
-            settings,
-            Verifier(store),
-            Rates(settings),
-            Cursors(store.secret("cursor")),
-            Metrics(),
-            CapacityLimiter(_SIGN_INS),
-            threading.BoundedSemaphore(settings.downloads),
-            threading.BoundedSemaphore(_UNSENT * settings.downloads),
-            threading.BoundedSemaphore(max(1, settings.threads * 3 // 4)),
-        )
+        self.desks = desks
+        self.store = store
+        self.settings = settings
+        self.verifier = Verifier(store)
+        self.rates = Rates(settings)
+        self.cursors = Cursors(store.secret("cursor"))
+        self.metrics = Metrics()
+        self.sign_ins = CapacityLimiter(_SIGN_INS)
+        self.downloads = threading.BoundedSemaphore(settings.downloads)
+        self.unsent = threading.BoundedSemaphore(_UNSENT * settings.downloads)
+        self.waits = threading.BoundedSemaphore(max(1, settings.threads * 3 // 4))
 
     def sign_in(self, header: str | None, address: str) -> Caller:
-        """Whose token a request carries.
+        """Verify the token of a request.
 
         Args:
             header: The Authorization header.
-            address: Where the request comes from.
+            address: Address that the request comes from.
 
         Raises:
-            NotSignedInError: There is no good token.
+            NotSignedInError: There is no valid token.
             RateError: The token is used too often, or too many wrong ones come from the address.
         """
         try:
@@ -111,10 +91,10 @@ class Service:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Wait for a data set, unless so many do that no thread would be left for other requests.
+        """Wait for a data set, unless so many requests do that no thread would be left for others.
 
         Raises:
-            StoreBusyError: They do.
+            StoreBusyError: Too many wait already.
         """
         if not self.waits.acquire(blocking=False):
             raise StoreBusyError("too many questions wait for their answers", remedy="try again in a moment")
@@ -130,10 +110,10 @@ class Service:
             return
 
     def data_set(self, name: str, caller: Caller) -> DataSet:
-        """A data set that the caller's token is good for.
+        """A data set that the caller's token opens.
 
         Raises:
-            NotThereError: It is not, or there is no such data set: the two are not told apart.
+            NotThereError: The token does not open it, or it does not exist: the two are not distinguished.
         """
         if not caller.token.reaches(name):
             raise no_data_set(name)
@@ -144,15 +124,13 @@ class Service:
 
 
 def no_data_set(name: str) -> NotThereError:
-    """What is said of a data set that is not there, and of one that a token may not know of.
+    """The error for a data set that is not there, and for one that a token may not know of.
 
     Example:
         >>> no_data_set("adult").message
         "there is no data set 'adult'"
     """
-    return NotThereError(
-        f"there is no data set {name!r}", remedy="GET /v1/datasets lists those that this token is good for"
-    )
+    return NotThereError(f"there is no data set {name!r}", remedy="GET /v1/datasets lists those that this token opens")
 
 
 class GatedRoute(APIRoute):
@@ -168,10 +146,10 @@ class GatedRoute(APIRoute):
         async def gated(request: Request) -> Response:
             if self.who != "anyone":
                 request.state.caller = await self._caller(request)
-            _check_parameters([name for name, _ in request.query_params.multi_items()], known)
+            check_parameters([name for name, _ in request.query_params.multi_items()], known)
             if self.body_field is None:
                 return await handle(request)
-            strict = _StrictRequest(request.scope, request.receive)
+            strict = StrictRequest(request.scope, request.receive)
             await strict.json()
             return await handle(strict)
 
@@ -179,31 +157,11 @@ class GatedRoute(APIRoute):
 
     async def _caller(self, request: Request) -> Caller:
         service = await the_service(request)
-        header, address = _authorization(request), address_of(request.scope)
+        header, address = authorization(request), address_of(request.scope)
         caller = await anyio.to_thread.run_sync(service.sign_in, header, address, limiter=service.sign_ins)
         if self.who == "custodian" and not caller.is_custodian:
             raise NotAllowedError("this is for custodians", remedy="ask a custodian to do it")
         return caller
-
-
-def _authorization(request: Request) -> str | None:
-    """The header that says who asks; of two, a proxy may have looked at the other one."""
-    found = request.headers.getlist("authorization")
-    if len(found) > 1:
-        raise MalformedRequestError("there are two Authorization headers", remedy="send one")
-    return found[0] if found else None
-
-
-def _check_parameters(given: list[str], known: set[str]) -> None:
-    """Refuse parameters that are misspelt or there twice, which would be ignored otherwise."""
-    if not known.issuperset(given):
-        listed = ", ".join(sorted(known))
-        raise InvalidRequestError(
-            "the address has a parameter that is not known here",
-            remedy=f"known are {listed}" if known else "leave it out",
-        )
-    if len(set(given)) < len(given):
-        raise InvalidRequestError("the address has a parameter twice", remedy="give each parameter once")
 
 
 @final
@@ -227,36 +185,110 @@ class ForCustodians(GatedRoute):
     who = "custodian"
 
 
-@final
-class _StrictRequest(Request):
-    """A request whose body is read as strict JSON, once."""
-
-    async def json(self) -> Any:
-        """The body as values.
-
-        Raises:
-            InvalidRequestError: It is not sent as JSON, or is none.
-        """
-        if not hasattr(self, "_strict"):
-            body = await self.body()
-            kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if body and kind != "application/json":
-                raise InvalidRequestError(
-                    "the body is not sent as JSON", remedy="send the header 'Content-Type: application/json'"
-                )
-            self._strict = parse_json(body) if body else None
-        return self._strict
-
-
 async def the_service(request: Request) -> Service:
-    """What the application works with."""
+    """The objects that the application works with."""
     return cast("Service", request.app.state.service)
 
 
 async def the_caller(request: Request) -> Caller:
-    """Who passed the gate."""
+    """The caller who passed the gate."""
     return cast("Caller", request.state.caller)
 
 
 Here = Annotated[Service, Depends(the_service)]
 By = Annotated[Caller, Depends(the_caller)]
+
+
+PROBLEM = {"$ref": "#/components/schemas/Problem"}
+SECURITY = "token"
+_EXAMPLES: Mapping[str, tuple[str, str]] = {
+    "malformed": ("there are two Authorization headers", "send one"),
+    "not-signed-in": ("this needs a token", "send the header 'Authorization: Bearer hgr_...'"),
+    "not-allowed": ("this is for custodians", "ask a custodian to do it"),
+    "quota": ("your questions about this data set have taken 5,000,000 bytes ...", "ask its custodian for more room"),
+    "not-there": ("there is no data set 'adlut'", "GET /v1/datasets lists those that this token opens"),
+    "conflict": ("there is a data set 'adult' already", "choose another name"),
+    "too-much": ("the body is larger than 1.0 MiB", "send it in parts: fewer questions, or a smaller table"),
+    "invalid": ("question 3: there is no attribute 'gender'", "did you mean 'sex'?"),
+    "question-too-large": ("question 2: to learn an answer about age * ... ", "ask about fewer attributes"),
+    "rate": ("more than 6,000 requests a minute with this token", "ask several questions in one request, or wait"),
+    "store": ("the store cannot be read", "try again later; nothing is lost"),
+    "busy": ("the server is busy", "try again"),
+    "table": ("the private table cannot be read now", "tell its custodian"),
+    "internal": ("", ""),
+}
+
+
+@final
+@dataclass(frozen=True)
+class Operation:
+    """One route.
+
+    Attributes:
+        method: HTTP method.
+        path: Template of the address.
+        run: Endpoint; its docstring is the description, and the model that it returns is the JSON of the answer.
+        route: Gate in front of it.
+        status: Status of success.
+        problems: Problems beside those that every such route has.
+        content: Types of an answer that is not JSON, as OpenAPI describes them.
+        sent: Description of a body that is not JSON.
+        in_schema: Whether OpenAPI lists it.
+    """
+
+    method: str
+    path: str
+    run: Callable[..., Any]
+    route: type[GatedRoute]
+    status: int = 200
+    problems: Sequence[Kind] = ()
+    content: Mapping[str, Any] = field(default_factory=dict)
+    sent: Mapping[str, Any] | None = None
+    in_schema: bool = True
+
+    def add_to(self, app: FastAPI) -> None:
+        """Add this route to an application."""
+        answer = get_type_hints(self.run)["return"]
+        model = answer if isinstance(answer, type) and issubclass(answer, BaseModel) else None
+        app.router.add_api_route(
+            self.path,
+            self.run,
+            methods=[self.method],
+            response_model=model,
+            response_class=Response if model is None else JSONResponse,
+            status_code=self.status,
+            responses=self._responses(),
+            summary=(self.run.__doc__ or "").strip().partition("\n")[0].rstrip("."),
+            operation_id=self.run.__name__,
+            openapi_extra=self._extra(),
+            include_in_schema=self.in_schema,
+            route_class_override=self.route,
+        )
+
+    def _responses(self) -> dict[int | str, dict[str, Any]]:
+        found: dict[int | str, dict[str, Any]] = {}
+        if self.content:
+            found[self.status] = {"content": dict(self.content)}
+        for kind in self._kinds():
+            response = found.setdefault(kind.status, {"description": kind.title, "content": {}})
+            content = response["content"].setdefault(problems.MEDIA_TYPE, {"schema": PROBLEM, "examples": {}})
+            content["examples"][kind.code] = {"summary": kind.title, "value": kind.body(*_EXAMPLES[kind.code])}
+        return found
+
+    def _kinds(self) -> list[Kind]:
+        kinds = [*self.problems, problems.INVALID, problems.STORE, problems.BUSY, problems.INTERNAL]
+        if self.route is not ForAnyone:
+            kinds += [problems.MALFORMED, problems.NOT_SIGNED_IN, problems.RATE]
+        if self.route is ForCustodians:
+            kinds.append(problems.NOT_ALLOWED)
+        if "{name}" in self.path:
+            kinds.append(problems.NOT_THERE)
+        if self.method in ("POST", "PUT"):
+            kinds.append(problems.TOO_MUCH)
+        return sorted(set(kinds), key=lambda kind: (kind.status, kind.code))
+
+    def _extra(self) -> dict[str, Any]:
+        extra: dict[str, Any] = {} if self.route is ForAnyone else {"security": [{SECURITY: []}]}
+        if self.sent is not None:
+            extra["requestBody"] = dict(self.sent)
+        return extra

@@ -1,8 +1,9 @@
-"""What stands before every request: rates, sizes of bodies, headers for browsers."""
+"""Guards that stand before every request: rates, addresses, body sizes, headers for browsers, counters."""
 
 from __future__ import annotations
 
 import ipaddress
+import logging
 import math
 import re
 import time
@@ -11,13 +12,16 @@ from typing import final
 from limits import RateLimitItem, RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import SlidingWindowCounterRateLimiter
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow.errors import RateError, TooMuchError
 from hedgerow.quantities import human_bytes
-from hedgerow.service.http.problems import problem_of
-from hedgerow.service.settings import Settings
+from hedgerow.service.http.problems import log_failure, problem_of
+from hedgerow.service.settings import Proxies, Settings
 
 CONTENT_SECURITY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 _HEADERS = {
@@ -28,11 +32,18 @@ _HEADERS = {
 }
 _UPLOADS = re.compile(r"/v1/files/[^/]*")
 _NOTED_PER_MINUTE = 60
+_FORWARDED = "x-forwarded-for"
+_LOG = logging.getLogger("hedgerow.service")
+METRICS_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+_METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"})
+_BUCKETS = (0.01, 0.1, 1.0, 10.0)  # coarse: finer ones would tell what an answer took
+_OTHER = "other"
+_HUNG_UP = 499  # proxies' status for a client that left before the answer
 
 
 @final
 class Rates:
-    """How often something may happen; kept in this process.
+    """Limits of how often something may happen, counted in this process.
 
     Args:
         settings: The limits.
@@ -60,7 +71,7 @@ class Rates:
         """Count a request.
 
         Args:
-            token: Its public id.
+            token: Public id of the token.
 
         Raises:
             RateError: There were too many.
@@ -77,26 +88,26 @@ class Rates:
         """Refuse to look at one more unknown token.
 
         Args:
-            address: Where it comes from.
+            address: Address that it comes from.
 
         Raises:
-            RateError: Too many from there were wrong.
+            RateError: Too many tokens from there were wrong.
         """
         if not self._limiter.test(self._failures, "failure", address):
             raise RateError(
                 "too many wrong tokens came from this address",
                 seconds=self._until(self._failures, "failure", address),
-                remedy="wait; tokens that were used before go on working",
+                remedy="wait; tokens that were used before still work",
             )
 
     def failed(self, address: str) -> bool:
         """Count a wrong token.
 
         Args:
-            address: Where it comes from.
+            address: Address that it comes from.
 
         Returns:
-            Whether to note it: once a minute for each address.
+            Whether to note it in the audit log: once a minute for each address.
         """
         self._limiter.hit(self._failures, "failure", address)
         return self._limiter.hit(self._notes, "note", address) and self._limiter.hit(self._all_notes, "notes")
@@ -105,8 +116,60 @@ class Rates:
         return max(1.0, math.ceil(self._limiter.get_window_stats(item, *names).reset_time - time.time()))
 
 
+@final
+class Metrics:
+    """The counters of one application.
+
+    Example:
+        >>> metrics = Metrics()
+        >>> metrics.count("/v1/me", "GET", 200, 0.003)
+        >>> 'hedgerow_requests_total{method="GET",route="/v1/me",status="200"} 1.0' in metrics.text().decode()
+        True
+    """
+
+    def __init__(self) -> None:
+        """Start from zero, in a registry of its own: nothing that other libraries count is published."""
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._requests = Counter(
+            "hedgerow_requests", "Number of answered requests.", ["route", "method", "status"], registry=self._registry
+        )
+        self._seconds = Histogram(
+            "hedgerow_request_seconds",
+            "Duration of requests in seconds, rounded up to the bound of a bucket.",
+            ["route"],
+            buckets=_BUCKETS,
+            registry=self._registry,
+        )
+
+    def count(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Count one request.
+
+        Args:
+            route: Template of the route, not the address.
+            method: HTTP method.
+            status: HTTP status.
+            seconds: Time that it took.
+        """
+        self._requests.labels(route, method if method in _METHODS else _OTHER, str(status)).inc()
+        self._seconds.labels(route).observe(_rounded(seconds))
+
+    def text(self) -> bytes:
+        """The counters in Prometheus' text format."""
+        return generate_latest(self._registry)
+
+
+def _rounded(seconds: float) -> float:
+    """Round up to the bound of a bucket, or to whole seconds: exact sums would tell how long single answers took.
+
+    Example:
+        >>> _rounded(0.0301), _rounded(0.1), _rounded(12.5)
+        (0.1, 0.1, 13)
+    """
+    return next((bound for bound in _BUCKETS if seconds <= bound), math.ceil(seconds))
+
+
 def address_of(scope: Scope) -> str:
-    """Where a request comes from; of IPv6 the network, since one machine has as many addresses as it likes.
+    """The address that a request comes from; for IPv6 its network, since one machine can have any number of addresses.
 
     Example:
         >>> address_of({"client": ("2001:db8::1", 50000)}), address_of({"client": ("192.0.2.1", 50000)})
@@ -124,25 +187,142 @@ def address_of(scope: Scope) -> str:
     return str(address)
 
 
-@final
-class BodyLimit:
-    """Refuses bodies that are too large, whether they say so beforehand or not.
+class Guard:
+    """A part of the application that every HTTP request passes.
 
     Args:
-        app: What it stands before.
+        app: The application behind it.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Stand before an application."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on whatever comes; HTTP requests are guarded."""
+        await (self._guarded if scope["type"] == "http" else self._app)(scope, receive, send)
+
+    async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        raise NotImplementedError
+
+
+@final
+class Forwarded(Guard):
+    """Replaces the address of a request by the one that a named proxy reports; others are not believed.
+
+    Args:
+        app: The application behind it.
+        proxies: The proxies that are believed.
+    """
+
+    def __init__(self, app: ASGIApp, proxies: Proxies) -> None:
+        """Stand before an application."""
+        super().__init__(app)
+        self._proxies = proxies
+        self._has_warned = False
+
+    async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        client = scope.get("client")
+        forwarded = Headers(scope=scope).getlist(_FORWARDED)
+        if client and forwarded:
+            if client[0] in self._proxies:
+                scope["client"] = (self._proxies.origin(client[0], forwarded), 0)
+            else:
+                self._warn(client[0])
+        await self._app(scope, receive, send)
+
+    def _warn(self, peer: str) -> None:
+        """Warn once: a proxy that was not named would share one address among all its clients."""
+        if not self._has_warned:
+            self._has_warned = True
+            _LOG.warning("%s sends X-Forwarded-For and is not believed; if it is your proxy, name it: --proxies", peer)
+
+
+@final
+class Counted(Guard):
+    """Counts the requests that pass.
+
+    Args:
+        app: The application behind it.
+        metrics: The counters.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        """Stand before an application."""
+        super().__init__(app)
+        self._metrics = metrics
+
+    async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        status, start = _HUNG_UP, time.perf_counter()
+
+        async def seen(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, seen)
+        finally:
+            template = getattr(scope.get("route"), "path", None)
+            self._metrics.count(template or _OTHER, scope["method"], status, time.perf_counter() - start)
+
+
+@final
+class SecurityHeaders(Guard):
+    """Tells browsers to load nothing from elsewhere, to allow no framing, and to keep no answers."""
+
+    async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def headed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+                if scope["path"].startswith("/v1"):
+                    headers["Cache-Control"] = "no-store"
+            await send(message)
+
+        await self._app(scope, receive, headed)
+
+
+@final
+class Shield(Guard):
+    """The last resort: an unforeseen error becomes a problem without details, and a line in the log."""
+
+    async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def told(message: Message) -> None:
+            nonlocal begun
+            begun = begun or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, told)
+        except ClientDisconnect:  # nobody is left to answer
+            return
+        except Exception as error:  # noqa: BLE001 - nothing of it may reach the client
+            if begun:
+                log_failure(error)
+            else:
+                await problem_of(error)(scope, receive, send)
+
+
+@final
+class BodyLimit(Guard):
+    """Refuses bodies that are too large, whether or not they announce their size.
+
+    Args:
+        app: The application behind it.
         settings: The limits.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         """Stand before an application."""
-        self._app = app
+        super().__init__(app)
         self._settings = settings
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and count what it sends."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_upload = scope["method"] == "PUT" and _UPLOADS.fullmatch(scope["path"]) is not None
         most = self._settings.largest_upload if is_upload else self._settings.largest_body
         announced = Headers(scope=scope).get("content-length", "")
@@ -166,33 +346,3 @@ def _too_large(most: int) -> TooMuchError:
     return TooMuchError(
         f"the body is larger than {human_bytes(most)}", remedy="send it in parts: fewer questions, or a smaller table"
     )
-
-
-@final
-class SecurityHeaders:
-    """Tells browsers to load nothing from elsewhere, to be framed by nobody, and to keep no answers.
-
-    Args:
-        app: What it stands before.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        """Stand before an application."""
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and add headers to its response."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
-        async def headed(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    headers.setdefault(name, value)
-                if scope["path"].startswith("/v1"):
-                    headers["Cache-Control"] = "no-store"
-            await send(message)
-
-        await self._app(scope, receive, headed)

@@ -1,7 +1,7 @@
-"""Errors as problems (RFC 9457), and what is logged of those that nobody foresaw.
+"""Errors as problems (RFC 9457), and the log of unforeseen ones.
 
-Errors that Hedgerow raises on purpose say what is wrong and what to try; they reach whoever asked. All others reach
-nobody: their messages can hold values. Of these the kind and the place are logged, and nothing else.
+Errors that Hedgerow raises on purpose say what is wrong and what to try; the client sees them. Of all others a client
+sees nothing, as their messages can hold values; their kind and place are logged.
 """
 
 from __future__ import annotations
@@ -16,17 +16,15 @@ from typing import Any, final
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.routing import Match
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow import errors
 from hedgerow.quantities import human, human_bytes
 
 MEDIA_TYPE = "application/problem+json"
 ECHOED = 200
-"""So many characters of what was sent may an error show."""
+"""Most characters of a request that an error may quote."""
 _FIELDS = 20
 _LOG = logging.getLogger("hedgerow.service")
 
@@ -37,26 +35,31 @@ class Kind:
     """One kind of problem.
 
     Attributes:
-        code: Its short name, the end of its type.
+        code: Short name, the end of its type.
         status: The HTTP status.
-        title: What it is, in words; the same for all of a kind.
+        title: The kind in words.
     """
 
     code: str
     status: int
     title: str
 
+    def body(self, detail: str, remedy: str) -> dict[str, Any]:
+        """The problem as JSON."""
+        plain = {"type": f"urn:hedgerow:problem:{self.code}", "title": self.title, "status": self.status}
+        return plain | {"detail": detail, "remedy": remedy, "code": self.code}
 
-MALFORMED = Kind("malformed", 400, "Not to be read in one way alone")
+
+MALFORMED = Kind("malformed", 400, "Ambiguous or malformed request")
 NOT_SIGNED_IN = Kind("not-signed-in", 401, "Not signed in")
 NOT_ALLOWED = Kind("not-allowed", 403, "Not allowed")
-QUOTA = Kind("quota", 403, "No room left in the store for this person's questions")
-NOT_THERE = Kind("not-there", 404, "Not there")
-WRONG_METHOD = Kind("wrong-method", 405, "This address does not take that method")
-TIME_OUT = Kind("time-out", 408, "Too slow")
-CONFLICT = Kind("conflict", 409, "It contradicts what is there")
-TOO_MUCH = Kind("too-much", 413, "Larger than this server takes")
-INVALID = Kind("invalid", 422, "Not well-formed")
+QUOTA = Kind("quota", 403, "This person's share of the store is full")
+NOT_THERE = Kind("not-there", 404, "Not found")
+WRONG_METHOD = Kind("wrong-method", 405, "Method not allowed at this address")
+TIME_OUT = Kind("time-out", 408, "Request timed out")
+CONFLICT = Kind("conflict", 409, "Conflict with what is there")
+TOO_MUCH = Kind("too-much", 413, "Larger than this server accepts")
+INVALID = Kind("invalid", 422, "Invalid request")
 QUESTION_TOO_LARGE = Kind("question-too-large", 422, "The question is too large to learn from")
 RATE = Kind("rate", 429, "Too many requests")
 INTERNAL = Kind("internal", 500, "Something went wrong inside the server")
@@ -64,50 +67,42 @@ STORE = Kind("store", 503, "The store cannot be reached")
 BUSY = Kind("busy", 503, "Busy")
 TABLE = Kind("table", 503, "The private table cannot be read")
 
-_KINDS: tuple[tuple[type[errors.HedgerowError], Kind], ...] = (
-    (errors.MalformedRequestError, MALFORMED),
-    (errors.NotSignedInError, NOT_SIGNED_IN),
-    (errors.QuotaError, QUOTA),
-    (errors.NotAllowedError, NOT_ALLOWED),
-    (errors.NotThereError, NOT_THERE),
-    (errors.ConflictError, CONFLICT),
-    (errors.TooMuchError, TOO_MUCH),
-    (errors.RateError, RATE),
-    (errors.TableError, TABLE),
-    (errors.StoreBusyError, BUSY),
-    (errors.OutdatedError, BUSY),
-    (errors.StoreError, STORE),
-    (errors.QuestionTooLargeError, QUESTION_TOO_LARGE),
-    (errors.InvalidRequestError, INVALID),
-    (errors.QueryError, INVALID),
-    (errors.ConfigError, INVALID),
-    (errors.DomainError, INVALID),
-    (errors.DataError, INVALID),
-    (errors.RegisterExceededError, CONFLICT),
-    (errors.RegisterBusyError, BUSY),
-    (errors.RegisterError, STORE),
-    (errors.ModelTooLargeError, INVALID),
-    (errors.MarginalTooLargeError, INVALID),
-    (errors.BudgetError, INVALID),
-    (errors.ReleaseError, INVALID),
-    (errors.MissingExtraError, INVALID),
-)
+_KINDS: Mapping[Kind, tuple[type[errors.HedgerowError], ...]] = {
+    MALFORMED: (errors.MalformedRequestError,),
+    NOT_SIGNED_IN: (errors.NotSignedInError,),
+    QUOTA: (errors.QuotaError,),
+    NOT_ALLOWED: (errors.NotAllowedError,),
+    NOT_THERE: (errors.NotThereError,),
+    CONFLICT: (errors.ConflictError, errors.RegisterExceededError),
+    TOO_MUCH: (errors.TooMuchError,),
+    RATE: (errors.RateError,),
+    TABLE: (errors.TableError,),
+    BUSY: (errors.StoreBusyError, errors.OutdatedError, errors.RegisterBusyError),
+    STORE: (errors.StoreError, errors.RegisterError),
+    QUESTION_TOO_LARGE: (errors.QuestionTooLargeError,),
+    INVALID: (
+        *(errors.InvalidRequestError, errors.QueryError, errors.ConfigError, errors.DomainError, errors.DataError),
+        *(errors.ModelTooLargeError, errors.MarginalTooLargeError, errors.BudgetError, errors.ReleaseError),
+        errors.MissingExtraError,
+    ),
+}
+"""Kinds of errors, special ones before general ones."""
 _STATUSES = {kind.status: kind for kind in (NOT_SIGNED_IN, NOT_ALLOWED, NOT_THERE, WRONG_METHOD, TOO_MUCH)}
 _BUSY_SECONDS = 1.0
 
 
-def kind_of(error: errors.HedgerowError) -> Kind | None:
-    """The kind of problem that an error is; None for those that are nobody's business.
+def kind_of(error: Exception) -> Kind | None:
+    """The kind of problem that an error is; None for those that nobody outside may see.
 
     Example:
         >>> kind_of(errors.StoreBusyError("...")).code, kind_of(errors.SessionError("..."))
         ('busy', None)
     """
-    return next((kind for type_, kind in _KINDS if isinstance(error, type_)), None)
+    return next((kind for kind, types in _KINDS.items() if isinstance(error, types)), None)
 
 
 def shortened(text: str, longest: int = ECHOED) -> str:
-    """A text that is cut where it is too long.
+    """Shorten a text that is too long.
 
     Example:
         >>> shortened("abcdefgh", 5)
@@ -124,43 +119,36 @@ def problem(
     fields: Sequence[Mapping[str, str]] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
-    """The response that states a problem.
+    """Make the response for a problem.
 
     Example:
         >>> problem(NOT_THERE, "there is no data set 'x'").status_code
         404
     """
-    body: dict[str, Any] = {
-        "type": f"urn:hedgerow:problem:{kind.code}",
-        "title": kind.title,
-        "status": kind.status,
-        "detail": detail,
-        "remedy": remedy,
-        "code": kind.code,
-    }
+    body = kind.body(detail, remedy)
     if kind.status == INVALID.status:
         body["fields"] = list(fields or ())
     return JSONResponse(body, kind.status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
 
-def problem_of(error: errors.HedgerowError) -> JSONResponse:
-    """The response that an error of Hedgerow becomes.
+def problem_of(error: Exception) -> JSONResponse:
+    """The response that an error becomes; an unforeseen one is logged and says nothing.
 
     Example:
         >>> problem_of(errors.RateError("more than 1 request a minute", seconds=2.5)).headers["Retry-After"]
         '3'
     """
     kind = kind_of(error)
-    if kind is None:
+    if kind is None or not isinstance(error, errors.HedgerowError):
         log_failure(error)
         return problem(INTERNAL)
-    if kind is STORE:  # whoever runs the server must hear of it; these messages are ours and hold no value
+    if kind is STORE:  # the operator must see it; these messages are ours and hold no private value
         _LOG.error("%s", error.message)
     return problem(kind, _detail(error), remedy=error.remedy, headers=_headers(error, kind))
 
 
 def _detail(error: errors.HedgerowError) -> str:
-    """What is wrong; not how much memory is free, in which the size of private tables shows, nor where the store is."""
+    """The error's message, without free memory, which shows the size of private tables, or the place of the store."""
     if isinstance(error, errors.StoreError | errors.RegisterError | errors.RegisterExceededError) and error.place:
         return error.message.removeprefix(f"{error.place}: ")
     if isinstance(error, errors.QuestionTooLargeError):  # says nothing of that
@@ -179,7 +167,7 @@ def _headers(error: errors.HedgerowError, kind: Kind) -> dict[str, str]:
 
 
 def log_failure(error: BaseException) -> None:
-    """Log what kind of error it was and where it arose: no message, no value.
+    """Log the kind of an error and where it arose: no message, no value.
 
     Example:
         >>> log_failure(ValueError("42 people"))
@@ -205,16 +193,16 @@ def _place(error: BaseException) -> str:
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Let an application state every error as a problem."""
+    """Make an application answer every error with a problem."""
 
     async def ours(request: Request, error: Exception) -> JSONResponse:
-        return problem_of(error) if isinstance(error, errors.HedgerowError) else problem(INTERNAL)
+        return problem_of(error)
 
     async def invalid(request: Request, error: Exception) -> JSONResponse:
         found = error.errors() if isinstance(error, RequestValidationError) else []
         return problem(
             INVALID,
-            "the request is not as documented",
+            "the request does not match its documentation",
             remedy="see the fields, and /v1/docs",
             fields=[_field(each) for each in found[:_FIELDS]],
         )
@@ -243,44 +231,3 @@ def _methods(app: FastAPI, request: Request) -> list[str]:
         if route.matches(request.scope)[0] is not Match.NONE:
             found |= set(getattr(route, "methods", None) or ())
     return sorted(found)
-
-
-@final
-class Shield:
-    """The last resort: an error that nobody foresaw becomes a problem that says nothing, and a line in the log.
-
-    Args:
-        app: What it stands before.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        """Stand before an application."""
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
-        begun = False
-
-        async def told(message: Message) -> None:
-            nonlocal begun
-            begun = begun or message["type"] == "http.response.start"
-            await send(message)
-
-        try:
-            await self._app(scope, receive, told)
-        except ClientDisconnect:  # nobody is there to be told
-            return
-        except Exception as error:
-            if scope["type"] != "http":
-                raise
-            if begun:
-                log_failure(error)
-            else:
-                await self._answer(error)(scope, receive, send)
-
-    @staticmethod
-    def _answer(error: Exception) -> JSONResponse:
-        if isinstance(error, errors.HedgerowError):
-            return problem_of(error)
-        log_failure(error)
-        return problem(INTERNAL)

@@ -1,15 +1,15 @@
-"""HTTP/1.1 connections that have time-outs, a place among a limited number, and one reading of every request.
+"""HTTP/1.1 connections with time-outs, a place among a limited number, and one reading of every request.
 
 Uvicorn has none of these. This class stands on its protocol over h11 and adds:
 
 - a connection is closed unless the whole head of a request comes within `ConnectionLimits.head_seconds`, counted from
   its beginning or from the last answer, however steadily single bytes come;
-- a body that is owed, and an answer that is fetched, must make progress in every `ConnectionLimits.stall_seconds`;
+- a request body and an answer must each make progress in every `ConnectionLimits.stall_seconds`;
 - when there are too many connections, one that waits makes room (`connections.py`);
-- a request whose length or host is said twice is refused: a proxy may read it otherwise than the server, and take a
+- a request that states its length or host twice is refused: a proxy may read it otherwise than the server, and take a
   part of it for another person's request.
 
-What is refused here is told as a problem, like everything else.
+A refusal is a problem response, as everywhere else.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from hedgerow.service.http import problems
 from hedgerow.service.http.connections import Connections
 from hedgerow.service.http.guards import address_of
 from hedgerow.service.http.problems import Kind, problem
-from hedgerow.service.proxies import Proxies
+from hedgerow.service.settings import Proxies
 
 _Mode = Literal["waiting", "body", "sending", "working"]
 _FRAMING = re.compile(rb"^(host|content-length|transfer-encoding)[ \t]*:([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
 _SILENCE = 1.0
-_MALFORMED = "this is no request of HTTP/1.1 that can be read in one way alone"
+_MALFORMED = "this is not an HTTP/1.1 request with a single reading"
 _MALFORMED_REMEDY = "send one Host, and one Content-Length or one Transfer-Encoding"
 
 
 @final
 class _OneReading(h11.Connection):
-    """Refuses requests that servers and proxies read in different ways; h11 lets some of them pass.
+    """Refuses requests that servers and proxies may read in different ways; h11 lets some of them pass.
 
     It takes equal lengths that are said twice for one, of a length and an encoding the encoding, and an encoding also
     from HTTP/1.0, which had none.
@@ -47,7 +47,7 @@ class _OneReading(h11.Connection):
         """The next part of a request.
 
         Raises:
-            RemoteProtocolError: It is none.
+            RemoteProtocolError: It is not one.
         """
         before = self.trailing_data[0] if self.their_state is h11.IDLE else b""
         event = super().next_event()
@@ -57,17 +57,17 @@ class _OneReading(h11.Connection):
 
 
 def _check_framing(head: bytes, version: bytes) -> None:
-    r"""Refuse a head with two hosts, two lengths, a length and an encoding, or an encoding that is none.
+    r"""Refuse a head with two hosts, two lengths, a length and an encoding, or an encoding in HTTP/1.0.
 
     Raises:
-        RemoteProtocolError: There is such a thing.
+        RemoteProtocolError: The head has one of these.
 
     Example:
         >>> _check_framing(b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n", b"1.1")
         >>> _check_framing(b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\n", b"1.1")
         Traceback (most recent call last):
             ...
-        h11._util.RemoteProtocolError: this is no request of HTTP/1.1 that can be read in one way alone
+        h11._util.RemoteProtocolError: this is not an HTTP/1.1 request with a single reading
     """
     said = [(name.lower(), part) for name, value in _FRAMING.findall(head) for part in value.split(b",")]
     names = [name for name, _ in said]
@@ -81,9 +81,13 @@ class GuardedProtocol(H11Protocol):
     """One connection.
 
     Args:
-        connections: All of them; shared by the connections of a server.
-        proxies: The named proxies. Their connections are many people's: no limit of one address holds for them.
-        given: What uvicorn gives.
+        connections: All connections of the server.
+        proxies: The named proxies. Their connections carry many people's requests: no limit per address applies.
+        given: Arguments from uvicorn.
+
+    Attributes:
+        address: Address of the other end; empty for a named proxy.
+        is_known: Whether it has brought a good token.
     """
 
     def __init__(self, *, connections: Connections, proxies: Proxies, **given: Any) -> None:
@@ -94,34 +98,24 @@ class GuardedProtocol(H11Protocol):
         self._connections = connections
         self._proxies = proxies
         self._limits = connections.limits
-        self._known = False
-        self._address = ""
+        self.is_known = False
+        self.address = ""
         self._heard = self.loop.time()
         self._enter("waiting")
-
-    @property
-    def address(self) -> str:
-        """Where it comes from; empty for a named proxy."""
-        return self._address
-
-    @property
-    def is_known(self) -> bool:
-        """Whether it has brought a good token."""
-        return self._known
 
     @property
     def is_silent(self) -> bool:
         """Whether nothing has come for a second although a body is owed."""
         return self._mode_now() == "body" and self.loop.time() - self._heard > _SILENCE
 
-    # What uvicorn and the event loop call
+    # Called by uvicorn and the event loop
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a place, or turn the connection away."""
         super().connection_made(transport)
         self._enter("waiting")
         if self.client is None or self.client[0] not in self._proxies:
-            self._address = address_of({"client": self.client})
+            self.address = address_of({"client": self.client})
         self._connections.watch(self.loop)
         if not self._connections.admit(self):
             self._refuse(problems.BUSY, "too many connections are being answered", "try again in a moment")
@@ -132,14 +126,14 @@ class GuardedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Count what comes, and read it."""
+        """Count the bytes that arrive, and read them."""
         self._moved += len(data)
         self._heard = self.loop.time()
         if not self.transport.is_closing():
             super().data_received(data)
 
     def handle_events(self) -> None:
-        """Read what has come; with the head of a request the server has something to do."""
+        """Read what has arrived; once a request's head is complete the server has something to do."""
         super().handle_events()
         if self.cycle is None or self.cycle.response_complete:
             return
@@ -150,21 +144,21 @@ class GuardedProtocol(H11Protocol):
 
     def on_response_complete(self) -> None:
         """Wait for the next request; it may be here already."""
-        self._known = self._known or "caller" in self.scope["state"]
+        self.is_known = self.is_known or "caller" in self.scope["state"]
         self._enter("waiting")
         self._connections.waits(self)
         super().on_response_complete()
 
     def resume_writing(self) -> None:
-        """The answer is being fetched."""
+        """Note that the answer is being fetched."""
         self._enter("sending")
         super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no request."""
+        """Refuse bytes that are not a request."""
         self._refuse(problems.MALFORMED, _MALFORMED, _MALFORMED_REMEDY)
 
-    # What all connections are asked to do
+    # Called by the list of connections
 
     def give_up(self) -> None:
         """End, to make room for another connection."""

@@ -2,110 +2,83 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Annotated, Any
-
-from fastapi import Path
+from functools import partial
+from typing import Any
 
 from hedgerow.errors import NotThereError
-from hedgerow.service.http import problems
-from hedgerow.service.http.cursors import Place
-from hedgerow.service.http.gate import By, Here, Service
-from hedgerow.service.http.operations import ForCustodians, Operation
-from hedgerow.service.http.routes_data_sets import Name
-from hedgerow.service.http.routes_questions import Cursor, Limit
-from hedgerow.service.http.scopes import check_may_have, end_of, people_in, person_in, tokens_in
-from hedgerow.service.http.sent import PERSON_NAME, TOKEN_ID, GrantAsked, PersonAsked, TokenAsked
-from hedgerow.service.http.tokens import Caller, new_token
-from hedgerow.service.http.told import (
-    AuditEntryTold,
-    AuditTold,
-    EventTold,
-    GrantList,
-    GrantTold,
-    LedgerFile,
-    LedgerTold,
-    PersonList,
-    PersonTold,
-    TokenList,
-    TokenMade,
-    TokenTold,
-)
-from hedgerow.service.store import Grant, Person, Token
-
-Who = Annotated[
-    str, Path(pattern=PERSON_NAME, description="Name of the person.", openapi_examples={"ada": {"value": "ada"}})
-]
-TokenId = Annotated[str, Path(pattern=TOKEN_ID, description="The public part of the token.")]
+from hedgerow.service.desks import ledger_file_of, ledger_of
+from hedgerow.service.http import problems, told
+from hedgerow.service.http.gate import By, ForCustodians, Here, Operation, Service
+from hedgerow.service.http.sent import Cursor, GrantAsked, Limit, Name, PersonAsked, TokenAsked, TokenId, Who
+from hedgerow.service.http.strict import Place
+from hedgerow.service.http.tokens import Caller, check_may_have, end_of, new_token, people_in, person_in, tokens_in
+from hedgerow.service.store import Grant, Token
 
 
-def get_ledger(name: Name, here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> LedgerTold:
-    """What was spent of a data set's budget, and on what; newest first."""
+def get_ledger(name: Name, here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> told.LedgerTold:
+    """The ledger of a data set: what was spent of its budget, newest event first."""
     data_set = here.data_set(name, by)
     place = Place("ledger", data_set.id, by.person.id)
-    found = here.store.events(data_set.id, before=here.cursors.read(cursor, place), limit=limit + 1)
-    return LedgerTold(
-        **here.desks.ledger(data_set),
-        events=[
-            EventTold(**each.event.to_dict(), number=each.number, at=each.at, person=each.person)
-            for each in found[:limit]
-        ],
-        next=here.cursors.make(place, found[limit - 1].number) if len(found) > limit else None,
-    )
+    read = partial(here.store.events, data_set.id)
+    found, after = here.cursors.page(place, cursor, limit, read, lambda entry: entry.number)
+    events = [
+        told.EventTold(**each.event.to_dict(), number=each.number, at=each.at, person=each.person) for each in found
+    ]
+    return told.LedgerTold(**ledger_of(here.store, data_set), events=events, next=after)
 
 
-def get_ledger_file(name: Name, here: Here, by: By) -> LedgerFile:
-    """The whole ledger of a data set, as `hedgerow audit` checks it: nothing of the server has to be believed."""
-    return LedgerFile(**here.desks.ledger_file(here.data_set(name, by)))
+def get_ledger_file(name: Name, here: Here, by: By) -> told.LedgerFile:
+    """The whole ledger of a data set, which `hedgerow audit` checks without trust in the server."""
+    return told.LedgerFile(**ledger_file_of(here.store, here.data_set(name, by)))
 
 
-def list_grants(name: Name, here: Here, by: By) -> GrantList:
-    """Limits of people at a data set, and what is used of them."""
+def list_grants(name: Name, here: Here, by: By) -> told.GrantList:
+    """Limits of people on a data set, and how much of them is used."""
     names = {person.id: person.name for person in here.store.people()}
     found = here.store.grants(here.data_set(name, by).id)
-    return GrantList(grants=[_grant(grant, names[grant.person]) for grant in found])
+    return told.GrantList(grants=[_grant(grant, names[grant.person]) for grant in found])
 
 
-def set_grant(name: Name, person: Who, asked: GrantAsked, here: Here, by: By) -> GrantTold:
+def set_grant(name: Name, person: Who, asked: GrantAsked, here: Here, by: By) -> told.GrantTold:
     """Limit how much an analyst may ask of a data set, and what it may cost."""
     data_set, whom = here.data_set(name, by), person_in(here.store, person, by)
     grant = here.store.set_grant(data_set.id, whom.id, asked.queries, asked.budget, asked.storage, by=by.person.id)
     return _grant(grant, whom.name)
 
 
-def _grant(grant: Grant, person: str) -> GrantTold:
-    return GrantTold(**{**vars(grant), "person": person})
+def _grant(grant: Grant, person: str) -> told.GrantTold:
+    return told.GrantTold(**asdict(grant) | {"person": person})
 
 
-def list_people(here: Here, by: By) -> PersonList:
-    """Everybody who may have tokens; with a token for some data sets, those who have to do with them."""
-    return PersonList(people=[_person(person) for person in people_in(here.store, by)])
+def list_people(here: Here, by: By) -> told.PersonList:
+    """All people who may have tokens; with a token for some data sets, those concerned with these."""
+    return told.PersonList(people=[told.PersonTold(**asdict(person)) for person in people_in(here.store, by)])
 
 
-def add_person(asked: PersonAsked, here: Here, by: By) -> PersonTold:
-    """Add somebody who may have tokens.
+def add_person(asked: PersonAsked, here: Here, by: By) -> told.PersonTold:
+    """Add a person who may have tokens.
 
-    With a token for all data sets: people are the whole server's.
+    This needs a token for all data sets: people belong to the whole server.
     """
     by.check_reaches_all()
-    return _person(here.store.add_person(asked.name, asked.role, by=by.person.id))
+    return told.PersonTold(**asdict(here.store.add_person(asked.name, asked.role, by=by.person.id)))
 
 
-def _person(person: Person) -> PersonTold:
-    return PersonTold(name=person.name, role=person.role, created=person.created)
-
-
-def list_tokens(here: Here, by: By) -> TokenList:
-    """Tokens, without their secrets; with a token for some data sets, those that are good for no others."""
+def list_tokens(here: Here, by: By) -> told.TokenList:
+    """Tokens, without their secrets; with a token for some data sets, those that open no others."""
     names = {person.id: person.name for person in here.store.people()}
-    return TokenList(tokens=[TokenTold(**_token(token, names[token.person])) for token in tokens_in(here.store, by)])
+    return told.TokenList(
+        tokens=[told.TokenTold(**_token(token, names[token.person])) for token in tokens_in(here.store, by)]
+    )
 
 
-def make_token(asked: TokenAsked, here: Here, by: By) -> TokenMade:
-    """Make a token for somebody; its secret is shown this once.
+def make_token(asked: TokenAsked, here: Here, by: By) -> told.TokenMade:
+    """Make a token for a person; its secret is shown only now.
 
-    With a token for some data sets, what is made with it is good for no others, does not outlive it, and is for an
-    analyst or oneself.
+    With a token for some data sets, the new token opens no others, does not outlive it, and is for an analyst or
+    yourself.
     """
     person, now = person_in(here.store, asked.person, by), datetime.now(UTC)
     scope = _scope(asked, here, by)
@@ -113,7 +86,7 @@ def make_token(asked: TokenAsked, here: Here, by: By) -> TokenMade:
     days = asked.days if "days" in asked.model_fields_set else None
     made = new_token(person.id, data_sets=scope, expires=end_of(days, by, now), note=asked.note, now=now)
     here.store.add_token(made.token, made.salt, made.digest, by=by.person.id)
-    return TokenMade(**_token(made.token, person.name), token=made.text)
+    return told.TokenMade(**_token(made.token, person.name), token=made.text)
 
 
 def _scope(asked: TokenAsked, here: Service, by: Caller) -> tuple[str, ...] | None:
@@ -124,7 +97,7 @@ def _scope(asked: TokenAsked, here: Service, by: Caller) -> tuple[str, ...] | No
 
 
 def revoke_token(id: TokenId, here: Here, by: By) -> None:
-    """Revoke a token: from now on it is good for nothing."""
+    """Revoke a token permanently; idempotent."""
     found = here.store.token(id)
     if found is None or not found[0].lies_within(by.token.data_sets):
         raise NotThereError("there is no such token", remedy="GET /v1/tokens lists them")
@@ -132,51 +105,29 @@ def revoke_token(id: TokenId, here: Here, by: By) -> None:
 
 
 def _token(token: Token, person: str) -> dict[str, Any]:
-    return {
-        "id": token.id,
-        "person": person,
-        "datasets": "all" if token.data_sets is None else list(token.data_sets),
-        "created": token.created,
-        "expires": token.expires,
-        "revoked": token.revoked,
-        "note": token.note,
-    }
+    return asdict(token) | {"person": person, "datasets": told.scope_of(token)}
 
 
-def get_audit(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> AuditTold:
-    """What was done by whom, newest first; with a token for some data sets, what was done to them and their tokens."""
+def get_audit(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> told.AuditTold:
+    """The audit log, newest entry first; with a token for some data sets, entries about these and their tokens."""
     scope = by.token.data_sets
     place = Place("audit", 0, by.person.id, "" if scope is None else " ".join(scope))
     tokens = None if scope is None else [token.id for token in tokens_in(here.store, by)]
-    before = here.cursors.read(cursor, place)
-    found = here.store.audit(before=before, limit=limit + 1, data_sets=scope, tokens=tokens)
-    return AuditTold(
-        entries=[
-            AuditEntryTold(
-                id=each.id,
-                at=each.at,
-                person=each.person,
-                action=each.action,
-                subject=each.subject,
-                details=dict(each.details),
-                link=each.link,
-            )
-            for each in found[:limit]
-        ],
-        head=found[0].link if cursor is None and scope is None and found else here.store.audit_point().head,
-        next=here.cursors.make(place, found[limit - 1].id) if len(found) > limit else None,
-    )
+    read = partial(here.store.audit, data_sets=scope, tokens=tokens)
+    found, after = here.cursors.page(place, cursor, limit, read, lambda entry: entry.id)
+    head = found[0].link if cursor is None and scope is None and found else here.store.audit_point().head
+    return told.AuditTold(entries=[told.AuditEntryTold(**asdict(each)) for each in found], head=head, next=after)
 
 
 OPERATIONS = (
-    Operation("GET", "/v1/datasets/{name}/ledger", get_ledger, ForCustodians, LedgerTold),
-    Operation("GET", "/v1/datasets/{name}/ledger/file", get_ledger_file, ForCustodians, LedgerFile),
-    Operation("GET", "/v1/datasets/{name}/grants", list_grants, ForCustodians, GrantList),
-    Operation("PUT", "/v1/datasets/{name}/grants/{person}", set_grant, ForCustodians, GrantTold),
-    Operation("GET", "/v1/people", list_people, ForCustodians, PersonList),
-    Operation("POST", "/v1/people", add_person, ForCustodians, PersonTold, 201, problems=(problems.CONFLICT,)),
-    Operation("GET", "/v1/tokens", list_tokens, ForCustodians, TokenList),
-    Operation("POST", "/v1/tokens", make_token, ForCustodians, TokenMade, 201, problems=(problems.NOT_THERE,)),
-    Operation("DELETE", "/v1/tokens/{id}", revoke_token, ForCustodians, None, 204, problems=(problems.NOT_THERE,)),
-    Operation("GET", "/v1/audit", get_audit, ForCustodians, AuditTold),
+    Operation("GET", "/v1/datasets/{name}/ledger", get_ledger, ForCustodians),
+    Operation("GET", "/v1/datasets/{name}/ledger/file", get_ledger_file, ForCustodians),
+    Operation("GET", "/v1/datasets/{name}/grants", list_grants, ForCustodians),
+    Operation("PUT", "/v1/datasets/{name}/grants/{person}", set_grant, ForCustodians),
+    Operation("GET", "/v1/people", list_people, ForCustodians),
+    Operation("POST", "/v1/people", add_person, ForCustodians, 201, problems=(problems.CONFLICT,)),
+    Operation("GET", "/v1/tokens", list_tokens, ForCustodians),
+    Operation("POST", "/v1/tokens", make_token, ForCustodians, 201, problems=(problems.NOT_THERE,)),
+    Operation("DELETE", "/v1/tokens/{id}", revoke_token, ForCustodians, 204, problems=(problems.NOT_THERE,)),
+    Operation("GET", "/v1/audit", get_audit, ForCustodians),
 )

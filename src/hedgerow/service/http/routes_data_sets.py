@@ -1,61 +1,65 @@
-"""Routes about data sets: listing, registering, closing."""
+"""Routes about data sets: listing, registering, closing, and uploading their tables."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import os
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Literal
 
-from fastapi import Path
+import anyio.to_thread
+from starlette.requests import Request
 
 from hedgerow.algorithms.online_pmw import OnlinePMW
 from hedgerow.algorithms.shared import MEMORY
 from hedgerow.domain import Attribute, Binned, IntegerRange
-from hedgerow.errors import DataError, ReleaseError
+from hedgerow.errors import ConflictError, DataError, InvalidRequestError, ReleaseError, StoreError
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.queries import Neighbours
-from hedgerow.service.desks import domain_of
+from hedgerow.service.desks import domain_of, summary_of
 from hedgerow.service.http import problems
-from hedgerow.service.http.gate import By, Here, Service
-from hedgerow.service.http.operations import ForCustodians, ForTokens, Operation
-from hedgerow.service.http.sent import DATA_SET_NAME, BudgetAsked, Options, PlanAsked, RegistrationAsked
+from hedgerow.service.http.gate import By, ForCustodians, ForTokens, Here, Operation, Service
+from hedgerow.service.http.sent import BudgetAsked, FileName, Name, Options, PlanAsked, RegistrationAsked
 from hedgerow.service.http.tokens import Caller
-from hedgerow.service.http.told import AttributeTold, Detail, Plan, PlanLine, Summary, SummaryList
+from hedgerow.service.http.told import AttributeTold, Detail, FileTold, Plan, PlanLine, Summary, SummaryList
 from hedgerow.service.store import DataSet, Registration
 
-Name = Annotated[
-    str, Path(pattern=DATA_SET_NAME, description="Of the data set.", openapi_examples={"adult": {"value": "adult"}})
-]
+_PIECE = 1 << 20
+_KINDS: Mapping[type[Attribute], Literal["integer", "binned"]] = {IntegerRange: "integer", Binned: "binned"}
 _LISTED = 1000
-"""Of so many values at most are all labels listed."""
+"""Most values of an attribute whose labels are all listed."""
 
 
 def list_data_sets(here: Here, by: By) -> SummaryList:
-    """The data sets that the token is good for."""
+    """The data sets that the token opens."""
     found = [data_set for data_set in here.store.data_sets() if by.token.reaches(data_set.name)]
-    return SummaryList(datasets=[Summary(**here.desks.summary(data_set, by.person)) for data_set in found])
+    return SummaryList(datasets=[Summary(**summary_of(here.store, data_set, by.person)) for data_set in found])
 
 
 def plan_data_set(asked: PlanAsked) -> Plan:
-    """What asking a data set would be like.
+    """Forecast what asking a data set would be like.
 
-    How exact its answers would be, from public numbers alone: no table is read, and nothing is spent.
+    Says how accurate its answers would be, from public numbers alone: no table is read, and nothing is spent.
     """
     domain, budget = domain_of(asked.domain, {"columns": asked.columns}), _budget(asked.budget)
     plan = _config(asked.options).plan(domain, budget, float(asked.records))
-    lines = [line for line in plan.lines(asked.records) if line[0] != MEMORY]  # how much is free is nobody's business
+    lines = [line for line in plan.lines(asked.records) if line[0] != MEMORY]  # free memory is not public
     return Plan(lines=[PlanLine(word=word, sentence=sentence) for word, sentence in lines])
 
 
 def register_data_set(asked: RegistrationAsked, here: Here, by: By) -> Detail:
     """Register a data set.
 
-    The table is read, and a noisy number of its records is bought, unless "replace" makes it public. The budget can
+    The table is read, and its number of records is counted with noise, unless "replace" makes it public. The budget can
     never be changed.
     """
     by.check_reaches_all()
     try:
         with here.waiting():
             data_set = here.desks.register(registration(asked), by=by.person)
-    except (DataError, ReleaseError) as error:  # it names the file; where the server keeps it is nobody's business
+    except (DataError, ReleaseError) as error:  # it names the file; the folder is not public
         error.message = error.message.replace(f"{here.desks.folder.resolve()}/", "")
         raise
     return detail(here, data_set, by)
@@ -67,16 +71,15 @@ def get_data_set(name: Name, here: Here, by: By) -> Detail:
 
 
 def close_data_set(name: Name, here: Here, by: By) -> Detail:
-    """Close a data set for good.
+    """Close a data set permanently.
 
     The data are not looked at any more; the hypothesis still answers.
     """
-    here.desks.close_data_set(here.data_set(name, by), by=by.person)
-    return detail(here, here.data_set(name, by), by)
+    return detail(here, here.store.close_data_set(here.data_set(name, by).id, by=by.person.id), by)
 
 
 def registration(asked: RegistrationAsked) -> Registration:
-    """What was sent, as the store keeps it.
+    """The registration that the store keeps.
 
     Raises:
         ConfigError: The budget or the options do not fit together.
@@ -104,10 +107,9 @@ def _budget(asked: BudgetAsked) -> Budget:
 
 
 def detail(here: Service, data_set: DataSet, by: Caller) -> Detail:
-    """All that a caller may know of a data set."""
-    told: dict[str, Any] = dict(here.desks.summary(data_set, by.person))
+    """Everything that a caller may know of a data set."""
     return Detail(
-        **told,
+        **summary_of(here.store, data_set, by.person),
         attributes=[_attribute(attribute) for attribute in here.desks.domain(data_set)],
         neighbours=data_set.registration.budget["neighbours"],
         created=data_set.created,
@@ -118,7 +120,7 @@ def detail(here: Service, data_set: DataSet, by: Caller) -> Detail:
 def _attribute(attribute: Attribute) -> AttributeTold:
     return AttributeTold(
         name=attribute.name,
-        kind=_kind(attribute),
+        kind=_KINDS.get(type(attribute), "categorical"),
         values=list(attribute.labels) if attribute.size <= _LISTED else None,
         size=attribute.size,
         low=attribute.minimum if isinstance(attribute, IntegerRange) else None,
@@ -128,24 +130,94 @@ def _attribute(attribute: Attribute) -> AttributeTold:
     )
 
 
-def _kind(attribute: Attribute) -> Literal["categorical", "integer", "binned"]:
-    if isinstance(attribute, IntegerRange):
-        return "integer"
-    return "binned" if isinstance(attribute, Binned) else "categorical"
+async def upload_file(file: FileName, request: Request, here: Here, by: By) -> FileTold:
+    """Upload a table into the server's data folder, to register it from there.
+
+    The body is the file. An existing file is never replaced.
+    """
+    by.check_reaches_all()
+    size = await _taken(request.stream(), here.settings.data_folder / file)
+    await anyio.to_thread.run_sync(here.store.note, by.person.id, "upload", file, {"bytes": size})
+    return FileTold(name=file, bytes=size)
+
+
+async def _taken(pieces: AsyncIterator[bytes], target: Path) -> int:
+    """Write a file under a hidden name, and give it its own when all of it is on the disk.
+
+    Raises:
+        ConflictError: There is a file of that name.
+        InvalidRequestError: The body is empty.
+        StoreError: The disk is full, or cannot be written.
+    """
+    if target.exists():
+        raise _taken_already(target.name)
+    handle, hidden = tempfile.mkstemp(prefix=".upload-", dir=target.parent)  # mode 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            size = await _written(pieces, file)
+            if size == 0:
+                raise InvalidRequestError("the body is empty", remedy="send the file as the body")
+            await anyio.to_thread.run_sync(_to_disk, file)
+        _named(hidden, target)
+    except OSError as error:
+        raise StoreError("the file cannot be kept", remedy="make room on the server's disk") from error
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(hidden)
+    return size
+
+
+async def _written(pieces: AsyncIterator[bytes], file: IO[bytes]) -> int:
+    held, size = bytearray(), 0
+    async for piece in pieces:
+        held += piece
+        size += len(piece)
+        if len(held) >= _PIECE:
+            await anyio.to_thread.run_sync(file.write, bytes(held))
+            held.clear()
+    await anyio.to_thread.run_sync(file.write, bytes(held))
+    return size
+
+
+def _to_disk(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _named(hidden: str, target: Path) -> None:
+    """Name the file by a link, which unlike a rename never replaces a file that appeared meanwhile."""
+    try:
+        os.link(hidden, target)
+    except FileExistsError:
+        raise _taken_already(target.name) from None
+
+
+def _taken_already(name: str) -> ConflictError:
+    return ConflictError(
+        f"there is a file {name!r} already",
+        remedy="send it under another name; or, to register what is there, give its name as the place of the table",
+    )
 
 
 OPERATIONS = (
-    Operation("GET", "/v1/datasets", list_data_sets, ForTokens, SummaryList),
+    Operation("GET", "/v1/datasets", list_data_sets, ForTokens),
     Operation(
-        "POST",
-        "/v1/datasets",
-        register_data_set,
-        ForCustodians,
-        Detail,
-        201,
-        problems=(problems.CONFLICT, problems.TABLE),
+        "POST", "/v1/datasets", register_data_set, ForCustodians, 201, problems=(problems.CONFLICT, problems.TABLE)
     ),
-    Operation("POST", "/v1/plan", plan_data_set, ForCustodians, Plan),
-    Operation("GET", "/v1/datasets/{name}", get_data_set, ForTokens, Detail),
-    Operation("POST", "/v1/datasets/{name}/close", close_data_set, ForCustodians, Detail),
+    Operation("POST", "/v1/plan", plan_data_set, ForCustodians),
+    Operation("GET", "/v1/datasets/{name}", get_data_set, ForTokens),
+    Operation("POST", "/v1/datasets/{name}/close", close_data_set, ForCustodians),
+    Operation(
+        "PUT",
+        "/v1/files/{file}",
+        upload_file,
+        ForCustodians,
+        201,
+        problems=(problems.CONFLICT,),
+        sent={
+            "required": True,
+            "description": "The file.",
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        },
+    ),
 )

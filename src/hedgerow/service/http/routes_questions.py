@@ -2,48 +2,58 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
-from collections.abc import Sequence
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Any, NoReturn
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, NoReturn, final
 
-from fastapi import Header, Query
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from hedgerow.domain import Domain
-from hedgerow.errors import HedgerowError, NotAllowedError, QueryError, QuestionTooLargeError, TooMuchError
+from hedgerow.errors import (
+    HedgerowError,
+    InvalidRequestError,
+    NotAllowedError,
+    QueryError,
+    QuestionTooLargeError,
+    StoreBusyError,
+    TooMuchError,
+)
 from hedgerow.queries import Explicit, LinearQuery, in_condition, parse_count, parse_json_predicate, parse_predicate
+from hedgerow.service.desks import summary_of
 from hedgerow.service.http import problems
-from hedgerow.service.http.cursors import Place
-from hedgerow.service.http.gate import By, Here, Service
-from hedgerow.service.http.operations import ForTokens, Operation
-from hedgerow.service.http.problems import ECHOED, shortened
-from hedgerow.service.http.routes_data_sets import Name
-from hedgerow.service.http.scopes import person_in
-from hedgerow.service.http.sent import LARGEST_PAGE, PERSON_NAME, Question, QuestionsAsked
-from hedgerow.service.http.tokens import Caller
-from hedgerow.service.http.told import Answer, Answers, EarlierAnswer, EarlierAnswers, Summary
-from hedgerow.service.store import GivenAnswer
-
-Key = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        min_length=1,
-        max_length=200,
-        pattern=r"^[!-~]+$",
-        description="Of your choice, as a UUID. Sent again with the same questions, it gives the same answers, and "
-        "nothing is charged twice.",
-    ),
-]
-Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="Entries of a page.")]
-Cursor = Annotated[str | None, Query(max_length=1000, description="Where the page before ended: its `next`.")]
-OfPerson = Annotated[str | None, Query(pattern=PERSON_NAME, description="Of whom; for analysts only themselves.")]
+from hedgerow.service.http.gate import By, ForTokens, Here, Operation, Service
+from hedgerow.service.http.sent import (
+    MOST_RECORDS,
+    Attributes,
+    Cursor,
+    Form,
+    Key,
+    Limit,
+    Name,
+    Number,
+    OfPerson,
+    Question,
+    QuestionsAsked,
+)
+from hedgerow.service.http.strict import Place
+from hedgerow.service.http.tokens import Caller, person_in
+from hedgerow.service.http.told import Answer, Answers, EarlierAnswer, EarlierAnswers, MarginalTold, Summary
+from hedgerow.service.store import DataSet, GivenAnswer
 
 _LONGEST_BATCH = 250_000
-"""Characters: reading them takes some seconds at most."""
+"""Most characters of a request's questions: reading them takes some seconds at most."""
 _MOST_HELD = 1 << 22
-"""Cells and characters of conditions: all of a request are in memory, and kept, at the same time."""
+"""Most cells and characters of conditions: all of a request are in memory, and kept, at the same time."""
 
 
 def ask_questions(name: Name, asked: QuestionsAsked, here: Here, by: By, key: Key = None) -> Answers:
@@ -63,33 +73,31 @@ def ask_questions(name: Name, asked: QuestionsAsked, here: Here, by: By, key: Ke
             given = here.desks.ask(data_set, queries, person=by.person, request=request, confidence=asked.confidence)
     except QuestionTooLargeError as error:
         _name_the_question(error, queries)
-    return Answers(
-        answers=[Answer(**_told(name, answer)) for answer in given],
-        dataset=Summary(**here.desks.summary(data_set, by.person)),
-    )
+    answers = [Answer(**_told(name, answer)) for answer in given]
+    return Answers(answers=answers, dataset=Summary(**summary_of(here.store, data_set, by.person)))
 
 
 def list_answers(
     name: Name, here: Here, by: By, *, limit: Limit = 100, cursor: Cursor = None, person: OfPerson = None
 ) -> EarlierAnswers:
-    """Answers that were given, newest first: your own; for custodians all, or those of a person."""
+    """Earlier answers, newest first: your own; for custodians all, or those of one person."""
     data_set = here.data_set(name, by)
     chosen = _whose(here, by, person)
     place = Place("answers", data_set.id, by.person.id, "" if chosen is None else str(chosen))
-    before = here.cursors.read(cursor, place)
-    found = here.store.answers(data_set.id, person=chosen, before=before, limit=limit + 1)
+    read = partial(here.store.answers, data_set.id, person=chosen)
+    found, after = here.cursors.page(place, cursor, limit, read, lambda answer: answer.id)
     names = {each.id: each.name for each in here.store.people()} if by.is_custodian else {by.person.id: by.person.name}
     return EarlierAnswers(
         answers=[
-            EarlierAnswer(**_told(name, each) | {"id": each.id, "at": _second(each.at), "person": names[each.person]})
-            for each in found[:limit]
+            EarlierAnswer(**_told(name, each) | {"at": _second(each.at), "person": names[each.person]})
+            for each in found
         ],
-        next=here.cursors.make(place, found[limit - 1].id) if len(found) > limit else None,
+        next=after,
     )
 
 
 def _second(at: datetime | None) -> datetime | None:
-    """Times are told in whole seconds: finer ones would tell how long the data were looked at."""
+    """Cut a time to whole seconds: finer ones would tell how long the data were looked at."""
     return None if at is None else at.replace(microsecond=0)
 
 
@@ -133,11 +141,15 @@ def _one_parsed(number: int, question: Question, domain: Domain, name: str) -> L
             return parse_predicate(question.where, domain)
         return parse_json_predicate(question.predicate or {}, domain)
     except HedgerowError as error:
-        # What a parser says may hold what it was given, in another form: a long text is not sent back.
+        # A parser's message may repeat its input in another form: a long text is not sent back.
         sent = _sent(question)
-        most = ECHOED if len(sent) > ECHOED else max(ECHOED, len(error.message), len(error.remedy))
-        message = f"question {number}: {shortened(error.message, most)}"
-        raise QueryError(message, remedy=shortened(error.remedy, most)) from None
+        most = (
+            problems.ECHOED
+            if len(sent) > problems.ECHOED
+            else max(problems.ECHOED, len(error.message), len(error.remedy))
+        )
+        message = f"question {number}: {problems.shortened(error.message, most)}"
+        raise QueryError(message, remedy=problems.shortened(error.remedy, most)) from None
 
 
 def _name_the_question(error: QuestionTooLargeError, queries: Sequence[LinearQuery]) -> NoReturn:
@@ -148,25 +160,111 @@ def _name_the_question(error: QuestionTooLargeError, queries: Sequence[LinearQue
 
 
 def _digest(asked: QuestionsAsked) -> bytes:
-    """By which a request is known again, however its JSON was written."""
+    """Digest that identifies a request however its JSON was written."""
     return hashlib.sha256(json.dumps(asked.model_dump(), sort_keys=True, separators=(",", ":")).encode()).digest()
 
 
 def _told(name: str, given: GivenAnswer) -> dict[str, Any]:
-    table = in_condition(name)
-    return {
-        "sql": f"SELECT COUNT(*) FROM {table} WHERE {given.where}",
-        "where": given.where,
-        "value": given.value,
-        "low": given.low,
-        "high": given.high,
-        "confidence": given.confidence,
-        "covers": given.covers,
-        "source": given.source,
-        "charged": given.charged,
-        "spent": given.spent,
-        "updates_left": given.updates_left,
-    }
+    return asdict(given) | {"sql": f"SELECT COUNT(*) FROM {in_condition(name)} WHERE {given.where}"}
+
+
+_MOST_ATTRIBUTES = 3
+_PIECE = 1 << 18
+_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+
+
+def get_marginal(name: Name, attributes: Attributes, here: Here, by: By) -> MarginalTold:
+    """A marginal of the hypothesis: modelled counts by one to three attributes. Free."""
+    data_set = here.data_set(name, by)
+    domain = here.desks.domain(data_set)
+    chosen = _chosen(attributes, domain)
+    with here.waiting():
+        counts = here.desks.marginal(data_set, chosen, person=by.person)
+    return MarginalTold(
+        attributes=list(chosen),
+        labels=[list(domain[each].labels) for each in chosen],
+        counts=counts.tolist(),
+        total=float(counts.sum()),
+    )
+
+
+def _chosen(text: str, domain: Domain) -> tuple[str, ...]:
+    try:
+        names = next(csv.reader([text], strict=True), [])
+    except csv.Error:
+        raise InvalidRequestError("the names of attributes cannot be read", remedy="as in 'age,sex'") from None
+    for each in names:
+        if each not in domain:
+            raise InvalidRequestError("there is no such attribute", remedy="GET /v1/datasets/{name} lists them")
+    if not 1 <= len(names) <= _MOST_ATTRIBUTES or len(set(names)) < len(names):
+        raise InvalidRequestError("give one to three different attributes")
+    return tuple(names)
+
+
+def get_records(name: Name, here: Here, by: By, n: Number = None, form: Form = "csv") -> Response:
+    """A file of synthetic records drawn from the hypothesis. Free."""
+    data_set = here.data_set(name, by)
+    file, size = _drawn(here, data_set, n, form, by)
+    here.store.note(by.person.id, "records", name, {"n": n, "format": form})
+    headers = {"Content-Disposition": f'attachment; filename="{name}-synthetic.{form}"', "Content-Length": str(size)}
+    return _Sent(file, media_type=_TYPES[form], headers=headers)
+
+
+def _drawn(here: Service, data_set: DataSet, n: int | None, form: str, by: Caller) -> tuple[IO[bytes], int]:
+    """Draw a file, and tell its size; its place among those on their way is free again when the file is closed."""
+    _take(here.unsent)
+    try:
+        _take(here.downloads)
+        try:
+            file, size = _written(here, data_set, n, form, by)
+        finally:
+            here.downloads.release()
+    except BaseException:
+        here.unsent.release()
+        raise
+    weakref.finalize(file, here.unsent.release)  # however the sending ends, or if it never begins
+    return file, size
+
+
+def _take(places: threading.BoundedSemaphore) -> None:
+    if not places.acquire(blocking=False):
+        raise StoreBusyError("records are being drawn for others", remedy="try again in a moment")
+
+
+def _default_number(here: Service, data_set: DataSet, by: Caller) -> int | None:
+    total = summary_of(here.store, data_set, by.person)["total"]
+    return None if total is None else min(MOST_RECORDS, max(1, round(total)))
+
+
+def _written(here: Service, data_set: DataSet, n: int | None, form: str, by: Caller) -> tuple[IO[bytes], int]:
+    """Write a file and unlink it: it is gone when it is closed, however that happens."""
+    number = _default_number(here, data_set, by) if n is None else n
+    with here.waiting():
+        records = here.desks.records(data_set, number, person=by.person)
+    with tempfile.TemporaryDirectory(prefix="hedgerow-") as folder:
+        path = Path(folder, f"records.{form}")
+        records.write(path)
+        return path.open("rb"), path.stat().st_size
+
+
+@final
+class _Sent(StreamingResponse):
+    """A file as a response; closed even if nobody fetches it to its end."""
+
+    def __init__(self, file: IO[bytes], **options: Any) -> None:
+        super().__init__(_pieces(file), **options)
+        self._file = file
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._file.close()
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    while piece := file.read(_PIECE):
+        yield piece
 
 
 OPERATIONS = (
@@ -175,10 +273,19 @@ OPERATIONS = (
         "/v1/datasets/{name}/queries",
         ask_questions,
         ForTokens,
-        Answers,
         problems=(problems.NOT_ALLOWED, problems.QUOTA, problems.CONFLICT, problems.QUESTION_TOO_LARGE, problems.TABLE),
     ),
+    Operation("GET", "/v1/datasets/{name}/answers", list_answers, ForTokens, problems=(problems.NOT_ALLOWED,)),
+    Operation("GET", "/v1/datasets/{name}/marginals", get_marginal, ForTokens, problems=(problems.TABLE,)),
     Operation(
-        "GET", "/v1/datasets/{name}/answers", list_answers, ForTokens, EarlierAnswers, problems=(problems.NOT_ALLOWED,)
+        "GET",
+        "/v1/datasets/{name}/records",
+        get_records,
+        ForTokens,
+        problems=(problems.TABLE,),
+        content={
+            "text/csv": {"schema": {"type": "string"}},
+            "application/vnd.apache.parquet": {"schema": {"type": "string", "format": "binary"}},
+        },
     ),
 )

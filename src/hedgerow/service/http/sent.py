@@ -1,10 +1,11 @@
-"""What is sent to the server, as OpenAPI describes it."""
+"""Requests to the server, as OpenAPI describes them: parameters of routes, and bodies."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from fastapi import Header, Path, Query
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from hedgerow.service.desks import MOST_CONFIDENCE
 from hedgerow.service.http.tokens import DEFAULT_DAYS
@@ -16,6 +17,7 @@ TOKEN_ID = r"^[0-9a-f]{16}$"
 FILE_NAME = r"^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,91}\.(csv|parquet|release)$"
 LARGEST_BATCH = 1000
 LARGEST_PAGE = 1000
+MOST_RECORDS = 1_000_000
 LONGEST_QUESTION = 10_000
 DataSetName = Annotated[str, Field(pattern=DATA_SET_NAME, examples=["adult"])]
 PersonName = Annotated[str, Field(pattern=PERSON_NAME, examples=["ada"])]
@@ -23,15 +25,73 @@ Line = Annotated[str, Field(max_length=200)]
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Amount = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 
+# Parameters of routes
+
+Name = Annotated[
+    str,
+    Path(pattern=DATA_SET_NAME, description="Name of the data set.", openapi_examples={"adult": {"value": "adult"}}),
+]
+FileName = Annotated[
+    str,
+    Path(
+        pattern=FILE_NAME,
+        description="Letters, digits, '_', '-' and '.', ending in .csv, .parquet or .release.",
+        openapi_examples={"adult": {"value": "adult.csv"}},
+    ),
+]
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=200,
+        pattern=r"^[!-~]+$",
+        description="A key of your choice, such as a UUID. Repeating a request with its key gives the same answers, "
+        "and nothing is charged twice.",
+    ),
+]
+Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="Number of entries of a page.")]
+Cursor = Annotated[str | None, Query(max_length=1000, description="The `next` of the page before.")]
+OfPerson = Annotated[
+    str | None, Query(pattern=PERSON_NAME, description="Name of the person; for analysts only their own.")
+]
+Attributes = Annotated[
+    str,
+    Query(
+        min_length=1,
+        max_length=1000,
+        description="One to three names, separated by commas; put a name that has a comma in double quotes.",
+        openapi_examples={"two": {"value": "age,sex"}},
+    ),
+]
+Number = Annotated[
+    int | None,
+    Query(
+        ge=1,
+        le=MOST_RECORDS,
+        description="Number of records to draw; by default the (noisy) number of records of the data set.",
+    ),
+]
+Form = Annotated[Literal["csv", "parquet"], Query(alias="format", description="Format of the file.")]
+Who = Annotated[
+    str, Path(pattern=PERSON_NAME, description="Name of the person.", openapi_examples={"ada": {"value": "ada"}})
+]
+TokenId = Annotated[str, Path(pattern=TOKEN_ID, description="The public part of the token.")]
+
+
+def examples(*samples: JsonValue) -> ConfigDict:
+    """Configuration of a model with samples of it, as OpenAPI shows them."""
+    return ConfigDict(json_schema_extra={"examples": list(samples)})
+
 
 class Asked(BaseModel):
-    """Something that is sent: nothing that is not documented, and no conversions."""
+    """Base of all bodies: no undocumented fields, and no conversions."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Source(Asked):
-    """Where the table is, and how it is read."""
+    """Place of the table, and options for reading it."""
 
     place: Annotated[
         str,
@@ -44,9 +104,11 @@ class Source(Asked):
         ),
     ]
     columns: Annotated[list[Line], Field(min_length=1, max_length=5000)] | None = None
-    count_column: Line | None = Field(None, description="The column that says how many records a row stands for.")
-    coded: bool = Field(False, description="Whether cells hold codes in place of values.")
-    where: Annotated[str, Field(max_length=LONGEST_QUESTION)] | None = Field(None, description="Which rows to take.")
+    count_column: Line | None = Field(None, description="Column with the number of records that a row stands for.")
+    coded: bool = Field(False, description="Whether cells hold codes instead of values.")
+    where: Annotated[str, Field(max_length=LONGEST_QUESTION)] | None = Field(
+        None, description="Condition on the rows to read."
+    )
     warm: Annotated[str, Field(max_length=1000)] | None = Field(
         None,
         description="A .release file of the data folder to start from: an earlier release of the same table, whose "
@@ -70,7 +132,7 @@ class BudgetAsked(Asked):
 
 
 class Options(Asked):
-    """How the session goes; see OnlinePMW."""
+    """Options of the session; see OnlinePMW."""
 
     variant: Literal["4a", "4b", "4c", "pay-as-you-go"] | None = None
     queries: Annotated[int, Field(ge=1, le=10**9)] | None = None
@@ -84,49 +146,41 @@ class Options(Asked):
 class RegistrationAsked(Asked):
     """A data set to register."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "name": "adult",
-                    "title": "Census income",
-                    "source": {"place": "adult.csv", "columns": ["age", "sex"]},
-                    "domain": {"age": {"min": 17, "max": 90}, "sex": ["Female", "Male"]},
-                    "budget": {"epsilon": 1.0, "neighbours": "add-remove"},
-                    "options": {"queries": 10000},
-                }
-            ]
+    model_config = examples(
+        {
+            "name": "adult",
+            "title": "Census income",
+            "source": {"place": "adult.csv", "columns": ["age", "sex"]},
+            "domain": {"age": {"min": 17, "max": 90}, "sex": ["Female", "Male"]},
+            "budget": {"epsilon": 1.0, "neighbours": "add-remove"},
+            "options": {"queries": 10000},
         }
     )
 
     name: DataSetName
     title: Line = ""
     source: Source
-    domain: dict[str, Any] = Field(description="As in domain files.", min_length=1)
+    domain: dict[str, Any] = Field(description="Attributes and their values, as in domain files.", min_length=1)
     budget: BudgetAsked
     options: Options = Options()
 
 
 class PlanAsked(Asked):
-    """A data set that may be registered, without its table."""
+    """A data set to plan for, without its table."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "domain": {"age": {"min": 17, "max": 90}, "sex": ["Female", "Male"]},
-                    "budget": {"epsilon": 1.0, "neighbours": "add-remove"},
-                    "records": 50000,
-                }
-            ]
+    model_config = examples(
+        {
+            "domain": {"age": {"min": 17, "max": 90}, "sex": ["Female", "Male"]},
+            "budget": {"epsilon": 1.0, "neighbours": "add-remove"},
+            "records": 50000,
         }
     )
 
-    domain: dict[str, Any] = Field(description="As in domain files.", min_length=1)
+    domain: dict[str, Any] = Field(description="Attributes and their values, as in domain files.", min_length=1)
     columns: Annotated[list[Line], Field(min_length=1, max_length=5000)] | None = None
     budget: BudgetAsked
     options: Options = Options()
-    records: int = Field(ge=1, lt=2**31, description="A public guess of the number of records.")
+    records: int = Field(ge=1, lt=2**31, description="Public estimate of the number of records.")
 
 
 Text = Annotated[str, Field(max_length=LONGEST_QUESTION)]
@@ -154,35 +208,31 @@ class Question(Asked):
 class QuestionsAsked(Asked):
     """Questions to answer in order."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"queries": [{"sql": "SELECT COUNT(*) FROM adult WHERE sex = 'Male'"}], "confidence": 0.95},
-                {"queries": [{"where": "age >= 30"}, {"where": "age < 30"}]},
-            ]
-        }
+    model_config = examples(
+        {"queries": [{"sql": "SELECT COUNT(*) FROM adult WHERE sex = 'Male'"}], "confidence": 0.95},
+        {"queries": [{"where": "age >= 30"}, {"where": "age < 30"}]},
     )
 
     queries: Annotated[list[Question], Field(min_length=1, max_length=LARGEST_BATCH)]
-    confidence: Annotated[float, Field(gt=0.0, le=MOST_CONFIDENCE, description="Of the intervals.")] = 0.95
+    confidence: Annotated[float, Field(gt=0.0, le=MOST_CONFIDENCE, description="Confidence of the intervals.")] = 0.95
 
 
 class GrantAsked(Asked):
-    """Limits of an analyst at one data set; null for none."""
+    """Limits of an analyst on one data set; null for no limit."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"queries": 100, "budget": 0.25}]})
+    model_config = examples({"queries": 100, "budget": 0.25})
 
     queries: Count | None
     budget: Amount | None
     storage: Count | None = Field(
-        None, description="Bytes that the questions may add to the server's store; null for what it grants everybody."
+        None, description="Bytes that the questions may add to the server's store; null for the server's default."
     )
 
 
 class PersonAsked(Asked):
-    """Somebody new."""
+    """A person to add."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "ada", "role": "analyst"}]})
+    model_config = examples({"name": "ada", "role": "analyst"})
 
     name: PersonName
     role: Role
@@ -191,20 +241,16 @@ class PersonAsked(Asked):
 class TokenAsked(Asked):
     """A token to make."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"person": "ada", "datasets": ["adult"], "days": 90, "note": "laptop"},
-                {"person": "carol", "datasets": "all", "days": "ever"},
-            ]
-        }
+    model_config = examples(
+        {"person": "ada", "datasets": ["adult"], "days": 90, "note": "laptop"},
+        {"person": "carol", "datasets": "all", "days": "ever"},
     )
 
     person: PersonName
     datasets: Annotated[list[DataSetName], Field(min_length=1, max_length=1000)] | Literal["all"] = Field(
-        description="Names of the data sets that it is good for; 'all' for all of them, also later ones."
+        description="Names of the data sets that it opens; 'all' for all of them, also later ones."
     )
     days: Annotated[int, Field(ge=1, le=36_500)] | Literal["ever"] = Field(
-        DEFAULT_DAYS, description="How long it is good; 'ever' for without end."
+        DEFAULT_DAYS, description="Lifetime in days; 'ever' for a token that does not expire."
     )
     note: Line = ""

@@ -1,8 +1,8 @@
-"""Tokens: making them, and telling whose one is.
+"""Tokens: making them, verifying them, and what a token of some data sets may see and make.
 
 A token is ``hgr_<id>_<secret>``: the id is public and names it in lists, the secret is 256 random bits. Only a scrypt
-digest of the secret is kept. A token that was once found right is known again by its SHA-256 while the process lives,
-so that scrypt runs once; whether it has expired, was revoked, and what it is good for is read from the store at every
+digest of the secret is kept. A token that was verified once is recognised by its SHA-256 while the process lives,
+so that scrypt runs once; whether it has expired or was revoked, and what it opens, is read from the store at every
 request.
 """
 
@@ -16,15 +16,15 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Protocol, final
+from datetime import UTC, datetime, timedelta
+from typing import Literal, final
 
-from hedgerow.errors import NotAllowedError, NotSignedInError, RateError
-from hedgerow.service.store import Person, Token
+from hedgerow.errors import NotAllowedError, NotSignedInError, NotThereError, RateError
+from hedgerow.service.store import Person, Store, Token
 
 PREFIX = "hgr"
 DEFAULT_DAYS = 30
-"""So long is a token good, unless another time is given; "for ever" is said in so many words."""
+"""Lifetime of a token unless another is given; a token without end must be asked for explicitly."""
 SALT_BYTES = 16
 _WIDTH = 2**14
 _BLOCKS = 8
@@ -34,24 +34,16 @@ _PATIENCE = 5.0
 _REMEDY = "send the header 'Authorization: Bearer hgr_...' with a token that a custodian made"
 
 
-class TokenStore(Protocol):
-    """What tokens need of a store."""
-
-    def token(self, id: str) -> tuple[Token, bytes, bytes, Person] | None:
-        """The token with its salt and digest, and whose it is; None if there is none of that id."""
-        ...
-
-
 @final
 @dataclass(frozen=True)
 class NewToken:
-    """A token that was just made; the only object that ever holds its secret.
+    """A token that was just made; the only object that holds its secret.
 
     Attributes:
-        text: What its owner signs in with. SECRET: shown once, kept nowhere.
-        token: What may be known of it.
-        salt: Of the digest.
-        digest: By which the secret is known again.
+        text: The whole token. SECRET: shown once, kept nowhere.
+        token: Its public part.
+        salt: Salt of the digest.
+        digest: Digest that the secret is checked against.
     """
 
     text: str = field(repr=False)
@@ -63,11 +55,11 @@ class NewToken:
 @final
 @dataclass(frozen=True)
 class Caller:
-    """Who makes a request.
+    """The person who makes a request, and the token used.
 
     Attributes:
-        person: Who.
-        token: What it was signed in with.
+        person: The person.
+        token: The token that the request carries.
     """
 
     person: Person
@@ -82,11 +74,11 @@ class Caller:
         """Refuse what concerns the whole server.
 
         Raises:
-            NotAllowedError: The token is good for some data sets alone.
+            NotAllowedError: The token opens some data sets only.
         """
         if self.token.data_sets is not None:
             raise NotAllowedError(
-                "your own token is good for some data sets alone", remedy="name those, or use a token for all of them"
+                "your own token is for some data sets only", remedy="name those, or use a token for all data sets"
             )
 
 
@@ -102,9 +94,9 @@ def new_token(
 
     Args:
         person: Number of its owner.
-        data_sets: Names of the data sets that it is good for; None for all.
-        expires: Until when, in UTC; None for ever.
-        note: What it is for.
+        data_sets: Names of the data sets that it opens; None for all.
+        expires: End of its life, in UTC; None for a token that does not expire.
+        note: Purpose, in words.
         now: The time, in UTC.
 
     Example:
@@ -118,7 +110,7 @@ def new_token(
 
 
 def parse(text: str) -> tuple[str, str] | None:
-    """The id and the secret of a token; None if the text is no token.
+    """The id and the secret of a token; None if the text is not a token.
 
     Example:
         >>> parse("hgr_0123456789abcdef_" + "x" * 43)[0], parse("Robert'); DROP TABLE")
@@ -140,11 +132,11 @@ def digest_of(secret: str, salt: bytes) -> bytes:
 
 @final
 class Verifier:
-    """Tells whose a token is.
+    """Finds the owner of a token.
 
     Args:
-        store: Where tokens are.
-        known: How many tokens are known again without scrypt.
+        store: Store of the tokens.
+        known: Number of tokens that are recognised without scrypt.
 
     Example:
         >>> class OneToken:
@@ -155,8 +147,8 @@ class Verifier:
         'ada'
     """
 
-    def __init__(self, store: TokenStore, *, known: int = _KNOWN) -> None:
-        """Start knowing nobody."""
+    def __init__(self, store: Store, *, known: int = _KNOWN) -> None:
+        """Start with no token known."""
         self._store = store
         self._largest = known
         self._known: OrderedDict[bytes, bytes] = OrderedDict()
@@ -166,15 +158,15 @@ class Verifier:
     def caller(
         self, text: str, *, before_work: Callable[[], None] = lambda: None, now: datetime | None = None
     ) -> Caller:
-        """Whose a token is.
+        """Find the owner of a token.
 
         Args:
-            text: The token as it was sent.
-            before_work: Called before scrypt runs; may refuse by raising.
+            text: The token as sent.
+            before_work: Called before scrypt runs; may raise to refuse.
             now: The time, in UTC.
 
         Raises:
-            WrongTokenError: It is none, is not known, or its secret is wrong: the three are not told apart.
+            WrongTokenError: It is malformed, is not known, or its secret is wrong: the three are not distinguished.
             NotSignedInError: It has expired or was revoked.
             RateError: Too many unknown tokens are being looked at.
         """
@@ -228,14 +220,14 @@ class WrongTokenError(NotSignedInError):
 
     def __init__(self) -> None:
         """Say nothing about what is wrong with it."""
-        super().__init__("this is no token of this server", remedy=_REMEDY)
+        super().__init__("this is not a token of this server", remedy=_REMEDY)
 
 
 def bearer(header: str | None) -> str:
     """The token in an Authorization header.
 
     Raises:
-        NotSignedInError: There is none.
+        NotSignedInError: The header holds no token.
 
     Example:
         >>> bearer("Bearer hgr_1_2")
@@ -252,3 +244,85 @@ def _check_still_good(token: Token, now: datetime) -> None:
         raise NotSignedInError("this token was revoked", remedy="ask a custodian for a new one")
     if token.expires is not None and token.expires <= now:
         raise NotSignedInError("this token has expired", remedy="ask a custodian for a new one")
+
+
+def people_in(store: Store, by: Caller) -> list[Person]:
+    """The people that a custodian may know of, by name.
+
+    They are those who can ask one of the data sets in her scope, who have asked it, who have limits there, or who have
+    or had a token in the scope; and herself.
+
+    Args:
+        store: Store of the people.
+        by: The custodian.
+    """
+    scope = by.token.data_sets
+    if scope is None:
+        return store.people()
+    now = datetime.now(UTC)
+    known = {by.person.id}
+    known |= {each.person for each in store.tokens() if _concerns(each, scope, now)}
+    known |= {grant.person for name in scope for grant in store.grants(store.data_set(name).id)}
+    return [person for person in store.people() if person.id in known]
+
+
+def person_in(store: Store, name: str, by: Caller) -> Person:
+    """Somebody by name.
+
+    Raises:
+        NotThereError: There is nobody of this name, or nobody that the custodian may know of.
+    """
+    found = next((person for person in people_in(store, by) if person.name == name), None)
+    if found is None:
+        raise NotThereError("there is no such person", remedy="GET /v1/people lists them")
+    return found
+
+
+def tokens_in(store: Store, by: Caller) -> list[Token]:
+    """The tokens that a custodian may see and revoke: those that open nothing outside her scope."""
+    return [token for token in store.tokens() if token.lies_within(by.token.data_sets)]
+
+
+def check_may_have(person: Person, by: Caller) -> None:
+    """Refuse a token for a person on whose behalf a custodian may not act.
+
+    Raises:
+        NotAllowedError: A custodian of some data sets makes a token for another custodian.
+    """
+    if by.token.data_sets is not None and person.role == "custodian" and person.id != by.person.id:
+        raise NotAllowedError(
+            "with a token for some data sets only, you can make tokens for analysts and for yourself",
+            remedy="ask a custodian of all data sets",
+        )
+
+
+def end_of(days: int | Literal["ever"] | None, by: Caller, now: datetime) -> datetime | None:
+    """The end of a new token's life.
+
+    Args:
+        days: Days asked for; None for the default: 30, or the rest of the custodian's own token if that is less.
+        by: The custodian. If her token is for some data sets only, no token that she makes outlives it.
+        now: The time, in UTC.
+
+    Returns:
+        The time; None if it never ends.
+
+    Raises:
+        NotAllowedError: It would outlive hers.
+    """
+    wanted = None if days == "ever" else now + timedelta(days=DEFAULT_DAYS if days is None else days)
+    latest = None if by.token.data_sets is None else by.token.expires
+    if latest is None or (wanted is not None and wanted <= latest):
+        return wanted
+    if days is None:
+        return latest
+    raise NotAllowedError(
+        "your own token is for some data sets only, and no token that you make with it can outlive it",
+        remedy="leave 'days' out: the new token then ends with yours",
+    )
+
+
+def _concerns(token: Token, scope: tuple[str, ...], now: datetime) -> bool:
+    """Whether a token is one of the scope, or opens something in it."""
+    is_good = token.revoked is None and (token.expires is None or token.expires > now)
+    return token.lies_within(scope) or (is_good and any(token.reaches(name) for name in scope))

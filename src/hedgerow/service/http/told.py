@@ -1,4 +1,4 @@
-"""What the server answers, as OpenAPI describes it."""
+"""Answers of the server, as OpenAPI describes them."""
 
 from __future__ import annotations
 
@@ -7,19 +7,25 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from hedgerow.service.store import Role, Status
+from hedgerow.service.http.sent import examples
+from hedgerow.service.store import Role, Status, Token
 
 Scope = list[str] | Literal["all"]
 
 
+def scope_of(token: Token) -> Scope:
+    """Names of the data sets that a token opens, or "all"."""
+    return "all" if token.data_sets is None else list(token.data_sets)
+
+
 class Told(BaseModel):
-    """Something that is answered: what is documented, and nothing else that it is made from."""
+    """Base of all answers: they hold the documented fields, and nothing else of what they are made from."""
 
     model_config = ConfigDict(extra="ignore")
 
 
 class FieldProblem(Told):
-    """What is wrong with one field of a request."""
+    """A fault of one field of a request."""
 
     where: str
     reason: str
@@ -31,35 +37,35 @@ class Problem(Told):
     type: str = Field(examples=["urn:hedgerow:problem:not-there"])
     title: str = Field(description="The kind of problem, in words.")
     status: int
-    detail: str = Field(description="What is wrong.")
-    remedy: str = Field(description="What to try; may be empty.")
+    detail: str = Field(description="The fault.")
+    remedy: str = Field(description="A way out; may be empty.")
     code: str = Field(description="The kind of problem: the end of its type.")
-    fields: list[FieldProblem] | None = Field(None, description="What is wrong with single fields; with status 422.")
+    fields: list[FieldProblem] | None = Field(None, description="Faults of single fields; with status 422.")
 
 
 class Health(Told):
-    """That the server is well."""
+    """Health of the server."""
 
     status: Literal["ok"]
     version: str
 
 
 class Me(Told):
-    """Whose the token is."""
+    """Owner and scope of the token."""
 
     person: str
     role: Role
-    datasets: Scope = Field(description="Names of the data sets that the token is good for, or 'all'.")
-    expires: datetime | None = Field(description="Until when it is good; null for ever.")
+    datasets: Scope = Field(description="Names of the data sets that the token opens, or 'all'.")
+    expires: datetime | None = Field(description="End of the token's life; null if it does not expire.")
     version: str
 
 
 class Mine(Told):
-    """Limits of whoever asks, and what is used of them."""
+    """Limits of the person who asks, and how much of them is used."""
 
-    queries: int | None = Field(description="Questions that may be asked; null for any number.")
+    queries: int | None = Field(description="Number of questions that may be asked; null for no limit.")
     asked: int
-    budget: float | None = Field(description="What they may cost in all; null for all of the budget.")
+    budget: float | None = Field(description="Total that the questions may cost; null for all of the budget.")
     spent: float
     storage: int = Field(description="Bytes that the questions may add to the server's store.")
     stored: int = Field(description="Bytes that they have added.")
@@ -71,29 +77,34 @@ class Summary(Told):
     name: str
     title: str
     status: Status
-    spent: float = Field(description="Of the privacy budget.")
+    spent: float = Field(description="Part of the privacy budget that is spent.")
     limit: float
-    unit: str = Field(description="Of the budget: epsilon or rho.")
-    updates: int = Field(description="How many corrections of the hypothesis the budget is divided over.")
+    unit: str = Field(description="Unit of the budget: epsilon or rho.")
+    updates: int = Field(
+        description="Number of corrections of the hypothesis that the budget is divided over. The hypothesis is the "
+        "public model that answers questions."
+    )
     updates_left: int
-    price: float | None = Field(description="What a correction costs a person's share of the budget.")
-    threshold: float | None = Field(description="Errors of about so many counts are corrected; null at first.")
-    total: float | None = Field(description="Number of records, noisy where it is private; null at first.")
-    asked: int = Field(description="Questions that were tested against the data.")
-    closed: str = Field(description="Why the data are not looked at any more; empty while they are.")
+    price: float | None = Field(description="Cost of a correction to a person's share of the budget.")
+    threshold: float | None = Field(
+        description="Error in counts from which the hypothesis is corrected, roughly; null at first."
+    )
+    total: float | None = Field(description="Number of records, noisy if it is private; null at first.")
+    asked: int = Field(description="Number of questions that were tested against the data.")
+    closed: str = Field(description="Reason why the data are no longer looked at; empty while they are.")
     private: bool = Field(description="Whether all noise came from the secure source.")
     statement: str = Field(description="The privacy guarantee in a sentence.")
     mine: Mine
 
 
 class AttributeTold(Told):
-    """What the values of a column may be."""
+    """A column and its possible values."""
 
     name: str
     kind: Literal["categorical", "integer", "binned"]
     values: list[str] | None = Field(description="Labels of all values; null where there are more than 1,000.")
     size: int
-    low: int | None = Field(description="Of whole numbers.")
+    low: int | None = Field(description="Smallest value; for whole numbers.")
     high: int | None
     missing: str | None
     other: str | None
@@ -105,24 +116,24 @@ class Detail(Summary):
     attributes: list[AttributeTold]
     neighbours: Literal["add-remove", "replace", "replace-then-filter"]
     created: datetime
-    source: dict[str, Any] | None = Field(description="Where the table is; for custodians.")
+    source: dict[str, Any] | None = Field(description="Place of the table; for custodians.")
 
 
 class PlanLine(Told):
-    """One thing to know beforehand."""
+    """One line of a plan."""
 
     word: str = Field(examples=["answers"])
     sentence: str = Field(examples=["with 95% confidence within 2,300 records (4.6%) where a test stays quiet, ..."])
 
 
 class Plan(Told):
-    """What asking a data set would be like."""
+    """Forecast of what asking a data set would be like."""
 
     lines: list[PlanLine]
 
 
 class SummaryList(Told):
-    """Data sets that the token is good for."""
+    """Data sets that the token opens."""
 
     datasets: list[Summary]
 
@@ -133,13 +144,13 @@ class Answer(Told):
     sql: str = Field(description="The question in canonical form.")
     where: str = Field(description="Its condition.")
     value: float
-    low: float | None = Field(description="Lower end of an interval that holds the true count with the confidence.")
+    low: float | None = Field(description="Lower end of an interval that holds the true count with this confidence.")
     high: float | None
     confidence: float
-    covers: str = Field(description="What the interval covers, and why.")
+    covers: str = Field(description="Meaning of the interval, and where it comes from.")
     source: Literal["hypothesis", "data", "cache", "public", "hypothesis only"]
-    charged: float = Field(description="What it costs a person's share of the budget: the price of a correction, or 0.")
-    spent: float = Field(description="What was spent in all after it.")
+    charged: float = Field(description="Cost to the person's share of the budget: the price of a correction, or 0.")
+    spent: float = Field(description="Total spent after it.")
     updates_left: int
 
 
@@ -180,7 +191,7 @@ _ANSWER: JsonValue = {
 class Answers(Told):
     """Answers in the order of the questions, and the data set after them."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"answers": [_ANSWER], "dataset": _SUMMARY}]})
+    model_config = examples({"answers": [_ANSWER], "dataset": _SUMMARY})
 
     answers: list[Answer]
     dataset: Summary
@@ -204,22 +215,18 @@ class EarlierAnswers(Told):
 class MarginalTold(Told):
     """A marginal of the hypothesis."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"attributes": ["sex"], "labels": [["Female", "Male"]], "counts": [16230.0, 32612.0], "total": 48842.0}
-            ]
-        }
+    model_config = examples(
+        {"attributes": ["sex"], "labels": [["Female", "Male"]], "counts": [16230.0, 32612.0], "total": 48842.0}
     )
 
     attributes: list[str]
-    labels: list[list[str]] = Field(description="Of each attribute's values.")
+    labels: list[list[str]] = Field(description="Labels of each attribute's values.")
     counts: list[Any] = Field(description="Nested lists, one level for each attribute.")
     total: float
 
 
 class EventTold(Told):
-    """A touch of the data."""
+    """One use of the data."""
 
     label: str
     mechanism: str
@@ -237,15 +244,15 @@ class EventTold(Told):
 
 
 class LedgerTold(Told):
-    """What was spent, and a page of its events, newest first."""
+    """Spending of a data set, and a page of its events, newest first."""
 
     limit: float
     spent: float
     remaining: float
     unit: str
     statement: str
-    held: float = Field(description="The most that a question at work can cost.")
-    head: str = Field(description="Of the hash chain of all events: 64 hexadecimal digits.")
+    held: float = Field(description="The most that a running question can cost.")
+    head: str = Field(description="Head of the hash chain of all events: 64 hexadecimal digits.")
     events: list[EventTold]
     next: str | None
 
@@ -254,7 +261,7 @@ class LedgerFile(Told):
     """A whole ledger, oldest event first, to be checked by `hedgerow audit`."""
 
     name: str
-    budget: dict[str, Any] = Field(description="As it was registered.")
+    budget: dict[str, Any] = Field(description="Budget as it was registered.")
     statement: str
     limit: float
     unit: str
@@ -263,25 +270,25 @@ class LedgerFile(Told):
 
 
 class GrantTold(Told):
-    """Limits of a person at one data set, and what is used of them."""
+    """Limits of a person on one data set, and how much of them is used."""
 
     person: str
     queries: int | None
     budget: float | None
     asked: int
     spent: float
-    storage: int | None = Field(description="Bytes that the questions may add; null for what everybody is granted.")
+    storage: int | None = Field(description="Bytes that the questions may add; null for the server's default.")
     stored: int
 
 
 class GrantList(Told):
-    """Limits at one data set."""
+    """Limits on one data set."""
 
     grants: list[GrantTold]
 
 
 class PersonTold(Told):
-    """Somebody who may have tokens."""
+    """A person who may have tokens."""
 
     name: str
     role: Role
@@ -289,7 +296,7 @@ class PersonTold(Told):
 
 
 class PersonList(Told):
-    """Everybody; for custodians of some data sets, those who have to do with them."""
+    """All people; for custodians of some data sets, those concerned with these."""
 
     people: list[PersonTold]
 
@@ -299,9 +306,9 @@ class TokenTold(Told):
 
     id: str
     person: str
-    datasets: Scope = Field(description="Names of the data sets that it is good for, or 'all'.")
+    datasets: Scope = Field(description="Names of the data sets that it opens, or 'all'.")
     created: datetime
-    expires: datetime | None = Field(description="Until when it is good; null for ever.")
+    expires: datetime | None = Field(description="End of the token's life; null if it does not expire.")
     revoked: datetime | None
     note: str
 
@@ -309,24 +316,26 @@ class TokenTold(Told):
 class TokenMade(TokenTold):
     """A token that was just made."""
 
-    token: str = Field(description="To sign in with; shown this once.", examples=["hgr_0123456789abcdef_..."])
+    token: str = Field(
+        description="The whole token, to sign in with; shown only now.", examples=["hgr_0123456789abcdef_..."]
+    )
 
 
 class TokenList(Told):
-    """All tokens; for custodians of some data sets, those that are good for no others."""
+    """All tokens; for custodians of some data sets, those that open no others."""
 
     tokens: list[TokenTold]
 
 
 class FileTold(Told):
-    """A file that was taken."""
+    """An uploaded file."""
 
     name: str
     bytes: int
 
 
 class AuditEntryTold(Told):
-    """Something that somebody did."""
+    """An entry of the audit log."""
 
     id: int
     at: datetime
@@ -338,8 +347,8 @@ class AuditEntryTold(Told):
 
 
 class AuditTold(Told):
-    """A page of what was done, newest first."""
+    """A page of the audit log, newest first."""
 
     entries: list[AuditEntryTold]
-    head: str = Field(description="Of the hash chain of the whole log: the link of its last entry.")
+    head: str = Field(description="Head of the hash chain of the whole log: the link of its last entry.")
     next: str | None

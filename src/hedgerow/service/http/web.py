@@ -1,58 +1,26 @@
-"""The web page: static files of the package, and nothing else, at the server's root.
+"""Pages for browsers: the web page at the server's root, and the API's description as HTML without a script.
 
-The files are named one by one, so no path of a request ever reaches the file system. They need no build step and name
-no other host: the policy that goes with every response (`guards.SecurityHeaders`) lets a browser load nothing else.
+The files of the web page are read when the application is made, so no path of a request ever reaches the file system.
+They need no build step and name no other host: the policy that goes with every response (`guards.SecurityHeaders`) lets
+a browser load nothing else.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from html import escape
 from importlib import resources
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, final
+from typing import Any, final
 
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-    from starlette.requests import Request
-    from starlette.responses import Response
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
 
-FILES = (
-    "index.html",
-    "style.css",
-    "icon.svg",
-    "answers.js",
-    "api.js",
-    "ask.js",
-    "attributes.js",
-    "audit.js",
-    "bars.js",
-    "builder.js",
-    "conditions.js",
-    "dataset.js",
-    "datasets.js",
-    "dom.js",
-    "draft.js",
-    "format.js",
-    "gauge.js",
-    "heatmap.js",
-    "interval.js",
-    "ledger.js",
-    "main.js",
-    "manage.js",
-    "paging.js",
-    "people.js",
-    "picture.js",
-    "problems.js",
-    "question.js",
-    "records.js",
-    "register.js",
-    "signin.js",
-    "source.js",
-    "values.js",
-)
-"""All that is served; the first one also under ``/``."""
+from hedgerow.service.http.gate import ForAnyone, Operation
 
 _TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -68,14 +36,17 @@ class PageFile:
     """A file of the page.
 
     Attributes:
-        content: Its bytes.
-        media_type: For the header ``Content-Type``.
-        etag: Changes with the content.
+        content: Bytes of the file.
+        media_type: Value of the header ``Content-Type``.
     """
 
     content: bytes
     media_type: str
-    etag: str
+
+    @property
+    def etag(self) -> str:
+        """Tag that changes with the content."""
+        return f'"{hashlib.sha256(self.content).hexdigest()[:32]}"'
 
 
 def page_files() -> dict[str, PageFile]:
@@ -86,14 +57,15 @@ def page_files() -> dict[str, PageFile]:
         'image/svg+xml'
     """
     folder = resources.files("hedgerow.service") / "page"
-    return {name: _file(name, (folder / name).read_bytes()) for name in FILES}
+    found = sorted(each.name for each in folder.iterdir() if PurePosixPath(each.name).suffix in _TYPES)
+    return {name: PageFile((folder / name).read_bytes(), _TYPES[PurePosixPath(name).suffix]) for name in found}
 
 
 def mount(app: FastAPI) -> None:
     """Serve the page at the root of an application; call it after all other routes.
 
-    Browsers ask each time whether a file has changed and are told "304" if not, so that a new version of the package is
-    seen at once.
+    Browsers ask each time whether a file has changed and get a 304 if not, so that a new version of the package is seen
+    at once.
 
     Args:
         app: The application.
@@ -106,21 +78,13 @@ def mount(app: FastAPI) -> None:
         '/style.css'
     """
     for name, file in page_files().items():
-        for path in ("/", f"/{name}") if name == FILES[0] else (f"/{name}",):
+        for path in ("/", f"/{name}") if name == "index.html" else (f"/{name}",):
             app.add_api_route(
                 path, _served(file), methods=["GET", "HEAD"], include_in_schema=False, name=f"page:{path[1:]}"
             )
 
 
-def _file(name: str, content: bytes) -> PageFile:
-    digest = hashlib.sha256(content).hexdigest()[:32]
-    return PageFile(content, _TYPES[PurePosixPath(name).suffix], f'"{digest}"')
-
-
 def _served(file: PageFile) -> Callable[[Request], Awaitable[Response]]:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
     headers = {"ETag": file.etag, "Cache-Control": "no-cache"}
 
     async def served(request: Request) -> Response:
@@ -128,11 +92,125 @@ def _served(file: PageFile) -> Callable[[Request], Awaitable[Response]]:
             return Response(status_code=304, headers=headers)
         return Response(file.content, media_type=file.media_type, headers=headers)
 
-    served.__annotations__["request"] = Request  # FastAPI asks what it is
     return served
 
 
 def _is_known(known: str, etag: str) -> bool:
-    """Whether a browser has the file already, as its header ``If-None-Match`` says."""
+    """Whether a browser has the file already, according to its header ``If-None-Match``."""
     tags = {tag.strip().removeprefix("W/") for tag in known.split(",")}
     return etag in tags or "*" in tags
+
+
+STYLE = """
+:root { color-scheme: light dark; }
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h2 { margin-top: 2.5rem; border-top: 1px solid #8888; padding-top: 1rem; font-size: 1.1rem; }
+code, pre { font-family: ui-monospace, monospace; font-size: 0.9em; }
+pre { overflow-x: auto; padding: 0.75rem; border: 1px solid #8888; border-radius: 0.4rem; }
+table { border-collapse: collapse; width: 100%; }
+nav ul { list-style: none; padding: 0; }
+th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.75rem 0.25rem 0; }
+"""
+
+
+def openapi_json(request: Request) -> JSONResponse:
+    """The description of the API."""
+    return JSONResponse(request.app.openapi())
+
+
+def docs_html(request: Request) -> HTMLResponse:
+    """The description of the API as HTML."""
+    return HTMLResponse(page(request.app.openapi()))
+
+
+async def docs_css(request: Request) -> Response:
+    """Style of the page."""
+    return Response(STYLE, media_type="text/css")
+
+
+def page(schema: Mapping[str, Any]) -> str:
+    """An OpenAPI description as HTML.
+
+    Example:
+        >>> "<h1>Hedgerow</h1>" in page({"info": {"title": "Hedgerow", "description": "..."}, "paths": {}})
+        True
+    """
+    info = schema["info"]
+    models = schema.get("components", {}).get("schemas", {})
+    parts = [
+        _operation(method, path, each, models)
+        for path, item in schema["paths"].items()
+        for method, each in item.items()
+    ]
+    return (
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{escape(info["title"])}</title>'
+        '<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="/v1/docs.css"></head><body>'
+        f"<h1>{escape(info['title'])}</h1>{_paragraphs(info['description'])}"
+        '<p><a href="/v1/openapi.json">OpenAPI description</a></p>'
+        f"{_contents(schema['paths'])}{''.join(parts)}</body></html>"
+    )
+
+
+def _contents(paths: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
+    lines = [
+        f'<li><a href="#{escape(each["operationId"])}"><code>{method.upper()} {escape(path)}</code></a> '
+        f"{escape(each.get('description', each.get('summary', '')).partition(chr(10))[0])}</li>"
+        for path, item in paths.items()
+        for method, each in item.items()
+    ]
+    return f"<nav><ul>{''.join(lines)}</ul></nav>" if lines else ""
+
+
+def _operation(method: str, path: str, operation: Mapping[str, Any], models: Mapping[str, Any]) -> str:
+    sent = operation.get("requestBody", {}).get("content", {})
+    told: Mapping[str, Any] = next(
+        (each.get("content", {}) for status, each in operation["responses"].items() if status < "300"), {}
+    )
+    return (
+        f'<h2 id="{escape(operation["operationId"])}"><code>{method.upper()} {escape(path)}</code></h2>'
+        f"{_paragraphs(operation.get('description', operation.get('summary', '')))}"
+        f"{'' if 'security' in operation else '<p>Needs no token.</p>'}"
+        f"{_parameters(operation.get('parameters', ()))}"
+        f"{_body('Body', sent, models)}{_answers(operation['responses'])}{_body('Answer', told, models)}"
+    )
+
+
+def _paragraphs(text: str) -> str:
+    return "".join(f"<p>{escape(part)}</p>" for part in text.split("\n\n") if part)
+
+
+def _parameters(parameters: Iterable[Mapping[str, Any]]) -> str:
+    rows = [(each["name"], each["in"], each.get("description", "")) for each in parameters]
+    return _table(("Parameter", "Where", ""), rows) if rows else ""
+
+
+def _answers(responses: Mapping[str, Mapping[str, Any]]) -> str:
+    rows = [(status, ", ".join(each.get("content", {})), _meanings(each)) for status, each in sorted(responses.items())]
+    return _table(("Status", "Type", ""), rows)
+
+
+def _meanings(response: Mapping[str, Any]) -> str:
+    examples = [example for content in response.get("content", {}).values() for example in content.get("examples", {})]
+    return f"{response['description']}{' (' + ', '.join(examples) + ')' if examples else ''}"
+
+
+def _body(head: str, content: Mapping[str, Any], models: Mapping[str, Any]) -> str:
+    """Types of a body or an answer, and samples of its models."""
+    schemas = [each.get("schema", {}) for each in content.values()]
+    named = [models[schema["$ref"].rpartition("/")[2]] for schema in schemas if "$ref" in schema]
+    samples = [json.dumps(sample, indent=2) for model in named for sample in model.get("examples", ())]
+    if not samples:
+        return f"<p>{head}: {escape(', '.join(content))}</p>" if head == "Body" and content else ""
+    return f"<p>{head}, for example:</p>{''.join(f'<pre>{escape(sample)}</pre>' for sample in samples)}"
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr>{body}</table>"
+
+
+OPERATIONS = (
+    Operation("GET", "/v1/openapi.json", openapi_json, ForAnyone, in_schema=False),
+    Operation("GET", "/v1/docs", docs_html, ForAnyone, in_schema=False),
+    Operation("GET", "/v1/docs.css", docs_css, ForAnyone, in_schema=False),
+)

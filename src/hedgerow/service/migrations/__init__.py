@@ -1,1 +1,1 @@
-"""How the tables of the store came to be what they are, revision by revision, in Alembic's words."""
+"""Revisions of the store's tables, as Alembic runs them."""

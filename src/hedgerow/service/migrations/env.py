@@ -1,4 +1,4 @@
-"""What Alembic runs: the revisions that are missing, on the connection that it is given, in its transaction."""
+"""Alembic's environment: it runs the missing revisions on the given connection, in its transaction."""
 
 from __future__ import annotations
 

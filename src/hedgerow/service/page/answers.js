@@ -67,7 +67,7 @@ export function answerTable(answers, summary, { times = true, people = false } =
     { title: "Source" }, { title: `Charged (${summary.unit})`, class: "n" },
     ...(times ? [{ title: "When", class: "when" }] : []), ...(people ? [{ title: "Person" }] : []),
   ];
-  return table("Answers, the newest first", columns, answers.map((answer) => [
+  return table("Answers, newest first", columns, answers.map((answer) => [
     question(answer), h("span", { title: String(answer.value) }, count(answer.value)),
     [intervalDrawing(answer, scale), h("span", { class: "interval-small" }, intervalText(answer), answer.low !== null && h("span", { class: "quiet" }, ` (${percent(answer.confidence)})`))],
     sourceOf(answer), answer.charged > 0 ? amount(answer.charged) : "0",
@@ -96,7 +96,7 @@ export async function answersSection(place, app, { name, detail }) {
   const show = () => pages(list, `${at(name)}/answers`, "answers", query(),
     (answers) => answerTable(answers, detail, { people: app.custodian }), "No answers yet.");
   person.addEventListener("change", show);
-  fill(place, sectionHead("Answers", app.custodian ? "Every answer that was given, the newest first." : "Every answer that you were given, the newest first."),
+  fill(place, sectionHead("Answers", app.custodian ? "Every answer that was given, newest first." : "Every answer that you were given, newest first."),
     h("div", { class: "tools" }, app.custodian && h("label", { class: "inline" }, h("span", {}, "Answers of"), person), button),
     said, legend(), list);
   await show();

@@ -12,8 +12,8 @@ import { refused } from "./problems.js";
 import { questionForm, questionText } from "./question.js";
 
 const RECENT = 20;
-const HOW = "The server answers from its hypothesis, a public picture of the data that it tests against the data, with noise. "
-  + "Only where the picture is off, the data answer and the budget is charged; the picture learns from that.";
+const HOW = "The server answers from its hypothesis, a public model of the data that it tests against the data, with noise. "
+  + "Only if the model is off by more than a threshold does a noisy count of the data answer and the budget pay; that corrects the model.";
 
 /** @param {HTMLElement} place @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet */
 export async function askSection(place, app, dataSet) {

@@ -9,9 +9,9 @@ const SHOWN = 8;
 
 /** @type {Record<string, string>} */
 const NEIGHBOURS = {
-  "add-remove": "Protected is whether a person's record is in the data at all, and everything in it.",
-  replace: "Protected is everything in a person's record; the number of records is public.",
-  "replace-then-filter": "Protected is everything in a person's record, and whether it passes the filter; the number of records in the whole table is public.",
+  "add-remove": "Whether a person's record is in the data at all, and everything in it, is protected.",
+  replace: "Everything in a person's record is protected; the number of records is public.",
+  "replace-then-filter": "Everything in a person's record, and whether it passes the filter, is protected; the number of records in the whole table is public.",
 };
 
 /** The kind of an attribute in words. @param {import("./api.js").Attribute} attribute */
@@ -32,7 +32,7 @@ export async function attributesSection(place, app, { detail }) {
     }
     none.hidden = entries.some(({ shown }) => !shown.hidden);
   };
-  fill(place, sectionHead("Attributes", "What records of this data set could hold. It is public: it was written down without looking at the data."),
+  fill(place, sectionHead("Attributes", "The values that records of this data set could hold. They are public: they were listed without looking at the data."),
     h("div", { class: "notice plain" }, h("p", { class: "notice-title" }, "What is protected"),
       h("p", {}, NEIGHBOURS[detail.neighbours] ?? ""), h("p", {}, detail.statement)),
     detail.attributes.length > 6 && h("div", { class: "tools" }, searchBox("Search attributes and values", search)),

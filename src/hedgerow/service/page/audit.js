@@ -12,8 +12,8 @@ const WORDS = { datasets: ["data sets", "all"], queries: ["questions", "no limit
 /** @param {HTMLElement} place */
 export async function auditView(place) {
   const list = h("div", {});
-  fill(place, h("h1", { tabindex: "-1" }, "Audit"), h("p", { class: "lead" }, "What people and the server did, the newest first."), list);
-  await pages(list, "audit", "entries", {}, (entries, { head }) => h("div", {}, chained(head), table("Audit entries", COLUMNS, entries.map(cells))), "Nothing has been done yet.");
+  fill(place, h("h1", { tabindex: "-1" }, "Audit"), h("p", { class: "lead" }, "Actions of people and of the server, newest first."), list);
+  await pages(list, "audit", "entries", {}, (entries, { head }) => h("div", {}, chained(head), table("Audit entries", COLUMNS, entries.map(cells))), "No entries yet.");
 }
 
 /** @param {any} entry */

@@ -55,7 +55,7 @@ function card(attribute, condition, onChange, onDrop) {
   const remark = () => {
     const wrong = mistake(attribute, condition);
     note.classList.toggle("wrong", wrong !== "");
-    fill(note, wrong || (clause(attribute, condition) ? "" : "Nothing is chosen yet, so this is no part of the question."));
+    fill(note, wrong || (clause(attribute, condition) ? "" : "Nothing is chosen yet, so this is not part of the question."));
   };
   const changed = () => { remark(); onChange(); };
   const body = attribute.kind === "integer" ? ranges(attribute, condition, changed) : listed(attribute, condition, changed);
@@ -97,7 +97,7 @@ function listed(attribute, condition, changed) {
 
 /** @param {import("./api.js").Attribute} attribute @param {import("./conditions.js").Condition} condition @param {() => void} changed */
 function typed(attribute, condition, changed) {
-  const area = h("textarea", { rows: 3, value: condition.typed, spellcheck: "false", "aria-label": `Values of ${attribute.name}, one a line` });
+  const area = h("textarea", { rows: 3, value: condition.typed, spellcheck: "false", "aria-label": `Values of ${attribute.name}, one per line` });
   area.addEventListener("input", () => { condition.typed = area.value; changed(); });
-  return h("div", {}, area, h("p", { class: "hint" }, "There are too many values to list. Write one a line."));
+  return h("div", {}, area, h("p", { class: "hint" }, "There are too many values to list. Write one per line."));
 }

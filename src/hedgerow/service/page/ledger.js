@@ -14,7 +14,7 @@ const COLUMNS = [
 /** @param {HTMLElement} place @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet */
 export async function ledgerSection(place, app, { name }) {
   const list = h("div", {});
-  fill(place, sectionHead("Ledger", "Every touch of the private table, the newest first. Each charge was written down before the data were looked at."), list);
+  fill(place, sectionHead("Ledger", "Every use of the private table, newest first. Each charge was recorded before the data were looked at."), list);
   await pages(list, `${at(name)}/ledger`, "events", {}, (events, reply) => h("div", {}, sums(reply),
     events.length ? table("Events of the ledger", COLUMNS, events.map(cells)) : h("p", { class: "empty" }, "No events yet.")), "No events yet.");
 }

@@ -43,7 +43,7 @@ const mebibytes = (bytes) => `${amount(bytes / MEBIBYTE)} MiB`;
 /** @param {string} name @param {import("./api.js").Detail} detail @param {any[]} people @param {() => Promise<void>} done */
 function limitForm(name, detail, people, done) {
   const analysts = people.filter((person) => person.role === "analyst");
-  if (!analysts.length) return h("p", {}, "There is no analyst yet. ", h("a", { href: "#/people" }, "People & tokens"), " tells how one comes here.");
+  if (!analysts.length) return h("p", {}, "There is no analyst yet. ", h("a", { href: "#/people" }, "People & tokens"), " is where you add one.");
   const person = choice(analysts.map((each) => [each.name, each.name]), analysts[0].name);
   const queries = h("input", { type: "number", min: 0, step: 1, inputmode: "numeric", placeholder: "no limit" });
   const budget = h("input", { type: "number", min: 0, step: "any", inputmode: "decimal", placeholder: "no limit" });
@@ -68,7 +68,7 @@ function closing({ name, detail, changed }) {
   const [said, button] = [h("div", {}), h("button", { type: "button", class: "button danger" }, "Close this data set\u2026")];
   const part = h("div", {}, h("h3", {}, "Close"), h("p", { class: "lead" }, "The table is not looked at again. The hypothesis, the answers and the ledger stay."), button, said);
   button.addEventListener("click", () => attempt(button, said, async () => {
-    if (!await confirmed(`Close ${detail.title || name}?`, "This is for good: what is left of its budget cannot be spent any more.", "Close for good")) return;
+    if (!await confirmed(`Close ${detail.title || name}?`, "This cannot be undone: what is left of its budget cannot be spent any more.", "Close permanently")) return;
     changed(await post(`${at(name)}/close`, {}));
     fill(part, h("p", { class: "quiet" }, "This data set is closed."));
     announce("The data set is closed.");

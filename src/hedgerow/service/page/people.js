@@ -9,8 +9,8 @@ const PEOPLE = [{ title: "Name" }, { title: "Role" }, { title: "Since", class: "
 const TOKENS = [{ title: "Token" }, { title: "Person" }, { title: "Data sets", class: "wide" }, { title: "Note", class: "wide" }, { title: "Good until", class: "when" }, { title: "" }];
 
 const LEAD = "Custodians may do everything. Analysts ask the data sets that their tokens open. Add a person, then make a token and hand it over.";
-const LEAD_OF_SOME = "Your token is good for some data sets, and so is every token that you make: it lasts no longer than yours. "
-  + "A custodian of all data sets adds people; whoever has a token or limits there is listed here.";
+const LEAD_OF_SOME = "Your token opens some data sets only, and so does every token that you make; it cannot outlive yours. "
+  + "A custodian of all data sets adds people; those with a token or limits for your data sets are listed here.";
 
 /** @param {HTMLElement} place @param {import("./main.js").App} app */
 export async function peopleView(place, app) {
@@ -63,7 +63,7 @@ function tokenForm(app, known, sets, refresh, chosen) {
   ever.addEventListener("change", () => { days.disabled = ever.checked; });
   const note = h("input", { autocomplete: "off" });
   const [said, made, button] = [h("div", {}), h("div", {}), h("button", { class: "button" }, "Make token")];
-  const form = h("form", { class: "row-form", novalidate: true }, field("Person", person), field("Good for days", days), field("Note", note),
+  const form = h("form", { class: "row-form", novalidate: true }, field("Person", person), field("Valid for days", days), field("Note", note),
     (app.whole || app.me.expires === null) && h("fieldset", { class: "ticks" }, h("legend", {}, "Lasts"), tick(ever, "for ever")),
     h("fieldset", { class: "ticks" }, h("legend", {}, "Opens"), app.whole && tick(every, "all data sets, also later ones"), sets.map((set, i) => tick(boxes[i], set.title || set.name))),
     button);
@@ -76,7 +76,7 @@ function tokenForm(app, known, sets, refresh, chosen) {
     const lasts = ever.checked ? { days: "ever" } : days.value ? { days: Number(days.value) } : {};
     const reply = await post("tokens", { person: person.value, datasets, note: note.value.trim(), ...lasts });
     fill(made, shownOnce(reply.token, person.value));
-    announce("The token is made. Copy it now: it is shown once.");
+    announce("The token was made. Copy it now: it is shown once.");
     await refresh();
   });
   return h("div", {}, form, said, made);
@@ -90,7 +90,7 @@ function shownOnce(text, person) {
     copy.textContent = await copied(input) ? "Copied" : "Select it and copy";
   });
   return h("div", { class: "notice good" }, h("p", { class: "notice-title" }, `The token of ${person}`),
-    h("p", {}, "Copy it now and hand it over by a safe way. It is shown this once: the server keeps only a hash of it."),
+    h("p", {}, "Copy it now and pass it on safely. It is shown only now: the server keeps just a hash of it."),
     h("div", { class: "adder-row" }, input, copy));
 }
 

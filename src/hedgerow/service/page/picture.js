@@ -43,7 +43,7 @@ export async function pictureSection(place, app, { name, detail }) {
 
   first.addEventListener("change", show);
   second.addEventListener("change", show);
-  fill(place, sectionHead("Picture", "What the server believes about the data: its current hypothesis, not the data themselves. Looking at it is free of charge."),
+  fill(place, sectionHead("Picture", "The server's current hypothesis: its public model of the data, not the data themselves. Looking at it is free of charge."),
     h("div", { class: "row-form" }, field("Attribute", first), field("Across", second)), drawing);
   await show();
 }

@@ -19,7 +19,7 @@ export function questionText({ name, detail }, draft) {
     if (!draft.byHand) draft.text = statement(name, detail.attributes, draft.conditions);
     area.value = draft.text;
     const back = h("button", { type: "button", class: "link", on: { click: takeBack } }, "Go back to the builder");
-    fill(note, draft.byHand && h("p", {}, "Edited by hand: this text is asked as it stands, whatever the builder shows. ", back));
+    fill(note, draft.byHand && h("p", {}, "Edited by hand: the text is asked as it is, whatever the builder shows. ", back));
     aside.hidden = !draft.byHand;
   }
 
@@ -55,7 +55,7 @@ function confidenceChoice(draft) {
 export function questionForm({ name, detail }, draft, { text, price, answered, refused }) {
   const said = h("div", { class: "said" });
   const button = h("button", { class: "button primary", "aria-keyshortcuts": "Control+Enter" }, "Ask");
-  const again = () => fill(said, notice("plain", "The connection failed", ["Trying again. The question is asked once only."]));
+  const again = () => fill(said, notice("plain", "The connection failed", ["Trying again. The question is asked only once."]));
 
   async function asked() {
     const wrong = hindrance(draft, detail.attributes);

@@ -11,7 +11,7 @@ const BUDGETS = {
   approximate: { title: "epsilon and delta", parts: ["epsilon", "delta"] },
   concentrated: { title: "rho", parts: ["rho"] },
 };
-const OPTIONS = [["queries", "Questions to be ready for"], ["updates", "Corrections"], ["threshold", "Threshold (share of the records)"], ["alpha", "alpha"], ["beta", "beta"]];
+const OPTIONS = [["queries", "Questions to be ready for"], ["updates", "Corrections of the hypothesis"], ["threshold", "Threshold: error that is corrected (share of the records)"], ["alpha", "alpha"], ["beta", "beta"]];
 
 /** @param {HTMLElement} place @param {import("./main.js").App} app */
 export async function registerView(place, app) {
@@ -32,7 +32,7 @@ export async function registerView(place, app) {
     app.go(`#/d/${encodeURIComponent(made.name)}/ask`);
   });
   fill(place, h("h1", { tabindex: "-1" }, "Register a data set"),
-    h("p", { class: "lead" }, "Name the table, what its records could hold, and how much privacy may be spent on it in all. The number of records is measured at once, with noise."), form);
+    h("p", { class: "lead" }, "Name the table, the values that its records could hold, and how much privacy may be spent on it in all. The number of records is measured at once, with noise."), form);
 }
 
 /**
@@ -43,7 +43,7 @@ function previewPart({ domain, budget, options, source }) {
   const records = h("input", { type: "number", min: 1, step: 1, inputmode: "numeric", placeholder: "50000" });
   const [said, button] = [h("div", { "aria-live": "polite" }), h("button", { type: "button", class: "button" }, "Preview")];
   button.addEventListener("click", () => attempt(button, said, async () => {
-    const wrong = [domain.mistake(), budget.mistake(), Number(records.value) >= 1 ? "" : "Give about how many records there are: a public guess."].filter(Boolean);
+    const wrong = [domain.mistake(), budget.mistake(), Number(records.value) >= 1 ? "" : "Give a public estimate of the number of records."].filter(Boolean);
     if (wrong.length) {
       fill(said, alarm("This cannot be previewed yet", wrong));
       return;
@@ -55,7 +55,7 @@ function previewPart({ domain, budget, options, source }) {
     fill(said, h("dl", { class: "plan" }, lines.flatMap((/** @type {{word: string, sentence: string}} */ line) => [h("dt", {}, line.word), h("dd", {}, line.sentence)])));
   }));
   return h("fieldset", {}, h("legend", {}, "Look before you spend"),
-    h("div", { class: "row-form" }, field("Records, about", records, "A public guess. Nothing is read and nothing is spent.")), h("div", {}, button), said);
+    h("div", { class: "row-form" }, field("Records, about", records, "A public estimate. Nothing is read and nothing is spent.")), h("div", {}, button), said);
 }
 
 /** What the data set is called, in addresses and by people. */
@@ -64,8 +64,8 @@ function namePart() {
   const title = h("input", { autocomplete: "off" });
   return {
     element: h("fieldset", {}, h("legend", {}, "Name"), h("div", { class: "row-form" },
-      field("Name", name, "Small letters, digits, - and _; it stands in questions and addresses."), field("Title", title, "For people. Optional."))),
-    mistake: () => (NAME.test(name.value.trim()) ? "" : "The name needs 1 to 40 small letters, digits, - or _."),
+      field("Name", name, "Lower-case letters, digits, - and _; it appears in questions and addresses."), field("Title", title, "For people. Optional."))),
+    mistake: () => (NAME.test(name.value.trim()) ? "" : "The name needs 1 to 40 lower-case letters, digits, - or _."),
     value: () => ({ name: name.value.trim(), title: title.value.trim() }),
   };
 }

@@ -42,7 +42,7 @@ async function tried(input, said, resolve) {
     input.focus();
   };
   if (!/^[\x21-\x7e]+$/.test(text)) {
-    refuse(alarm("This is not a token", ["A token begins with hgr_ and has no blanks in it. Paste the whole of it."]));
+    refuse(alarm("This is not a token", ["A token begins with hgr_ and has no blanks in it. Paste all of it."]));
     return;
   }
   token.set(text);
@@ -55,8 +55,8 @@ async function tried(input, said, resolve) {
 
 /** @param {Problem} problem */
 function wrong(problem) {
-  return alarm("The server does not take this token", [sentence(problem.message),
-    "Check that you have pasted the whole of it. It may also have expired or been revoked: ask your custodian for a new one."]);
+  return alarm("The server does not accept this token", [sentence(problem.message),
+    "Check that you have pasted all of it. It may also have expired or been revoked: ask your custodian for a new one."]);
 }
 
 /** @param {Problem} problem */

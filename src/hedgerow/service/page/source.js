@@ -21,7 +21,7 @@ function placePart() {
   const place = h("input", { autocomplete: "off", spellcheck: "false", placeholder: "adult.csv or postgresql://host/db#table" });
   const [sent, there] = ["file", "place"].map((value) => h("input", { type: "radio", name: "where", value, checked: value === "file" }));
   const parts = [
-    field("File", file, "CSV or Parquet. It is put into the server's data folder."),
+    field("File", file, "CSV or Parquet. It is uploaded into the server's data folder."),
     field("Place", place, "A file in the server's data folder, duckdb:///file.db#table, or postgresql://host/database#table without a password in it."),
   ];
   const show = () => { [parts[0].hidden, parts[1].hidden] = [there.checked, sent.checked]; };
@@ -29,7 +29,7 @@ function placePart() {
   show();
   const uploaded = sending();
   return {
-    elements: [h("div", { class: "choices" }, tick(sent, "Send a file"), tick(there, "The server reaches it")), ...parts],
+    elements: [h("div", { class: "choices" }, tick(sent, "Upload a file"), tick(there, "The server can reach it")), ...parts],
     mistake: () => (sent.checked ? !file.files.length && "Choose the file of the table." : !place.value.trim() && "Say where the table is.") || "",
     value: () => (sent.checked ? uploaded(file.files[0]) : place.value.trim()),
   };
@@ -58,7 +58,7 @@ function readingPart() {
     columns: () => (listed().length ? listed() : undefined),
     filtered: () => where.value.trim() !== "",
     element: h("details", {}, h("summary", {}, "How it is read"), h("div", { class: "row-form" },
-      field("Columns", columns, "With commas between them."), field("Column of counts", counts, "How many records a row stands for."),
+      field("Columns", columns, "Separated by commas."), field("Column of counts", counts, "Number of records that a row stands for."),
       field("Rows", where, "A condition on public columns."), field("Earlier release", warm, "A .release file of the same table in the data folder, to start from; what it spent is charged.")), tick(coded, "The cells hold codes, not values")),
     value: () => {
       const [count, rows, release] = [counts.value.trim(), where.value.trim(), warm.value.trim()];

@@ -1,5 +1,4 @@
-from .anchor import Anchor as Anchor
-from .anchored import hold_to as hold_to
+from .anchor import Anchor as Anchor, hold_to as hold_to
 from .entries import (
     DataSet as DataSet,
     GivenAnswer as GivenAnswer,
@@ -13,5 +12,5 @@ from .entries import (
     Token as Token,
 )
 from .part import Reached as Reached, nowhere as nowhere
-from .schema import to_json as to_json
+from .schema import is_storable as is_storable, to_json as to_json
 from .store import Store as Store

@@ -1,8 +1,13 @@
-"""The anchor: a small file outside the store that says how far the store has come, so that an older one is noticed.
+"""The anchor: a small file outside the store that records how far the store has come, so that an older one is noticed.
 
 Before anything of a commit leaves, the anchor covers it. So a store may be newer than its anchor, after a crash between
 the two, and is never older, unless somebody restored a copy. Processes that share a store share the file: each takes
-its lock, reads it, and puts the later of what it says and what the process knows in its place.
+its lock, reads it, and replaces it by the later of what it says and what the process knows.
+
+When a server starts, the store is compared with its anchor: an older store is refused, or accepted deliberately.
+Accepting a restored store does not mean trusting it: nobody knows what was answered after the copy was made, so its
+budget may be spent, and the noise of a running threshold may be known. The data sets that are older than the anchor
+says are closed permanently; their hypotheses still answer. The audit log says what was accepted.
 """
 
 from __future__ import annotations
@@ -10,16 +15,20 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
-from hedgerow.errors import StoreBusyError, StoreError
+from hedgerow.errors import DamagedStoreError, OlderStoreError, StoreBusyError, StoreError
+from hedgerow.service.store.database import alone_within
 from hedgerow.service.store.entries import Point
-from hedgerow.system import alone_with, replacing
+from hedgerow.system import replacing
+
+if TYPE_CHECKING:
+    from hedgerow.service.store.store import Store
+
 
 _FORMAT = "hedgerow-anchor"
 _VERSION = 1
@@ -30,11 +39,11 @@ _FAULTS = (AttributeError, KeyError, TypeError, ValueError)
 @final
 @dataclass(frozen=True)
 class Anchored:
-    """What an anchor says.
+    """Contents of an anchor.
 
     Attributes:
-        ledgers: How far the ledgers of data sets are, by name.
-        audit: How far the audit log is.
+        ledgers: Points of the data sets' ledgers, by name.
+        audit: Point of the audit log.
 
     Example:
         >>> first = Anchored({"a": Point(1, "x", 4)}, Point(2, "p"))
@@ -46,7 +55,7 @@ class Anchored:
     audit: Point = field(default_factory=lambda: Point(0, ""))
 
     def and_later(self, ledgers: Mapping[str, Point], audit: Point | None) -> Anchored:
-        """With what is known of some of them, where that is later."""
+        """Add known points where they are later."""
         kept = dict(self.ledgers)
         for name, point in ledgers.items():
             if name not in kept or kept[name].version < point.version:
@@ -54,7 +63,7 @@ class Anchored:
         return Anchored(kept, self.audit if audit is None or audit.count < self.audit.count else audit)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Turn it into JSON values."""
         ledgers = {name: asdict(point) for name, point in sorted(self.ledgers.items())}
         return {"format": _FORMAT, "version": _VERSION, "audit": asdict(self.audit), "data_sets": ledgers}
 
@@ -93,16 +102,16 @@ class Anchor:
     """
 
     def __init__(self, path: str | os.PathLike[str], wait: float = 5.0) -> None:
-        """Nothing is read or written yet."""
+        """Read and write nothing yet."""
         self.path = Path(path)
         self._wait = wait
         self._door = threading.Lock()
 
     def read(self) -> Anchored | None:
-        """What it says; None if there is no file.
+        """Read the anchor; None if there is no file.
 
         Raises:
-            StoreError: The file cannot be read, or is no anchor.
+            StoreError: The file cannot be read, or is not an anchor.
         """
         try:
             return Anchored.from_dict(json.loads(self.path.read_text(encoding="utf-8")))
@@ -112,26 +121,26 @@ class Anchor:
             raise StoreError(f"the anchor {self.path} cannot be read: {error.strerror}", remedy=_PLACE) from None
         except _FAULTS:
             raise StoreError(
-                f"{self.path} is no anchor, or was damaged",
-                remedy="give the file that the server wrote; without it nobody can tell whether the store is older "
-                "than it was (a new file begins with the store as it is)",
+                f"{self.path} is not an anchor, or is damaged",
+                remedy="give the file that the server wrote; without it nobody can tell whether the store is an older "
+                "copy (a new file begins with the store as it is)",
             ) from None
 
     def cover(self, ledgers: Mapping[str, Point], audit: Point | None) -> None:
-        """Note what a commit changed; it is on the disk when this returns.
+        """Note the changes of a commit; they are on the disk when this returns.
 
         Args:
-            ledgers: How far the ledgers of data sets are, by name.
-            audit: How far the audit log is; None if that did not change.
+            ledgers: Points of the data sets' ledgers, by name.
+            audit: Point of the audit log; None if that did not change.
 
         Raises:
-            StoreError: It cannot be written: what was committed must not leave.
+            StoreError: It cannot be written: the results of the commit must not leave.
         """
         with self._alone():
             self._write((self.read() or Anchored()).and_later(ledgers, audit))
 
     def replace(self, anchored: Anchored) -> None:
-        """Replace what it says, even by something earlier: for a store that was accepted explicitly.
+        """Replace its contents, even by earlier points: for a store that was accepted explicitly.
 
         Raises:
             StoreError: It cannot be written.
@@ -141,33 +150,141 @@ class Anchor:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        end = time.monotonic() + self._wait
         with self._door:
-            while True:
-                with self._locked() as alone:
-                    if alone:
-                        yield
-                        return
-                if time.monotonic() >= end:
-                    raise StoreBusyError(
-                        "another process is at the anchor for too long", remedy="try again in a moment"
-                    )
-                time.sleep(0.001)
-
-    @contextmanager
-    def _locked(self) -> Iterator[bool]:
-        try:
-            with alone_with(self.path) as alone:
-                yield alone
-        except OSError as error:
-            raise self._unwritten(error) from None
+            try:
+                with alone_within(self.path, self._wait, longest_pause=0.001) as alone:
+                    if not alone:
+                        raise StoreBusyError(
+                            "another process has been writing the anchor for too long", remedy="try again in a moment"
+                        )
+                    yield
+            except OSError as error:
+                message = f"the anchor {self.path} cannot be written: {error.strerror}"
+                raise StoreError(message, remedy=_PLACE) from None
 
     def _write(self, anchored: Anchored) -> None:
-        try:
-            with replacing(self.path, private=True) as beside:
-                beside.write_text(json.dumps(anchored.to_dict(), indent=1) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise self._unwritten(error) from None
+        with replacing(self.path, private=True) as beside:
+            beside.write_text(json.dumps(anchored.to_dict(), indent=1) + "\n", encoding="utf-8")
 
-    def _unwritten(self, error: OSError) -> StoreError:
-        return StoreError(f"the anchor {self.path} cannot be written: {error.strerror}", remedy=_PLACE)
+
+_REMEDY = (
+    "start with the newest store; if it is lost, --accept-store continues with this one and permanently closes the "
+    "data sets that are older than the anchor says: what was spent of them since is unknown here"
+)
+
+
+@final
+@dataclass(frozen=True)
+class Departures:
+    """Differences between a store and its anchor that a newer store cannot explain.
+
+    Attributes:
+        older: Differences of data sets, by name.
+        missing: Names of missing data sets.
+        audit: Difference of the audit log; empty if there is none.
+
+    Example:
+        >>> Departures({"people": "version 3, and it was at 7"}, ("adult",), "").sentences()
+        ["data set 'people': version 3, and it was at 7", "data set 'adult' is not there"]
+    """
+
+    older: Mapping[str, str]
+    missing: tuple[str, ...]
+    audit: str
+
+    def sentences(self) -> list[str]:
+        """The differences, in words."""
+        listed = [f"data set {name!r}: {what}" for name, what in self.older.items()]
+        listed += [f"data set {name!r} is not there" for name in self.missing]
+        return listed + ([f"audit log: {self.audit}"] if self.audit else [])
+
+
+def hold_to(store: Store, anchor: Anchor, *, accept: bool = False) -> Departures:
+    """Compare a store with its anchor, then bring the anchor up to date; make one if there is none.
+
+    Args:
+        store: The store, with this anchor.
+        anchor: Its anchor.
+        accept: Whether to continue with an older store, whose older data sets are then closed.
+
+    Returns:
+        The accepted differences; empty if the store is as new as the anchor, or newer.
+
+    Raises:
+        OlderStoreError: The store is older than the anchor, or has another history, and is not accepted.
+        DamagedStoreError: The audit log was changed after it was written.
+        StoreError: The anchor, or the store, cannot be read or written.
+    """
+    said = anchor.read()  # first: the store may change meanwhile
+    store.check_audit()
+    found = Departures({}, (), "") if said is None else departures(store, said)
+    if said is not None and found.sentences():
+        if not accept:
+            raise OlderStoreError(
+                f"the store is not the one that the anchor {anchor.path} knows: {'; '.join(found.sentences())}",
+                data_sets=(*found.older, *found.missing),
+                remedy=_REMEDY,
+            )
+        _accepted(store, anchor, said, found)
+    anchor.cover(store.points(), store.audit_point())
+    return found
+
+
+def departures(store: Store, said: Anchored) -> Departures:
+    """Find where a store is older than an anchor says, or has another history.
+
+    Raises:
+        DamagedStoreError: The audit log was changed after it was written.
+    """
+    points = store.points()
+    older = {}
+    for name, point in said.ledgers.items():
+        if name in points and (what := _departure(store, name, points[name], point)):
+            older[name] = what
+    missing = tuple(name for name in said.ledgers if name not in points)
+    return Departures(older, missing, _audit_departure(store, said.audit))
+
+
+def _departure(store: Store, name: str, found: Point, said: Point) -> str:
+    if found.version < said.version:
+        return f"it is at version {found.version:,}, and was at {said.version:,}"
+    if found.count < said.count:
+        return f"its ledger has {found.count:,} events, and had {said.count:,}"
+    try:
+        linked = store.ledger_link(store.data_set(name).id, said.count)
+    except DamagedStoreError:  # which everybody sees who uses the data set
+        return ""
+    if linked != said.head:
+        return f"the first {said.count:,} events of its ledger differ from what they were"
+    return ""
+
+
+def _audit_departure(store: Store, said: Point) -> str:
+    found = store.audit_point()
+    if found.count < said.count:
+        return f"it ends with entry {found.count:,}, and ended with {said.count:,}"
+    linked = store.audit_link(said.count)
+    return (
+        "" if not said.head or linked == said.head else f"its entries up to {said.count:,} differ from what they were"
+    )
+
+
+def _accepted(store: Store, anchor: Anchor, said: Anchored, found: Departures) -> None:
+    """Close the older data sets, before the anchor forgets them; then note that in the log, whose chain continues."""
+    kept = {name: point for name, point in said.ledgers.items() if name not in found.older}
+    for name in found.older:
+        store.close_data_set(store.data_set(name).id, by=None)
+    points = store.points()
+    present = {name: points[name] for name in (*found.older, *kept) if name in points}
+    anchor.replace(Anchored(present, store.audit_point()))
+    store.note_acceptance(_told(said, found))
+
+
+def _told(said: Anchored, found: Departures) -> dict[str, Any]:
+    expected = {name: asdict(said.ledgers[name]) for name in (*found.older, *found.missing)}
+    return {
+        "closed": list(found.older),
+        "missing": list(found.missing),
+        "expected": expected,
+        "expected_audit": asdict(said.audit),
+    }

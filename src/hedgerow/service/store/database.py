@@ -1,31 +1,40 @@
-"""A database of either kind: its transactions, and one process at a time at a data set."""
+"""The base of both kinds of database: transactions, locks, and failures as errors of ours.
+
+Those errors have a remedy, and no SQL, parameters or passwords.
+"""
 
 from __future__ import annotations
 
+import os
+import sqlite3
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
+import psycopg
 from sqlalchemy import Connection, Engine, Table, select
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError, StatementError, TimeoutError
 
-from hedgerow.service.store.failures import told
+from hedgerow.errors import ConflictError, HedgerowError, NotThereError, StoreBusyError, StoreError, raise_alone
+from hedgerow.system import alone_with
 
 Insert = postgresql.Insert | sqlite.Insert
 """An INSERT that may say what happens if the row is there."""
 
 
 class Database(ABC):
-    """What the store needs of a database.
+    """The operations that the store needs from a database.
 
     Args:
-        place: As messages may show it: without user, password and options.
+        place: Address to show in messages: without user, password and options.
         reads: Gives connections whose transactions see one state of the database.
         writes: Gives connections for transactions that write.
         wait: Seconds to wait for others' transactions.
 
     Attributes:
-        place: As messages may show it.
+        place: Address to show in messages.
         wait: Seconds to wait for others' transactions.
     """
 
@@ -59,7 +68,7 @@ class Database(ABC):
             yield connection
 
     def insert(self, table: Table) -> Insert:
-        """An INSERT in the words of this database."""
+        """An INSERT in the dialect of this database."""
         return postgresql.insert(table) if self._writes.dialect.name == "postgresql" else sqlite.insert(table)
 
     @abstractmethod
@@ -67,22 +76,184 @@ class Database(ABC):
         """Keep other threads and processes away from a data set; ends with the process, however it ends.
 
         Raises:
-            StoreBusyError: Another one is at it for longer than ``wait`` seconds.
+            StoreBusyError: Another one holds it for longer than ``wait`` seconds.
         """
 
     @abstractmethod
     def preparing(self) -> AbstractContextManager[Connection]:
-        """A writing transaction that no other process is in with this method: for the tables themselves."""
+        """A writing transaction for the tables themselves; one process at a time can be in it."""
+
+    def busy(self) -> StoreBusyError:
+        """The error for a lock that is not free in time."""
+        return StoreBusyError(
+            "another process has held the lock for too long", remedy="try again in a moment", place=self.place
+        )
 
     def ping(self) -> None:
-        """See whether it answers."""
+        """Check that it answers."""
         with self.reading() as connection:
             connection.execute(select(1))
 
     def close(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close idle connections."""
         self._writes.dispose()
 
     def _turn(self) -> AbstractContextManager[object]:
-        """Whatever must be waited for before a transaction that writes."""
+        """A lock to take before a transaction that writes."""
         return nullcontext()
+
+
+Failure = tuple[type[StoreError], str, str]
+"""A kind of error, what is wrong, and what can be done about it."""
+
+_FULL: Failure = (StoreError, "the disk of the store is full", "make room on it, then try again")
+_BUSY: Failure = (StoreBusyError, "another process has been writing to the store for too long", "try again in a moment")
+_READ_ONLY: Failure = (
+    StoreError,
+    "the store is read-only",
+    "let the server's user write to the database, and to its folder if it is a file",
+)
+_DAMAGED: Failure = (
+    StoreError,
+    "the store is damaged",
+    "check its disk. An older copy of the store does not know what was spent since: read it, but do not ask it",
+)
+
+_SQLITE: dict[int, Failure] = {
+    sqlite3.SQLITE_BUSY: _BUSY,
+    sqlite3.SQLITE_LOCKED: _BUSY,
+    sqlite3.SQLITE_FULL: _FULL,
+    sqlite3.SQLITE_READONLY: _READ_ONLY,
+    sqlite3.SQLITE_PERM: _READ_ONLY,
+    sqlite3.SQLITE_CANTOPEN: (
+        StoreError,
+        "the store cannot be opened",
+        "give the path of a file in an existing folder that the server's user may write to",
+    ),
+    sqlite3.SQLITE_NOTADB: (
+        StoreError,
+        "the file is not an SQLite database",
+        "give another path; a new database is made if there is no file",
+    ),
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_IOERR: (
+        StoreError,
+        "the disk of the store fails, or is full",
+        "make room on the disk, or check it, then try again",
+    ),
+}
+"""Failures by SQLite's primary result code."""
+
+_POSTGRESQL: dict[str, Failure] = {
+    "55P03": _BUSY,
+    "57014": _BUSY,
+    "40001": _BUSY,
+    "40P01": _BUSY,
+    "53300": (StoreBusyError, "the database has too many connections", "try again, or let it have more connections"),
+    "53100": _FULL,
+    "25006": (StoreError, "the database may only be read", "give the address of the primary server"),
+    "42501": (StoreError, "the database refuses this role", "grant it the right to make and write tables"),
+    "3D000": (StoreError, "there is no such database", "create it, or check its name"),
+    "28000": (StoreError, "the database refuses this role", "check user, password and pg_hba.conf"),
+    "28P01": (StoreError, "the database refuses this password", "check user, password and pg_hba.conf"),
+    "XX001": _DAMAGED,
+}
+"""Failures by SQLSTATE."""
+
+_GONE: Failure = (
+    StoreError,
+    "the database cannot be reached",
+    "see whether it runs and is reached from here (psql with the same address), then try again",
+)
+_OTHER: Failure = (StoreError, "the store failed", "see the log of the database; its own message is withheld here")
+
+_TAKEN = {sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, "23505"}
+_MISSING = {sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY, "23503"}
+
+
+@contextmanager
+def told(place: str) -> Iterator[None]:
+    """Raise an error of ours, alone, in place of one of the database or of SQLAlchemy.
+
+    Args:
+        place: The store, as messages may show it.
+
+    Raises:
+        StoreBusyError: It is locked for too long, or all connections are taken.
+        StoreError: It fails otherwise.
+        ConflictError: A row that must be unique exists already.
+        NotThereError: A row refers to one that is not there.
+
+    Example:
+        >>> from sqlalchemy import create_engine, text
+        >>> with told("my store"), create_engine("sqlite://").connect() as connection:
+        ...     _ = connection.execute(text("SELECT secret FROM nothing"))
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.StoreError: my store: the store failed
+          Remedy: see the log of the database; its own message is withheld here
+    """
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise_alone(translated(error, place))
+
+
+def translated(error: SQLAlchemyError, place: str) -> HedgerowError:
+    """The error to raise in place of a database's.
+
+    Example:
+        >>> print(translated(TimeoutError("a secret"), "my store"))
+        my store: all connections to the database have been in use for too long
+          Remedy: try again in a moment
+    """
+    if isinstance(error, IntegrityError) and _code(error) in _TAKEN:
+        return ConflictError("it exists already", remedy="choose another name, or use the existing one")
+    if isinstance(error, IntegrityError) and _code(error) in _MISSING:
+        return NotThereError("it refers to a person, a data set or a request that does not exist")
+    if isinstance(error, StatementError) and isinstance(error.orig, HedgerowError):
+        return error.orig
+    kind, message, remedy = _failure(error)
+    return kind(message, remedy=remedy, place=place)
+
+
+def _failure(error: SQLAlchemyError) -> Failure:
+    if isinstance(error, TimeoutError):
+        return StoreBusyError, "all connections to the database have been in use for too long", "try again in a moment"
+    code = _code(error)
+    if isinstance(code, int):
+        return _SQLITE.get(code & 0xFF, _OTHER)
+    if code is not None:
+        return _POSTGRESQL.get(code, _GONE if code[:2] in {"08", "57"} else _FULL if code[:2] == "53" else _OTHER)
+    gone = isinstance(error, DBAPIError) and isinstance(error.orig, psycopg.OperationalError)
+    return _GONE if gone else _OTHER
+
+
+def _code(error: SQLAlchemyError) -> int | str | None:
+    """SQLite's extended result code, or PostgreSQL's SQLSTATE; None where nothing was heard of the server."""
+    original = getattr(error, "orig", None)
+    if isinstance(original, sqlite3.Error):
+        return getattr(original, "sqlite_errorcode", None)
+    return original.sqlstate if isinstance(original, psycopg.Error) else None
+
+
+@contextmanager
+def alone_within(path: str | os.PathLike[str], wait: float, *, longest_pause: float = 0.02) -> Iterator[bool]:
+    """Lock a file against other processes, and wait while one of them has the lock.
+
+    Args:
+        path: The file; see `alone_with`.
+        wait: Seconds to wait for others.
+        longest_pause: Seconds between two attempts, at most.
+
+    Yields:
+        Whether it is locked.
+    """
+    end, pause = time.monotonic() + wait, 0.001
+    while True:
+        with alone_with(path) as alone:
+            if alone or time.monotonic() >= end:
+                yield alone
+                return
+        time.sleep(pause)
+        pause = min(2 * pause, longest_pause)

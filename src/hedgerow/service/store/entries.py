@@ -1,4 +1,4 @@
-"""What the store keeps, as the server speaks of it."""
+"""Records of the store: people, tokens, data sets, sessions, answers and log entries."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Status = Literal["opening", "open", "closed"]
 @final
 @dataclass(frozen=True)
 class Person:
-    """Somebody who may have tokens.
+    """A person who may have tokens.
 
     Attributes:
         id: Number in the store.
         name: Unique.
         role: A custodian may do everything; an analyst asks.
-        created: When, in UTC.
+        created: Time of creation, in UTC.
     """
 
     id: int
@@ -36,16 +36,16 @@ class Person:
 @final
 @dataclass(frozen=True)
 class Token:
-    """What a person signs in with, without its secret.
+    """A token that a person signs in with, without its secret.
 
     Attributes:
         id: The public part.
         person: Number of the person.
-        data_sets: Names of the data sets that it is good for; None for all.
-        created: When, in UTC.
-        expires: Until when it is good; None for ever.
-        revoked: Since when it is not; None while it is.
-        note: What it is for.
+        data_sets: Names of the data sets that it opens; None for all.
+        created: Time of creation, in UTC.
+        expires: End of its life; None if it does not expire.
+        revoked: Time of revocation; None if it was not revoked.
+        note: Purpose, in words.
 
     Example:
         >>> token = Token("0123456789abcdef", 1, ("adult",), datetime(2030, 1, 1))
@@ -64,27 +64,27 @@ class Token:
     note: str = ""
 
     def reaches(self, data_set: str) -> bool:
-        """Whether its scope holds a data set."""
+        """Whether it opens a data set."""
         return self.data_sets is None or data_set in self.data_sets
 
     def lies_within(self, scope: tuple[str, ...] | None) -> bool:
-        """Whether it is good for nothing outside a scope; None is the scope of everything."""
+        """Whether it opens nothing outside a scope; None is the scope of everything."""
         return scope is None or (bool(self.data_sets) and set(self.data_sets or ()) <= set(scope))
 
 
 @final
 @dataclass(frozen=True)
 class Registration:
-    """A data set as its custodian describes it; public, and values that JSON can hold.
+    """A data set as its custodian describes it; public values that JSON can hold.
 
     Attributes:
-        name: How it is asked for.
-        title: For people.
-        source: Where the table is and how it is read: ``place``, ``columns``, ``count_column``, ``coded``, ``where``;
+        name: Name in requests.
+        title: Title for people.
+        source: Place of the table, and how to read it: ``place``, ``columns``, ``count_column``, ``coded``, ``where``;
             and ``warm``, an earlier release to start from.
-        domain: As in a domain file.
-        budget: As ``Budget.to_dict`` gives it.
-        config: As ``OnlinePMW.parameters`` gives it.
+        domain: Attributes and their values, as in a domain file.
+        budget: Result of ``Budget.to_dict``.
+        config: Result of ``OnlinePMW.parameters``.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Registration:
 
     @property
     def promised_too_much(self) -> bool:
-        """Whether it is of the first version, which took the number of rows that pass a filter for public.
+        """Whether it is of the first version, which treated the number of rows that pass a filter as public.
 
         Example:
             >>> source, budget = {"place": "a.csv", "where": "a = 1"}, {"neighbours": "replace"}
@@ -113,11 +113,11 @@ class DataSet:
 
     Attributes:
         id: Number in the store.
-        registration: What its custodian said.
-        status: ``"opening"`` until its session has begun; ``"closed"`` for good.
-        version: Counts the commits about its session.
-        created: When, in UTC.
-        closed: When, in UTC; None while it is not.
+        registration: Description by its custodian.
+        status: ``"opening"`` until its session has begun; ``"closed"`` is final.
+        version: Number of commits about its session.
+        created: Time of creation, in UTC.
+        closed: Time of closing, in UTC; None while it is open.
     """
 
     id: int
@@ -129,17 +129,17 @@ class DataSet:
 
     @property
     def name(self) -> str:
-        """How it is asked for."""
+        """Name of the data set."""
         return self.registration.name
 
 
 @final
 @dataclass(frozen=True)
 class Hold(online_hold.Hold):
-    """What is held, committed before the data are looked at; of somebody.
+    """A hold, committed before the data are looked at, and the person who caused it.
 
     Attributes:
-        person: Who asked; None for an opening.
+        person: Number of the person who asked; None for an opening.
     """
 
     person: int | None
@@ -148,13 +148,13 @@ class Hold(online_hold.Hold):
 @final
 @dataclass(frozen=True)
 class Progress:
-    """How far the session of a data set has come.
+    """Progress of a data set's session.
 
     Attributes:
-        version: Counts the commits.
-        status: Of the data set.
-        hold: Of a process that is at work, or is gone.
-        step: Everything since the mark that was asked from, as one step; None if there is nothing.
+        version: Number of commits.
+        status: Status of the data set.
+        hold: Hold of a process that is at work, or is gone.
+        step: Everything since the given mark, as one step; None if there is nothing.
         fixed: Limit and unit of the ledger: what its hash chain begins with.
         head: The chain's last link.
     """
@@ -173,21 +173,21 @@ class GivenAnswer:
     """An answer as it leaves the server.
 
     Attributes:
-        person: Who asked.
+        person: Number of the person who asked.
         request: Number of the request with an idempotency key, or None.
-        position: Of the question in its request.
+        position: Position of the question in its request.
         where: The condition in canonical form.
-        value: In counts.
+        value: Answer in counts.
         low: Lower end of the interval, or None.
         high: Upper end, or None.
-        confidence: Of the interval.
-        covers: What the interval covers, in words.
-        source: See ``OnlineAnswer``.
-        charged: What the person's share of the budget paid for it: the price of a correction, or nothing.
-        spent: What the ledger held after it.
-        updates_left: How many corrections were left.
+        confidence: Confidence of the interval.
+        covers: Meaning of the interval, in words.
+        source: Source of the answer; see ``OnlineAnswer``.
+        charged: Cost to the person's share of the budget: the price of a correction, or nothing.
+        spent: Total of the ledger after it.
+        updates_left: Number of corrections left.
         id: Number in the store; 0 before it is there.
-        at: When, in UTC; None before it is in the store.
+        at: Time, in UTC; None before it is in the store.
     """
 
     person: int
@@ -210,17 +210,16 @@ class GivenAnswer:
 @final
 @dataclass(frozen=True)
 class Grant:
-    """Limits of one person at one data set, and what is used of them.
+    """Limits of one person on one data set, and how much of them is used.
 
     Attributes:
         person: Number of the person.
-        queries: How many questions may be asked; None for any number.
-        budget: What they may cost in all, in the unit of the data set's budget; None for all of it.
+        queries: Number of questions that may be asked; None for no limit.
+        budget: Total that they may cost, in the unit of the data set's budget; None for all of it.
         asked: Questions so far.
-        spent: What their corrections cost so far: the price of one, `OnlineSession.price`, for each; and holds of
-            theirs that were lost.
-        storage: How many bytes the questions may add to the store; None for as many as the store grants everybody.
-        stored: How many they have added.
+        spent: Cost of their corrections so far: the price of one, `OnlineSession.price`, for each; and lost holds.
+        storage: Bytes that the questions may add to the store; None for the store's default.
+        stored: Bytes that they have added.
     """
 
     person: int
@@ -235,12 +234,12 @@ class Grant:
 @final
 @dataclass(frozen=True)
 class LedgerEntry:
-    """An event of a data set's ledger, with who caused it.
+    """An event of a data set's ledger, and the person who caused it.
 
     Attributes:
         number: Place in the ledger, from 0.
         event: The event.
-        at: When, in UTC.
+        at: Time, in UTC.
         person: Name of the person whose question caused it; None for what nobody asked for.
     """
 
@@ -253,15 +252,15 @@ class LedgerEntry:
 @final
 @dataclass(frozen=True)
 class AuditEntry:
-    """Something that somebody did.
+    """An entry of the audit log.
 
     Attributes:
         id: Number in the store.
-        at: When, in UTC.
-        person: Name of who did it; None for the server itself.
-        action: What, as ``"register"``.
-        subject: To what.
-        details: More of it; public values.
+        at: Time, in UTC.
+        person: Name of the person; None for the server itself.
+        action: Name of the action, such as ``"register"``.
+        subject: Object of the action.
+        details: Further public values.
         link: The link of the log's hash chain here.
     """
 
@@ -277,10 +276,10 @@ class AuditEntry:
 @final
 @dataclass(frozen=True)
 class Point:
-    """How far a hash chain has come.
+    """A point of a hash chain.
 
     Attributes:
-        count: Events of a ledger; of the audit log, the number of its last entry.
+        count: Number of events of a ledger; for the audit log, the number of its last entry.
         head: The link of the last of them.
         version: Version of the session that the ledger belongs to; 0 for the audit log.
     """

@@ -1,28 +1,31 @@
-"""What was answered, what the ledgers say, and who did what, in pages."""
+"""Answers, ledgers and the audit log in pages, and checks that the rows of their hash chains were not changed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import RowMapping, Select, select
+from sqlalchemy import Connection, RowMapping, Select, select
 
+from hedgerow.errors import DamagedStoreError
 from hedgerow.privacy import Event
-from hedgerow.service.store.entries import AuditEntry, GivenAnswer, LedgerEntry
-from hedgerow.service.store.part import Part, audited
-from hedgerow.service.store.schema import ANSWERS, AUDIT, EVENTS, PEOPLE
-from hedgerow.service.store.sessions import ROW_OF_ANSWER
+from hedgerow.service.store.entries import AuditEntry, GivenAnswer, LedgerEntry, Point
+from hedgerow.service.store.part import AUDIT_LOG, Part, audited, public_entry, record_of
+from hedgerow.service.store.schema import ANSWERS, AUDIT, CHAINS, DATA_SETS, EVENTS, PEOPLE, SESSIONS
+from hedgerow.service.store.steps import CHANGED_REMEDY, LEDGER, checked_events, session_of
+from hedgerow.system import head_of, link, start_of
 
 ABOUT_DATA_SETS = ("register", "close", "grant", "records")
 """Actions of the audit log whose subject is the name of a data set."""
 ABOUT_TOKENS = ("add token", "revoke token")
 """Actions whose subject is the id of a token."""
-ENTRIES = (
+_AT_A_TIME = 1000
+_ENTRIES = (
     select(AUDIT.c.id, AUDIT.c.at, PEOPLE.c.name, AUDIT.c.action, AUDIT.c.subject, AUDIT.c.details, AUDIT.c.link)
     .select_from(AUDIT)
     .outerjoin(PEOPLE)
 )
-"""The audit log with names of people; in no order yet."""
+"""The audit log with names of people, unordered."""
 
 
 class Lists(Part):
@@ -43,7 +46,7 @@ class Lists(Part):
             data_set: Its number.
             person: Number of the person who was answered; None for everybody.
             before: Only answers with smaller numbers.
-            limit: How many at most.
+            limit: Largest number of entries.
         """
         wanted = select(ANSWERS).where(ANSWERS.c.data_set == data_set)
         if person is not None:
@@ -57,7 +60,7 @@ class Lists(Part):
         Args:
             data_set: Number of its data set.
             before: Only events with smaller numbers.
-            limit: How many at most.
+            limit: Largest number of entries.
         """
         wanted = select(EVENTS.c.number, EVENTS.c.body, EVENTS.c.at, PEOPLE.c.name).outerjoin(PEOPLE)
         page = _page(wanted.where(EVENTS.c.data_set == data_set), EVENTS.c.number, before, limit)
@@ -73,15 +76,15 @@ class Lists(Part):
         data_sets: Sequence[str] | None = None,
         tokens: Sequence[str] | None = None,
     ) -> list[AuditEntry]:
-        """What people did, newest first.
+        """Entries of the audit log, newest first.
 
         Args:
             before: Only entries with smaller numbers.
-            limit: How many at most.
+            limit: Largest number of entries.
             data_sets: Names of data sets; given with the tokens, only entries about these and those. None for all.
             tokens: Ids of tokens, or None.
         """
-        wanted = ENTRIES
+        wanted = _ENTRIES
         if data_sets is not None:
             # An id may look like a name, and a name of a person like one of a data set: the action says which it is.
             of_data_sets = AUDIT.c.action.in_(ABOUT_DATA_SETS) & AUDIT.c.subject.in_(data_sets)
@@ -92,16 +95,94 @@ class Lists(Part):
             return [AuditEntry(*row) for row in connection.execute(page)]
 
     def note(self, person: int | None, action: str, subject: str, details: Mapping[str, Any] | None = None) -> None:
-        """Note that somebody did something.
+        """Add an entry to the audit log.
 
         Args:
             person: Number of the person; None for the server itself.
-            action: What.
-            subject: To what.
-            details: More of it; public values.
+            action: Name of the action.
+            subject: Object of the action.
+            details: Further public values.
         """
         with self._writing() as writing:
             audited(writing, person, action, subject, details)
+
+    # Hash chains
+
+    def points(self) -> dict[str, Point]:
+        """Points of all ledgers, by name of the data set; nothing is checked."""
+        columns = (DATA_SETS.c.name, SESSIONS.c.events, SESSIONS.c.head, SESSIONS.c.version)
+        with self._database.reading() as connection:
+            rows = connection.execute(select(*columns).join_from(DATA_SETS, SESSIONS)).all()
+        return {row.name: Point(row.events, row.head, row.version) for row in rows}
+
+    def audit_point(self) -> Point:
+        """Point of the audit log; nothing is checked."""
+        with self._database.reading() as connection:
+            row = connection.execute(select(CHAINS).where(CHAINS.c.name == AUDIT_LOG)).one()
+        return Point(row.last, row.head)
+
+    def ledger_link(self, data_set: int, count: int) -> str:
+        """Recompute the link of a ledger after some events.
+
+        Args:
+            data_set: Number of the data set.
+            count: Number of events, from the first.
+
+        Raises:
+            NotThereError: There is no such data set.
+            DamagedStoreError: The events are not those that were written.
+        """
+        with self._database.reading() as connection:
+            session = session_of(connection, data_set)
+            events = checked_events(connection, session)
+        return head_of(start_of(LEDGER, session.fixed), (event.to_dict() for event in events[:count]))
+
+    def check_audit(self) -> None:
+        """Check that the audit log was not changed.
+
+        Raises:
+            DamagedStoreError: An entry was changed, left out or moved.
+        """
+        self.audit_link(0)
+
+    def audit_link(self, number: int) -> str | None:
+        """Recompute the link of the audit log at an entry; all of the log is checked.
+
+        Args:
+            number: The entry's number; 0 for before the first.
+
+        Returns:
+            None if there is no such entry.
+
+        Raises:
+            DamagedStoreError: An entry was changed, left out or moved after it was written.
+        """
+        head, last = start_of(AUDIT_LOG, {}), 0
+        found = head if number == 0 else None
+        with self._database.reading() as connection:
+            told = connection.execute(select(CHAINS).where(CHAINS.c.name == AUDIT_LOG)).first()
+            for last, at, person, action, subject, details, linked in _entries(connection):
+                head = link(head, public_entry(at, person, action, subject, details))
+                if head != linked:
+                    raise DamagedStoreError(
+                        f"the audit log was changed after it was written: entry {last} is not the one that was written",
+                        remedy=CHANGED_REMEDY,
+                    )
+                found = head if last == number else found
+        if told is None or (told.last, told.head) != (last, head):
+            raise DamagedStoreError(
+                "the audit log was changed after it was written: entries are missing at its end", remedy=CHANGED_REMEDY
+            )
+        return found
+
+    def note_acceptance(self, details: dict[str, object]) -> None:
+        """Note in the audit log that a store was accepted although its anchor knows another one.
+
+        Args:
+            details: Expected and accepted state.
+        """
+        with self._writing() as writing:
+            audited(writing, None, "accept store", "store", details)
 
 
 def _page(wanted: Select[Any], number: Any, before: int | None, limit: int) -> Select[Any]:
@@ -111,4 +192,12 @@ def _page(wanted: Select[Any], number: Any, before: int | None, limit: int) -> S
 
 
 def _answer(row: RowMapping) -> GivenAnswer:
-    return GivenAnswer(**{name: row[name] for name in ROW_OF_ANSWER}, **row["body"])
+    return record_of(GivenAnswer, row, **row["body"])
+
+
+def _entries(connection: Connection) -> Iterator[Any]:
+    """The audit log, oldest entry first; never all of it in memory."""
+    last = 0
+    while rows := connection.execute(_ENTRIES.where(AUDIT.c.id > last).order_by(AUDIT.c.id).limit(_AT_A_TIME)).all():
+        yield from rows
+        last = rows[-1].id

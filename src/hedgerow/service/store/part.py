@@ -1,25 +1,27 @@
-"""What all parts of the store share."""
+"""The base of the store's parts: transactions that extend hash chains, records from rows, entries of the audit log."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, final
+from functools import cached_property
+from typing import Any, TypeVar, final
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
-from hedgerow.service.store.database import Database
+from hedgerow.service.store.anchor import Anchor
+from hedgerow.service.store.database import Database, Insert
 from hedgerow.service.store.entries import Point
-from hedgerow.service.store.schema import AUDIT, CHAINS, DATA_SETS, PEOPLE
+from hedgerow.service.store.schema import AUDIT, CHAINS, DATA_SETS, GRANTS, PEOPLE
 from hedgerow.system import link
 
-if TYPE_CHECKING:
-    from hedgerow.service.store.anchor import Anchor
+_Record = TypeVar("_Record")
 
 Reached = Callable[[str], None]
-"""Told at named steps of the order in which a session goes on, also inside transactions, before they are committed."""
+"""Called at named steps of a session's commits, also inside transactions, before they are committed."""
 
 AUDIT_LOG = "audit"
 """Name of the chain of the audit log."""
@@ -31,13 +33,13 @@ _NAME_OF_PERSON = select(PEOPLE.c.name).where(PEOPLE.c.id == bindparam("person")
 
 
 def nowhere(_step: str) -> None:
-    """What is called at these steps; a harness that kills the process at one of them gives its own."""
+    """Ignore a step; a harness that kills the process at one of them gives its own function."""
 
 
 @final
 @dataclass
 class Writing:
-    """A transaction that writes, and how far it takes hash chains.
+    """A writing transaction, and the points to which it extends hash chains.
 
     Attributes:
         connection: The transaction's connection.
@@ -51,13 +53,13 @@ class Writing:
 
 
 class Part:
-    """Some of the store's methods.
+    """A part of the store's methods.
 
     Args:
-        database: Where the tables are.
+        database: Database of the tables.
         reached: See `Reached`.
-        anchor: What follows the hash chains outside the store, if anything does.
-        quota: Bytes that the questions of a person may add about a data set where nothing else was said.
+        anchor: File that follows the hash chains outside the store, or None.
+        quota: Bytes that the questions of a person about a data set may add, unless a custodian said otherwise.
     """
 
     def __init__(self, database: Database, reached: Reached, *, anchor: Anchor | None, quota: int) -> None:
@@ -68,9 +70,16 @@ class Part:
         self.quota = quota
         self._known: dict[int, str] = {}
 
+    @cached_property
+    def _more(self) -> Insert:
+        """The statement that adds to what people have used; made once: that takes as long as its execution."""
+        grants = self._database.insert(GRANTS)
+        more = {name: GRANTS.c[name] + grants.excluded[name] for name in ("asked", "spent", "stored")}
+        return grants.on_conflict_do_update(index_elements=[GRANTS.c.data_set, GRANTS.c.person], set_=more)
+
     @contextmanager
     def _writing(self) -> Iterator[Writing]:
-        """A transaction that takes hash chains further; when this ends, the anchor covers it.
+        """Begin a transaction that may extend hash chains; when this ends, the anchor covers it.
 
         Raises:
             StoreError: See `Database.writing`; or the anchor cannot be written, and what was committed must not leave.
@@ -84,12 +93,24 @@ class Part:
             self._anchor.cover(ledgers, writing.audit)
 
     def _name(self, data_set: int) -> str:
-        """Of a data set that is there; names never change."""
+        """Name of an existing data set; names never change."""
         if data_set not in self._known:
             with self._database.reading() as connection:
                 wanted = select(DATA_SETS.c.name).where(DATA_SETS.c.id == data_set)
                 self._known[data_set] = connection.execute(wanted).scalar_one()
         return self._known[data_set]
+
+
+def record_of(kind: type[_Record], row: RowMapping, **more: Any) -> _Record:
+    """A frozen record from the columns of a row that are called like its fields.
+
+    Args:
+        kind: Class of the record.
+        row: The row.
+        **more: Fields that the row does not hold, or not in this form.
+    """
+    names = {each.name for each in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: row[name] for name in names & row.keys()} | more)
 
 
 def now() -> datetime:
@@ -105,14 +126,14 @@ def now() -> datetime:
 def audited(
     writing: Writing, person: int | None, action: str, subject: str, details: Mapping[str, Any] | None = None
 ) -> None:
-    """Note in the transaction that does something who did it; what comes last in it, as others wait for it to end.
+    """Note in a transaction who did something; this comes last in it, as others wait for it to end.
 
     Args:
         writing: The transaction.
-        person: Who; None for the server itself.
-        action: What.
-        subject: To what.
-        details: More of it; public values.
+        person: Number of the person; None for the server itself.
+        action: Name of the action.
+        subject: Object of the action.
+        details: Further public values.
     """
     connection = writing.connection
     at, told = now(), dict(details or {})
@@ -127,14 +148,14 @@ def audited(
 def public_entry(
     at: datetime, person: str | None, action: str, subject: str, details: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """An entry of the audit log as its hash chain has it, and as the API tells it.
+    """An entry of the audit log as in its hash chain and in the API.
 
     Args:
-        at: When.
-        person: Name of who did it; None for the server itself.
-        action: What.
-        subject: To what.
-        details: More of it.
+        at: Time of the action.
+        person: Name of the person; None for the server itself.
+        action: Name of the action.
+        subject: Object of the action.
+        details: Further public values.
 
     Example:
         >>> public_entry(datetime(2030, 1, 1, tzinfo=UTC), "ada", "close", "adult", {})["at"]

@@ -1,22 +1,26 @@
-"""People, tokens and secrets of a store."""
+"""People of a store: their tokens, what they may ask, and requests that may be repeated."""
 
 from __future__ import annotations
 
 import secrets
+from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import RowMapping, insert, select, update
+from sqlalchemy import Connection, RowMapping, Select, insert, select, update
 
-from hedgerow.errors import ConflictError, NotThereError
-from hedgerow.service.store.entries import Person, Role, Token
-from hedgerow.service.store.part import Part, audited, now
-from hedgerow.service.store.schema import PEOPLE, SECRETS, TOKENS
+from hedgerow.errors import ConflictError, NotThereError, QuotaError
+from hedgerow.service.store.entries import Grant, Person, Role, Token
+from hedgerow.service.store.part import Part, audited, now, record_of
+from hedgerow.service.store.schema import DATA_SETS, GRANTS, PEOPLE, REQUESTS, SECRETS, TOKENS
+
+QUOTA = 2**28
+"""Bytes that the questions of a person about a data set may add to the store, unless something else is said."""
 
 _SIGNED_IN = select(TOKENS, PEOPLE.c.name, PEOPLE.c.role, PEOPLE.c.created.label("person_created")).join(PEOPLE)
 
 
 class People(Part):
-    """Who may sign in, and with what."""
+    """People, their tokens, their limits, and requests that may be repeated."""
 
     def secret(self, name: str) -> bytes:
         """A random secret of this store, of 32 bytes: made once, and the same for every process."""
@@ -31,32 +35,32 @@ class People(Part):
             return bytes(connection.execute(wanted).scalar_one())
 
     def add_person(self, name: str, role: Role, *, by: int | None) -> Person:
-        """Add somebody.
+        """Add a person.
 
         Args:
             name: Unique.
-            role: What the person may do.
+            role: Role of the person.
             by: Number of the person who does it; None for the server itself.
 
         Raises:
-            ConflictError: There is somebody of this name.
+            ConflictError: There is a person of this name.
         """
         row: dict[str, Any] = {"name": name, "role": role, "created": now()}
         statement = self._database.insert(PEOPLE).on_conflict_do_nothing().returning(PEOPLE.c.id)
         with self._writing() as writing:
             number = writing.connection.scalar(statement, row)
             if number is None:
-                raise ConflictError(f"there is a person named {name!r} already", remedy="take another name")
+                raise ConflictError(f"there is a person named {name!r} already", remedy="choose another name")
             audited(writing, by, "add person", name, {"role": role})
         return Person(number, **row)
 
     def people(self) -> list[Person]:
-        """All of them, by name."""
+        """All people, by name."""
         with self._database.reading() as connection:
             return [Person(*row) for row in connection.execute(select(PEOPLE).order_by(PEOPLE.c.name))]
 
     def person(self, name: str) -> Person:
-        """Somebody by name.
+        """A person by name.
 
         Raises:
             NotThereError: There is nobody of this name.
@@ -68,21 +72,20 @@ class People(Part):
         return Person(*row)
 
     def add_token(self, token: Token, salt: bytes, digest: bytes, *, by: int | None) -> None:
-        """Keep a token; of its secret, only what a slow hash makes of it.
+        """Keep a token; of its secret, only the result of a slow hash.
 
         Args:
             token: Its public part.
-            salt: Of the hash.
-            digest: What the hash gave.
+            salt: Salt of the hash.
+            digest: Result of the hash.
             by: Number of the person who does it; None for the server itself.
 
         Raises:
             ConflictError: There is a token of this id.
             NotThereError: There is no such person.
         """
-        row = {name: getattr(token, name) for name in ("id", "person", "created", "expires", "revoked", "note")}
         scope = None if token.data_sets is None else list(token.data_sets)
-        row |= {"data_sets": scope, "salt": salt, "digest": digest}
+        row = asdict(token) | {"data_sets": scope, "salt": salt, "digest": digest}
         with self._writing() as writing:
             writing.connection.execute(insert(TOKENS), row)
             person = writing.connection.scalar(select(PEOPLE.c.name).where(PEOPLE.c.id == token.person))
@@ -91,13 +94,13 @@ class People(Part):
             audited(writing, by, "add token", token.id, told)
 
     def tokens(self) -> list[Token]:
-        """All of them, oldest first, also those that are no good any more."""
+        """All tokens, oldest first, including expired and revoked ones."""
         with self._database.reading() as connection:
             rows = connection.execute(select(TOKENS).order_by(TOKENS.c.created, TOKENS.c.id))
             return [_token(row) for row in rows.mappings()]
 
     def token(self, id: str) -> tuple[Token, bytes, bytes, Person] | None:
-        """A token, its salt, its digest and whose it is; None if there is no such token."""
+        """A token, its salt, its digest and its owner; None if there is no such token."""
         with self._database.reading() as connection:
             row = connection.execute(_SIGNED_IN.where(TOKENS.c.id == id)).mappings().first()
         if row is None:
@@ -106,7 +109,7 @@ class People(Part):
         return _token(row), bytes(row["salt"]), bytes(row["digest"]), person
 
     def revoke(self, id: str, *, by: int | None) -> None:
-        """Make a token no good for ever; one that is no good already stays so.
+        """Revoke a token permanently; idempotent.
 
         Raises:
             NotThereError: There is no such token.
@@ -118,15 +121,102 @@ class People(Part):
             elif writing.connection.scalar(select(TOKENS.c.id).where(TOKENS.c.id == id)) is None:
                 raise NotThereError("there is no such token", remedy="see the list of tokens")
 
+    def room(self, grant: Grant) -> int:
+        """Bytes that the questions of a person may still add; below 0 if a limit was lowered."""
+        return (self.quota if grant.storage is None else grant.storage) - grant.stored
+
+    def grant(self, data_set: int, person: int) -> Grant:
+        """Limits of a person on a data set, and how much of them is used."""
+        with self._database.reading() as connection:
+            row = connection.execute(_wanted(data_set, person)).mappings().first()
+        return Grant(person, None, None, 0, 0.0) if row is None else record_of(Grant, row)
+
+    def grants(self, data_set: int) -> list[Grant]:
+        """The limits of everybody who has limits on a data set or has asked it."""
+        wanted = select(GRANTS).where(GRANTS.c.data_set == data_set).order_by(GRANTS.c.person)
+        with self._database.reading() as connection:
+            return [record_of(Grant, row) for row in connection.execute(wanted).mappings()]
+
+    def set_grant(
+        self,
+        data_set: int,
+        person: int,
+        queries: int | None,
+        budget: float | None,
+        storage: int | None = None,
+        *,
+        by: int | None,
+    ) -> Grant:
+        """Set the limits of a person; what has been used of them stays.
+
+        Args:
+            data_set: Number of the data set.
+            person: Number of the person.
+            queries: Number of questions that may be asked; None for no limit.
+            budget: Total that they may cost; None for all of the budget.
+            storage: Bytes that they may add to the store; None for the store's default.
+            by: Number of the person who does it; None for the server itself.
+
+        Raises:
+            NotThereError: There is no such person or data set.
+        """
+        limits = {"queries": queries, "budget": budget, "storage": storage}
+        row = {"data_set": data_set, "person": person, "asked": 0, "spent": 0.0, "stored": 0, **limits}
+        statement = self._database.insert(GRANTS).on_conflict_do_update(
+            index_elements=[GRANTS.c.data_set, GRANTS.c.person], set_=limits
+        )
+        with self._writing() as writing:
+            written = writing.connection.execute(statement.returning(GRANTS), row).mappings().one()
+            name = writing.connection.scalar(select(DATA_SETS.c.name).where(DATA_SETS.c.id == data_set))
+            whom = writing.connection.scalar(select(PEOPLE.c.name).where(PEOPLE.c.id == person))
+            audited(writing, by, "grant", str(name), {"person": whom, **limits})
+        return record_of(Grant, written)
+
+    def request(self, *, data_set: int, person: int, key: str, digest: bytes) -> int:
+        """The number of a request that may be repeated: the same for every repetition.
+
+        Args:
+            data_set: Number of the data set.
+            person: Number of the person who asks.
+            key: Key that the person chose for the request.
+            digest: Digest of what is asked.
+
+        Raises:
+            ConflictError: The key stands for another request.
+            QuotaError: The person's share of the store is full.
+        """
+        wanted = select(REQUESTS.c.id, REQUESTS.c.digest).where(
+            REQUESTS.c.person == person, REQUESTS.c.data_set == data_set, REQUESTS.c.key == key
+        )
+        with self._database.reading() as connection:
+            found = connection.execute(wanted).first()
+        if found is None:
+            row = {"person": person, "data_set": data_set, "key": key, "digest": digest, "at": now()}
+            new = self._database.insert(REQUESTS).on_conflict_do_nothing().returning(REQUESTS.c.id)
+            with self._database.writing() as connection:
+                if connection.scalar(new, row) is not None:
+                    self._keep(connection, data_set, person, len(key) + len(digest))
+                found = connection.execute(wanted).one()
+        if bytes(found.digest) != digest:
+            raise ConflictError(
+                "this idempotency key was used for other questions", remedy="use a new key for new questions"
+            )
+        return int(found.id)
+
+    def _keep(self, connection: Connection, data_set: int, person: int, size: int) -> None:
+        """Count bytes that something of a person's adds, if there is room for them."""
+        connection.execute(
+            self._more, {"data_set": data_set, "person": person, "asked": 0, "spent": 0.0, "stored": size}
+        )
+        grant = record_of(Grant, connection.execute(_wanted(data_set, person)).mappings().one())
+        if self.room(grant) < 0:
+            raise QuotaError(stored=grant.stored - size, room=self.room(grant) + size, needed=size)
+
 
 def _token(row: RowMapping) -> Token:
     scope = row["data_sets"]
-    return Token(
-        id=row["id"],
-        person=row["person"],
-        data_sets=None if scope is None else tuple(scope),
-        created=row["created"],
-        expires=row["expires"],
-        revoked=row["revoked"],
-        note=row["note"],
-    )
+    return record_of(Token, row, data_sets=None if scope is None else tuple(scope))
+
+
+def _wanted(data_set: int, person: int) -> Select[Any]:
+    return select(GRANTS).where(GRANTS.c.data_set == data_set, GRANTS.c.person == person)

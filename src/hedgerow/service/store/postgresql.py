@@ -10,9 +10,8 @@ from typing import Any, final
 from sqlalchemy import Connection, create_engine, event, func, make_url, select
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
-from hedgerow.errors import StoreBusyError, StoreError, raise_alone
-from hedgerow.service.store.database import Database
-from hedgerow.service.store.failures import told
+from hedgerow.errors import StoreError, raise_alone
+from hedgerow.service.store.database import Database, told
 from hedgerow.service.store.schema import to_json
 
 _LOCKS = 0x68676572
@@ -21,7 +20,7 @@ _LOCKS = 0x68676572
 _LOCKED = "55P03"
 
 _KEEPALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
-"""A machine that has vanished is noticed within about a minute, by us, and by the server that keeps locks for it."""
+"""A vanished machine is noticed within about a minute, by us and by the server that keeps its locks."""
 
 
 @final
@@ -35,7 +34,7 @@ class PostgreSQLDatabase(Database):
         wait: Seconds to wait for others' transactions, and for a connection.
 
     Raises:
-        StoreError: It is no such address.
+        StoreError: The address is malformed.
 
     Example:
         >>> print(PostgreSQLDatabase("postgresql://me:secret@host/answers?sslpassword=secret", 5.0).place)
@@ -47,8 +46,8 @@ class PostgreSQLDatabase(Database):
         try:
             url = make_url(address).set(drivername="postgresql+psycopg")
         except (ArgumentError, ValueError):
-            remedy = "write it as postgresql://user@host:port/database; a password may stand in ~/.pgpass"
-            raise_alone(StoreError("the address of the store cannot be understood", remedy=remedy))
+            remedy = "write it as postgresql://user@host:port/database; put a password into ~/.pgpass"
+            raise_alone(StoreError("the address of the store is malformed", remedy=remedy))
         host = url.host or url.query.get("host", "")
         place = f"postgresql://{host if isinstance(host, str) else ','.join(host)}/{url.database or ''}"
         options: dict[str, Any] = {
@@ -70,7 +69,7 @@ class PostgreSQLDatabase(Database):
 
     @contextmanager
     def alone(self, number: int, *, wait: float) -> Iterator[None]:
-        """By an advisory lock of a connection that does nothing else.
+        """Take an advisory lock on a connection that does nothing else.
 
         If that connection breaks, another process may come in; what this one writes then is refused by its version.
         """
@@ -91,7 +90,7 @@ class PostgreSQLDatabase(Database):
 
     @contextmanager
     def preparing(self) -> Iterator[Connection]:
-        """The lock ends with the transaction."""
+        """Lock until the transaction ends."""
         with self.writing() as connection:
             connection.execute(select(func.pg_advisory_xact_lock(_LOCKS, 0)))
             yield connection
@@ -110,11 +109,7 @@ class PostgreSQLDatabase(Database):
         except OperationalError as error:
             if getattr(error.orig, "sqlstate", None) != _LOCKED:
                 raise
-            raise_alone(
-                StoreBusyError(
-                    "another process is at this for too long", remedy="try again in a moment", place=self.place
-                )
-            )
+            raise_alone(self.busy())
 
 
 def _unlock(connection: Connection, number: int) -> bool:
@@ -129,7 +124,7 @@ def _set(name: str, value: str) -> Any:
 
 
 def _prepared(wait: float) -> Any:
-    """What every new connection is told: how long to wait, and that a commit is one only on the disk."""
+    """Settings of every new connection: how long to wait, and that a commit must reach the disk."""
     settings = {"lock_timeout": f"{max(1, round(1000 * wait))}ms"}
     settings |= {f"tcp_{name}": str(value) for name, value in _KEEPALIVE.items()}
     told_all = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in settings.items())

@@ -10,29 +10,11 @@ import json
 from datetime import UTC, datetime
 from typing import Any, final
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    Boolean,
-    Column,
-    DateTime,
-    Dialect,
-    Double,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
-    Text,
-    TypeDecorator,
-    UniqueConstraint,
-)
+import sqlalchemy as sa
 
 from hedgerow.errors import ConfigError
 
-METADATA = MetaData(
+METADATA = sa.MetaData(
     naming_convention={
         "pk": "pk_%(table_name)s",
         "fk": "fk_%(table_name)s_%(column_0_name)s",
@@ -40,10 +22,10 @@ METADATA = MetaData(
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     }
 )
-"""All tables; constraints have names, so that later revisions can speak of them."""
+"""All tables; constraints have names, so that later revisions can refer to them."""
 
 VERSION_TABLE = "hedgerow_revision"
-"""Where Alembic notes the revision of the tables."""
+"""Table in which Alembic notes the revision of the tables."""
 
 
 def to_json(value: Any) -> str:
@@ -60,8 +42,8 @@ def to_json(value: Any) -> str:
 
 
 @final
-class Moment(TypeDecorator[datetime]):
-    """A time in UTC, to the microsecond, also where the database knows no zones.
+class Moment(sa.TypeDecorator[datetime]):
+    """A time in UTC, to the microsecond, also if the database knows no zones.
 
     Example:
         >>> from sqlalchemy.dialects import sqlite
@@ -69,26 +51,26 @@ class Moment(TypeDecorator[datetime]):
         datetime.datetime(2030, 1, 1, 0, 0, tzinfo=datetime.timezone.utc)
     """
 
-    impl = DateTime(timezone=True)
+    impl = sa.DateTime(timezone=True)
     cache_ok = True
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """To UTC; without its zone for SQLite."""
+    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
+        """Turn a time to UTC; without its zone for SQLite."""
         if value is None:
             return None
         value = value.astimezone(UTC)
         return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """From whatever zone the connection speaks of."""
+    def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
+        """Turn a time in the connection's zone to UTC."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
 @final
-class Words(TypeDecorator[str]):
-    r"""Text that both databases can hold: they differ in what they make of a zero character.
+class Words(sa.TypeDecorator[str]):
+    r"""Text that both databases can hold: they treat zero characters differently.
 
     Example:
         >>> from sqlalchemy.dialects import sqlite
@@ -99,16 +81,16 @@ class Words(TypeDecorator[str]):
           Remedy: leave out zero characters and halves of surrogate pairs
     """
 
-    impl = Text
+    impl = sa.Text
     cache_ok = True
 
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
         """Check it.
 
         Raises:
             ConfigError: It holds a zero character or half of a surrogate pair.
         """
-        if value is not None and ("\0" in value or not _is_utf8(value)):
+        if value is not None and not is_storable(value):
             raise ConfigError(
                 "a text holds a character that the store cannot hold",
                 remedy="leave out zero characters and halves of surrogate pairs",
@@ -116,190 +98,181 @@ class Words(TypeDecorator[str]):
         return value
 
 
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def is_storable(text: str) -> bool:
+    r"""Whether both databases can hold a text: it has no zero character and no half of a surrogate pair.
+
+    Example:
+        >>> is_storable("é"), is_storable("a\0b"), is_storable("\ud800")
+        (True, False, False)
+    """
+    return "\0" not in text and (text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text))
 
 
-_LINK = String(64)
+_LINK = sa.String(64)
 
-_NUMBER = BigInteger().with_variant(Integer(), "sqlite")  # SQLite numbers rows itself only in INTEGER columns
-
-
-def _number() -> Column[int]:
-    return Column("id", _NUMBER, primary_key=True)
+_NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")  # SQLite numbers rows itself only in INTEGER columns
 
 
-def _of(table: str, name: str, *, primary_key: bool = False, nullable: bool = False) -> Column[int]:
+def _table(name: str, *columns: sa.schema.SchemaItem) -> sa.Table:
+    return sa.Table(name, METADATA, *columns)
+
+
+def _number() -> sa.Column[int]:
+    return sa.Column("id", _NUMBER, primary_key=True)
+
+
+def _of(table: str, name: str, *, primary_key: bool = False, nullable: bool = False) -> sa.Column[int]:
     """A column with the number of a row of another table."""
-    return Column(
-        name, _NUMBER, ForeignKey(f"{table}.id"), primary_key=primary_key, nullable=nullable, autoincrement=False
+    return sa.Column(
+        name, _NUMBER, sa.ForeignKey(f"{table}.id"), primary_key=primary_key, nullable=nullable, autoincrement=False
     )
 
 
-PEOPLE = Table(
+PEOPLE = _table(
     "people",
-    METADATA,
     _number(),
-    Column("name", Words, nullable=False, unique=True),
-    Column("role", String(16), nullable=False),
-    Column("created", Moment, nullable=False),
+    sa.Column("name", Words, nullable=False, unique=True),
+    sa.Column("role", sa.String(16), nullable=False),
+    sa.Column("created", Moment, nullable=False),
 )
 
-TOKENS = Table(
+TOKENS = _table(
     "tokens",
-    METADATA,
-    Column("id", Words, primary_key=True),
+    sa.Column("id", Words, primary_key=True),
     _of("people", "person"),
-    Column("data_sets", JSON(none_as_null=True)),
-    Column("created", Moment, nullable=False),
-    Column("expires", Moment),
-    Column("revoked", Moment),
-    Column("note", Words, nullable=False),
-    Column("salt", LargeBinary, nullable=False),
-    Column("digest", LargeBinary, nullable=False),
+    sa.Column("data_sets", sa.JSON(none_as_null=True)),
+    sa.Column("created", Moment, nullable=False),
+    sa.Column("expires", Moment),
+    sa.Column("revoked", Moment),
+    sa.Column("note", Words, nullable=False),
+    sa.Column("salt", sa.LargeBinary, nullable=False),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
 )
 
-DATA_SETS = Table(
+DATA_SETS = _table(
     "data_sets",
-    METADATA,
     _number(),
-    Column("name", Words, nullable=False, unique=True),
-    Column("registration", JSON, nullable=False),
-    Column("created", Moment, nullable=False),
-    Column("closed", Moment),
+    sa.Column("name", Words, nullable=False, unique=True),
+    sa.Column("registration", sa.JSON, nullable=False),
+    sa.Column("created", Moment, nullable=False),
+    sa.Column("closed", Moment),
 )
 
-SESSIONS = Table(
+SESSIONS = _table(
     "sessions",
-    METADATA,
     _of("data_sets", "data_set", primary_key=True),
-    Column("version", BigInteger, nullable=False),
-    Column("status", String(16), nullable=False),
-    Column("events", BigInteger, nullable=False),
-    Column("findings", BigInteger, nullable=False),
-    Column("state", JSON(none_as_null=True)),
-    Column("fixed", JSON, nullable=False),
-    Column("head", _LINK, nullable=False),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("events", sa.BigInteger, nullable=False),
+    sa.Column("findings", sa.BigInteger, nullable=False),
+    sa.Column("state", sa.JSON(none_as_null=True)),
+    sa.Column("fixed", sa.JSON, nullable=False),
+    sa.Column("head", _LINK, nullable=False),
 )
-"""How far each data set has come. Its state is SECRET: it holds the noise of the running threshold.
+"""Progress of each data set. Its state is SECRET: it holds the noise of the running threshold.
 
-``fixed`` is what its ledger's chain begins with (limit and unit), and ``head`` the chain's last link: see `chain.py`.
+``fixed`` is the start of its ledger's chain (limit and unit), ``head`` the chain's last link: see `system/chain.py`.
 """
 
-OPENINGS = Table(
+OPENINGS = _table(
     "openings",
-    METADATA,
     _of("data_sets", "data_set", primary_key=True),
-    Column("body", JSON, nullable=False),
+    sa.Column("body", sa.JSON, nullable=False),
 )
 
-MODELS = Table(
+MODELS = _table(
     "models",
-    METADATA,
     _of("data_sets", "data_set", primary_key=True),
-    Column("body", LargeBinary, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
 )
 
-HOLDS = Table(
+HOLDS = _table(
     "holds",
-    METADATA,
     _of("data_sets", "data_set", primary_key=True),
-    Column("charge", Double, nullable=False),
-    Column("purpose", String(16), nullable=False),
+    sa.Column("charge", sa.Double, nullable=False),
+    sa.Column("purpose", sa.String(16), nullable=False),
     _of("people", "person", nullable=True),
-    Column("at", Moment, nullable=False),
+    sa.Column("at", Moment, nullable=False),
 )
 
-EVENTS = Table(
+EVENTS = _table(
     "events",
-    METADATA,
     _of("data_sets", "data_set", primary_key=True),
-    Column("number", BigInteger, primary_key=True, autoincrement=False),
-    Column("body", JSON, nullable=False),
-    Column("at", Moment, nullable=False),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("body", sa.JSON, nullable=False),
+    sa.Column("at", Moment, nullable=False),
     _of("people", "person", nullable=True),
-    Column("link", _LINK, nullable=False),
+    sa.Column("link", _LINK, nullable=False),
 )
 
-FINDINGS = Table(
+FINDINGS = _table(
     "findings",
-    METADATA,
     _of("data_sets", "data_set", primary_key=True),
-    Column("number", BigInteger, primary_key=True, autoincrement=False),
-    Column("measured", Boolean, nullable=False),
-    Column("body", JSON, nullable=False),
-    Column("vector", LargeBinary, nullable=False),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("measured", sa.Boolean, nullable=False),
+    sa.Column("body", sa.JSON, nullable=False),
+    sa.Column("vector", sa.LargeBinary, nullable=False),
 )
 
-REQUESTS = Table(
+REQUESTS = _table(
     "requests",
-    METADATA,
     _number(),
     _of("people", "person"),
     _of("data_sets", "data_set"),
-    Column("key", Words, nullable=False),
-    Column("digest", LargeBinary, nullable=False),
-    Column("at", Moment, nullable=False),
-    UniqueConstraint("person", "data_set", "key"),
+    sa.Column("key", Words, nullable=False),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
+    sa.Column("at", Moment, nullable=False),
+    sa.UniqueConstraint("person", "data_set", "key"),
 )
 
-ANSWERS = Table(
+ANSWERS = _table(
     "answers",
-    METADATA,
     _number(),
     _of("data_sets", "data_set"),
     _of("people", "person"),
     _of("requests", "request", nullable=True),
-    Column("position", Integer, nullable=False),
-    Column("at", Moment, nullable=False),
-    Column("body", JSON, nullable=False),
-    UniqueConstraint("request", "position"),
-    Index(None, "data_set", "id"),
-    Index(None, "data_set", "person", "id"),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("at", Moment, nullable=False),
+    sa.Column("body", sa.JSON, nullable=False),
+    sa.UniqueConstraint("request", "position"),
+    sa.Index(None, "data_set", "id"),
+    sa.Index(None, "data_set", "person", "id"),
 )
 
-GRANTS = Table(
+GRANTS = _table(
     "grants",
-    METADATA,
     _of("data_sets", "data_set", primary_key=True),
     _of("people", "person", primary_key=True),
-    Column("queries", BigInteger),
-    Column("budget", Double),
-    Column("asked", BigInteger, nullable=False),
-    Column("spent", Double, nullable=False),
-    Column("storage", BigInteger),
-    Column("stored", BigInteger, nullable=False),
+    sa.Column("queries", sa.BigInteger),
+    sa.Column("budget", sa.Double),
+    sa.Column("asked", sa.BigInteger, nullable=False),
+    sa.Column("spent", sa.Double, nullable=False),
+    sa.Column("storage", sa.BigInteger),
+    sa.Column("stored", sa.BigInteger, nullable=False),
 )
 """Limits of people, and what is used of them; ``storage`` and ``stored`` are bytes."""
 
-AUDIT = Table(
+AUDIT = _table(
     "audit",
-    METADATA,
     _number(),
-    Column("at", Moment, nullable=False),
+    sa.Column("at", Moment, nullable=False),
     _of("people", "person", nullable=True),
-    Column("action", Words, nullable=False),
-    Column("subject", Words, nullable=False),
-    Column("details", JSON, nullable=False),
-    Column("link", _LINK, nullable=False),
+    sa.Column("action", Words, nullable=False),
+    sa.Column("subject", Words, nullable=False),
+    sa.Column("details", sa.JSON, nullable=False),
+    sa.Column("link", _LINK, nullable=False),
 )
 
-CHAINS = Table(
+CHAINS = _table(
     "chains",
-    METADATA,
-    Column("name", Words, primary_key=True),
-    Column("last", BigInteger, nullable=False),
-    Column("head", _LINK, nullable=False),
+    sa.Column("name", Words, primary_key=True),
+    sa.Column("last", sa.BigInteger, nullable=False),
+    sa.Column("head", _LINK, nullable=False),
 )
 """Chains over rows of the whole store: the number of the last row, and its link. Who writes locks the row."""
 
-SECRETS = Table(
+SECRETS = _table(
     "secrets",
-    METADATA,
-    Column("name", Words, primary_key=True),
-    Column("value", LargeBinary, nullable=False),
+    sa.Column("name", Words, primary_key=True),
+    sa.Column("value", sa.LargeBinary, nullable=False),
 )

@@ -1,37 +1,36 @@
-"""The life of a session in the store: held, settled, forfeited, each in one transaction that names its version.
+"""Data sets and their sessions in the store: each hold, settlement and forfeit is a transaction that names its version.
 
-Of two processes that go on from the same version one writes, and the other is told that it is outdated: an UPDATE of
-the session's row comes first in every transaction, and it finds the version or it does not.
+Of two processes that continue the same version one writes, and the other learns that it is outdated: an UPDATE of the
+session's row comes first in every transaction, and it finds the version or it does not.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, final
+from functools import cached_property
+from typing import Any, final
 
-from sqlalchemy import Connection, Row, bindparam, delete, insert
+from sqlalchemy import Connection, Row, RowMapping, Select, bindparam, delete, insert, select, update
+from sqlalchemy.sql.dml import ReturningInsert
 
 from hedgerow.algorithms.online_pmw import START, Mark, Step
 from hedgerow.errors import ConflictError, NotThereError
-from hedgerow.service.store.database import Database
-from hedgerow.service.store.entries import GivenAnswer, Hold, Progress
-from hedgerow.service.store.grants import Grants
-from hedgerow.service.store.part import Reached, Writing, now
-from hedgerow.service.store.schema import ANSWERS, HOLDS, MODELS
-from hedgerow.service.store.steps import SESSION, advance, size_of, step_since, write_rows
-
-if TYPE_CHECKING:
-    from hedgerow.service.store.anchor import Anchor
+from hedgerow.service.store.database import Insert
+from hedgerow.service.store.entries import DataSet, GivenAnswer, Hold, Point, Progress, Registration
+from hedgerow.service.store.part import Part, Writing, audited, now, record_of
+from hedgerow.service.store.schema import ANSWERS, DATA_SETS, HOLDS, MODELS, SESSIONS
+from hedgerow.service.store.steps import LEDGER, advance, fixed_of, session_of, size_of, step_since, write_rows
+from hedgerow.system import start_of
 
 ROW_OF_ANSWER = ("person", "request", "position", "id", "at")
-"""What of an answer has a column of its own; the rest is in its body."""
+"""Fields of an answer that have columns of their own; the rest is in its body."""
 
+_DATA_SETS = select(DATA_SETS, SESSIONS.c.status, SESSIONS.c.version).join(SESSIONS)
 _NOTHING = Step()
 
 _GIVE = insert(ANSWERS).returning(ANSWERS.c.id, sort_by_parameter_order=True)
@@ -41,43 +40,113 @@ _RELEASE = delete(HOLDS).where(HOLDS.c.data_set == bindparam("of")).returning(HO
 @final
 @dataclass(frozen=True)
 class Settled:
-    """What a commit left.
+    """The result of a commit.
 
     Attributes:
-        version: Of the session now.
-        answers: As they stand in the store, in the order given, with number and time.
+        version: Version of the session now.
+        answers: Answers as stored, in the order given, with number and time.
     """
 
     version: int
     answers: tuple[GivenAnswer, ...]
 
 
-class Sessions(Grants):
-    """How sessions go on. Statements are made once: that takes as long as their execution."""
+class Sessions(Part):
+    """Data sets and their sessions."""
 
-    def __init__(self, database: Database, reached: Reached, *, anchor: Anchor | None, quota: int) -> None:
-        """Open no connection yet."""
-        super().__init__(database, reached, anchor=anchor, quota=quota)
-        models = database.insert(MODELS)
-        self._hold = database.insert(HOLDS).on_conflict_do_nothing().returning(HOLDS.c.data_set)
-        self._model = models.on_conflict_do_update(
-            index_elements=[MODELS.c.data_set], set_={"body": models.excluded.body}
-        )
+    def register(self, new: Registration, *, by: int | None) -> DataSet:
+        """Add a data set whose session has not begun.
+
+        Args:
+            new: Description by its custodian.
+            by: Number of the person who does it; None for the server itself.
+
+        Raises:
+            ConflictError: There is a data set of this name.
+            ConfigError: The budget is not one.
+        """
+        at, fixed = now(), fixed_of(new.budget)
+        head = start_of(LEDGER, fixed)
+        row = {"name": new.name, "registration": asdict(new), "created": at}
+        statement = self._database.insert(DATA_SETS).on_conflict_do_nothing().returning(DATA_SETS.c.id)
+        with self._writing() as writing:
+            number = writing.connection.scalar(statement, row)
+            if number is None:
+                raise ConflictError(f"there is a data set named {new.name!r} already", remedy="take another name")
+            session = {"data_set": number, "version": 0, "status": "opening", "events": 0, "findings": 0}
+            writing.connection.execute(insert(SESSIONS), {**session, "fixed": fixed, "head": head})
+            writing.ledgers[number] = Point(0, head)
+            audited(writing, by, "register", new.name, {"budget": dict(new.budget)})
+            self._reached("registration written")
+        return DataSet(number, new, "opening", 0, at, None)
+
+    def data_sets(self) -> list[DataSet]:
+        """All data sets, by name."""
+        with self._database.reading() as connection:
+            return [_data_set(row) for row in connection.execute(_DATA_SETS.order_by(DATA_SETS.c.name)).mappings()]
+
+    def data_set(self, name: str) -> DataSet:
+        """A data set by name.
+
+        Raises:
+            NotThereError: There is no data set of this name.
+        """
+        return self._found(_DATA_SETS.where(DATA_SETS.c.name == name))
+
+    def close_data_set(self, id: int, *, by: int | None) -> DataSet:
+        """Close a data set permanently, so that its data are not looked at again; idempotent.
+
+        A process that is answering questions about it is outdated then.
+
+        Raises:
+            NotThereError: There is no data set of this number.
+        """
+        closing = update(DATA_SETS).where(DATA_SETS.c.id == id, DATA_SETS.c.closed.is_(None)).values(closed=now())
+        session = select(SESSIONS.c.version, SESSIONS.c.events, SESSIONS.c.head).where(SESSIONS.c.data_set == id)
+        with self._writing() as writing:
+            # Lock in the same order as others: the session first.
+            row = writing.connection.execute(session.with_for_update()).first()
+            name = writing.connection.scalar(closing.returning(DATA_SETS.c.name))
+            if row is not None and name is not None:
+                closed = update(SESSIONS).where(SESSIONS.c.data_set == id)
+                writing.connection.execute(closed.values(status="closed", version=row.version + 1))
+                writing.ledgers[id] = Point(row.events, row.head, row.version + 1)
+                audited(writing, by, "close", name)
+        return self._found(_DATA_SETS.where(DATA_SETS.c.id == id))
+
+    def _found(self, wanted: Select[tuple[object, ...]]) -> DataSet:
+        with self._database.reading() as connection:
+            row = connection.execute(wanted).mappings().first()
+        if row is None:
+            raise NotThereError("there is no such data set", remedy="see the list of data sets")
+        return _data_set(row)
+
+    # Sessions
+
+    @cached_property
+    def _hold(self) -> ReturningInsert[tuple[int]]:
+        return self._database.insert(HOLDS).on_conflict_do_nothing().returning(HOLDS.c.data_set)
+
+    @cached_property
+    def _model(self) -> Insert:
+        models = self._database.insert(MODELS)
+        body = {"body": models.excluded.body}
+        return models.on_conflict_do_update(index_elements=[MODELS.c.data_set], set_=body)
 
     def alone(self, data_set: int, *, wait: float) -> AbstractContextManager[None]:
         """Keep other threads and processes away from a data set; ends with the process, however it ends.
 
         Raises:
-            StoreBusyError: Another one is at it for longer than ``wait`` seconds.
+            StoreBusyError: Another one holds it for longer than ``wait`` seconds.
         """
         return self._database.alone(data_set, wait=wait)
 
     def progress(self, data_set: int, since: Mark | None = None) -> Progress:
-        """How far a session has come, from one state of the database.
+        """Read the progress of a session, from one state of the database.
 
         Args:
             data_set: Its number.
-            since: What of it is known; None if nothing is.
+            since: Mark of what is known already; None if nothing is.
 
         Returns:
             Events and findings from the mark on, and the state; the opening for one who knows nothing; the model for
@@ -88,37 +157,35 @@ class Sessions(Grants):
         """
         mark = since or START
         with self._database.reading() as connection:
-            row = connection.execute(SESSION, {"of": data_set}).first()
-            if row is None:
-                raise NotThereError("there is no such data set", remedy="see the list of data sets")
+            row = session_of(connection, data_set)
             step = step_since(connection, row, mark)
         hold = None if row.charge is None else Hold(row.charge, row.purpose, row.person)
         return Progress(row.version, row.status, hold, None if step == _NOTHING else step, row.fixed, row.head)
 
     def hold(self, data_set: int, version: int, hold: Hold, step: Step | None = None) -> int:
-        """Commit what something can cost, before it looks at the data.
+        """Commit the most that a question can cost, before it looks at the data.
 
         Args:
             data_set: Number of the data set.
-            version: That this goes on from.
-            hold: The most that it can cost.
-            step: What became new before: an epoch that was opened.
+            version: Version that this continues.
+            hold: The most that it can cost, and who asks.
+            step: New events before it: an epoch that was opened.
 
         Returns:
             The version after it.
 
         Raises:
-            OutdatedError: Another process has gone on; nothing is written.
-            ConflictError: The data set is closed, or a hold is there that was not settled; nothing is written.
+            OutdatedError: Another process has committed meanwhile; nothing is written.
+            ConflictError: The data set is closed, or an earlier hold is not settled; nothing is written.
         """
         at = now()
         with self._writing() as writing:
             session = advance(writing, data_set, version, step or _NOTHING)
             if session.status == "closed":
                 raise ConflictError("the data set is closed: its data are not looked at any more")
-            row = {"data_set": data_set, "at": at, **vars(hold)}
+            row = {"data_set": data_set, "at": at, **asdict(hold)}
             if writing.connection.scalar(self._hold, row) is None:
-                raise ConflictError("what was held for the data set before is not settled", remedy="forfeit it first")
+                raise ConflictError("an earlier hold of the data set is not settled", remedy="forfeit it first")
             if step is not None:
                 sizes = self._write(writing, session, step, hold.person, at)
                 self._count(writing.connection, data_set, [_Used(hold.person, stored=sum(sizes))])
@@ -127,16 +194,16 @@ class Sessions(Grants):
         return version + 1
 
     def settle(self, data_set: int, version: int, step: Step | None, answers: Sequence[GivenAnswer] = ()) -> Settled:
-        """Commit what came out: what is new, the answers, and that nothing is held any more.
+        """Commit an outcome: the new events and findings, the answers, and the end of the hold.
 
         Args:
             data_set: Number of the data set.
-            version: That this goes on from.
-            step: What became new, if anything did.
-            answers: What will be given; without numbers and times.
+            version: Version that this continues.
+            step: New events and findings, if there are any.
+            answers: Answers to give, without numbers and times.
 
         Raises:
-            OutdatedError: Another process has gone on; nothing is written, and the answers must not be given.
+            OutdatedError: Another process has committed meanwhile; nothing is written, and no answer may be given.
             ConflictError: A question of a repeated request is answered already; nothing is written.
         """
         at = now()
@@ -154,21 +221,21 @@ class Sessions(Grants):
         return Settled(version + 1, given)
 
     def forfeit(self, data_set: int, version: int, step: Step, price: float) -> int:
-        """Make a step of a hold whose process is gone: what it may have spent is spent, of the person's share too.
+        """Forfeit the hold of a process that is gone: what it may have spent is spent, of the person's share too.
 
-        Else whoever finds a question that fails after the hold could spend what belongs to others.
+        Otherwise a person who finds a question that fails after the hold could spend what belongs to others.
 
         Args:
             data_set: Number of the data set.
-            version: That this goes on from.
-            step: The event that the ledger gets, and the state after it.
-            price: What the person's share pays: that of a correction, which takes a part of the sparse vector too.
+            version: Version that this continues.
+            step: The event for the ledger, and the state after it.
+            price: Charge to the person's share: the price of a correction, which includes part of the sparse vector.
 
         Returns:
             The version after it.
 
         Raises:
-            OutdatedError: Another process has gone on; nothing is written.
+            OutdatedError: Another process has committed meanwhile; nothing is written.
             ConflictError: Nothing is held; nothing is written.
         """
         with self._writing() as writing:
@@ -183,13 +250,13 @@ class Sessions(Grants):
         return version + 1
 
     def _write(self, writing: Writing, session: Row[Any], step: Step, person: int | None, at: datetime) -> list[int]:
-        """The parts of a step that `advance` did not write; bytes of the events, and of each finding."""
+        """Write the parts of a step that `advance` did not; returns the bytes of the events, and of each finding."""
         if step.model is not None:
             writing.connection.execute(self._model, {"data_set": session.data_set, "body": step.model})
         return write_rows(writing, session, step, person, at)
 
     def _count(self, connection: Connection, data_set: int, used: Sequence[_Used]) -> None:
-        """Add to what people have asked, spent and stored; what nobody asked for counts for nobody."""
+        """Add to what people have asked, spent and stored; events that nobody asked for count for nobody."""
         shares = defaultdict(list)
         for each in used:
             if each.person is not None:
@@ -211,7 +278,7 @@ class Sessions(Grants):
 @final
 @dataclass(frozen=True)
 class _Used:
-    """What a person has used."""
+    """An addition to what a person has used."""
 
     person: int | None
     asked: int = 0
@@ -220,7 +287,7 @@ class _Used:
 
 
 def _found(sizes: Sequence[int], person: int | None, answers: Sequence[GivenAnswer]) -> list[_Used]:
-    """Whose the bytes of a step are: of its events, and of each finding; these came from tested questions in order."""
+    """Attribute the bytes of a step to people: of its events, and of each finding, in the order of tested questions."""
     events, *findings = sizes
     tested = [answer.person for answer in answers if answer.source in ("hypothesis", "data")]
     owners = [*tested[: len(findings)], *[person] * (len(findings) - len(tested))]
@@ -236,11 +303,15 @@ def _given(
     if not answers:
         return ()
     numbers = connection.execute(_GIVE, rows).scalars()
-    return tuple(dataclasses.replace(answer, id=number, at=at) for answer, number in zip(answers, numbers, strict=True))
+    return tuple(replace(answer, id=number, at=at) for answer, number in zip(answers, numbers, strict=True))
 
 
 def _answer_row(data_set: int, answer: GivenAnswer, at: datetime) -> dict[str, Any]:
-    row = dict(vars(answer))
+    row = asdict(answer)
     columns = {name: row.pop(name) for name in ROW_OF_ANSWER}
     del columns["id"]
     return {**columns, "data_set": data_set, "at": at, "body": row}
+
+
+def _data_set(row: RowMapping) -> DataSet:
+    return record_of(DataSet, row, registration=Registration(**row["registration"]))

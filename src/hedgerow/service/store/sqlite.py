@@ -1,4 +1,4 @@
-"""A store in a file of SQLite: write-ahead log, every commit on the disk, for nobody but its owner to read."""
+"""A store in an SQLite file: write-ahead log, every commit on the disk, readable by its owner alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import sqlite3
 import stat
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,10 +14,8 @@ from typing import Any, final
 from sqlalchemy import URL, Connection, create_engine, event, inspect
 
 from hedgerow.errors import StoreBusyError, StoreError
-from hedgerow.service.store.database import Database
-from hedgerow.service.store.failures import told
+from hedgerow.service.store.database import Database, alone_within, told
 from hedgerow.service.store.schema import VERSION_TABLE, to_json
-from hedgerow.system import alone_with
 
 _CONNECTIONS = 40  # as many as a server has threads that work for requests
 _BEGIN = "hedgerow_begin"
@@ -34,7 +31,7 @@ class SQLiteDatabase(Database):
         wait: Seconds to wait for others' transactions.
 
     Raises:
-        StoreError: It is a folder, or in none, or may not be written; or SQLite is too old.
+        StoreError: It is a folder, or in none, or read-only; or SQLite is too old.
 
     Example:
         >>> import tempfile
@@ -68,13 +65,13 @@ class SQLiteDatabase(Database):
 
     @contextmanager
     def alone(self, number: int, *, wait: float) -> Iterator[None]:
-        """By a lock on a file beside the database."""
+        """Lock a file beside the database."""
         with self._locked(str(number), wait):
             yield
 
     @contextmanager
     def preparing(self) -> Iterator[Connection]:
-        """Switches to the write-ahead log, which others must not do meanwhile."""
+        """Switch to the write-ahead log, which others must not do meanwhile."""
         with self._locked("opening", self.wait):
             self._switch()
             with self.writing() as connection:
@@ -82,25 +79,17 @@ class SQLiteDatabase(Database):
 
     @contextmanager
     def _locked(self, name: str, wait: float) -> Iterator[None]:
-        end, pause = time.monotonic() + wait, 0.001
-        while True:
-            with alone_with(f"{self._path}.{name}") as alone:
-                if alone:
-                    yield
-                    return
-            if time.monotonic() >= end:
-                raise StoreBusyError(
-                    "another process is at this for too long", remedy="try again in a moment", place=self.place
-                )
-            time.sleep(pause)
-            pause = min(2 * pause, 0.02)
+        with alone_within(f"{self._path}.{name}", wait) as alone:
+            if not alone:
+                raise self.busy()
+            yield
 
     def _switch(self) -> None:
         with told(self.place), self._bare.connect() as connection:
             names = inspect(connection).get_table_names()
             if names and VERSION_TABLE not in names:
                 raise StoreError(
-                    f"{self.place}: this database is of something else", remedy="give the path of a new file"
+                    f"{self.place}: this database belongs to other software", remedy="give the path of a new file"
                 )
             _close_to_others(self._path)
             mode = connection.exec_driver_sql("PRAGMA journal_mode=WAL").scalar()
@@ -135,20 +124,20 @@ def _on_begin(connection: Connection) -> None:
 
 
 def _made(path: Path) -> Path:
-    """Make the file for its owner alone; what gives it back has its links followed: these share its locks."""
+    """Make the file for its owner alone, and return its path with all links followed: links share its locks."""
     try:
         path = path.resolve()
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     except (OSError, ValueError, RuntimeError) as error:  # a zero character; links that go round
         raise StoreError(
             f"{path}: the store cannot be opened: {getattr(error, 'strerror', None) or 'no file has such a path'}",
-            remedy="give the path of a file in a folder that is there and that the server's user may write to",
+            remedy="give the path of a file in an existing folder that the server's user may write to",
         ) from error
     return path
 
 
 def _close_to_others(path: Path) -> None:
-    """Take their rights to a store that was copied here, or made by hand; SQLite gives files beside it the same."""
+    """Take others' rights to a store that was copied here, or made by hand; SQLite gives files beside it the same."""
     for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
         try:
             if stat.S_IMODE(each.stat().st_mode) & 0o077:
@@ -157,4 +146,4 @@ def _close_to_others(path: Path) -> None:
             continue
         except OSError as error:
             remedy = "let the server's user own it, or take away the rights of others (chmod 600)"
-            raise StoreError(f"{each}: others than the server's user may read the store", remedy=remedy) from error
+            raise StoreError(f"{each}: users other than the server's may read the store", remedy=remedy) from error

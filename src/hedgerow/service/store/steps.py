@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Table, bindparam, case, insert, literal, select, update
 
 from hedgerow.algorithms.online_pmw import START, Finding, Mark, Step
-from hedgerow.errors import BudgetError, DamagedStoreError, OutdatedError
+from hedgerow.errors import BudgetError, DamagedStoreError, NotThereError, OutdatedError
 from hedgerow.privacy import Event, budget_from_dict
 from hedgerow.service.store.entries import Point
 from hedgerow.service.store.part import Writing
@@ -24,14 +24,26 @@ LEDGER = "ledger"
 CHANGED_REMEDY = (
     "find out who writes to the store; then restore a whole copy of it, and start with hedgerow serve --accept-store"
 )
-"""What to do where the rows of a chain are not those that were written."""
+"""Remedy if the rows of a chain were changed."""
 
-SESSION = (
+_SESSION = (
     select(SESSIONS, *_HELD)
     .outerjoin(HOLDS, HOLDS.c.data_set == SESSIONS.c.data_set)
     .where(SESSIONS.c.data_set == bindparam("of"))
 )
 """The row of a session, with what is held for it."""
+
+
+def session_of(connection: Connection, data_set: int) -> Row[Any]:
+    """The row of a session, with what is held for it.
+
+    Raises:
+        NotThereError: There is no such data set.
+    """
+    row: Row[Any] | None = connection.execute(_SESSION, {"of": data_set}).first()
+    if row is None:
+        raise NotThereError("there is no such data set", remedy="see the list of data sets")
+    return row
 
 
 def _from(table: Table, *names: str) -> Any:
@@ -74,8 +86,8 @@ def advance(writing: Writing, data_set: int, version: int, step: Step) -> Row[An
     Args:
         writing: The transaction.
         data_set: Number of the data set.
-        version: That must be the session's; it is one more then.
-        step: What will be written.
+        version: Version that the session must have; it is one more afterwards.
+        step: Step that will be written.
 
     Returns:
         Number, version, status and counts, as they are after the step, and the head of the ledger as it was before.
@@ -90,7 +102,7 @@ def advance(writing: Writing, data_set: int, version: int, step: Step) -> Row[An
     statement = _advancing(state=step.state is not None, opening=step.opening is not None)
     row: Row[Any] | None = writing.connection.execute(statement, values).first()
     if row is None:
-        raise OutdatedError("another process has gone on with the data set", remedy="read its progress and try again")
+        raise OutdatedError("another process has changed the data set", remedy="read its progress and try again")
     writing.ledgers[data_set] = Point(row.events - len(step.events), row.head, row.version)
     return row
 
@@ -100,10 +112,10 @@ def write_rows(writing: Writing, session: Row[Any], step: Step, person: int | No
 
     Args:
         writing: The transaction in which `advance` was called.
-        session: What that gave back.
-        step: What is written.
-        person: Who caused its events.
-        at: When, in UTC.
+        session: Row that it returned.
+        step: Step to write.
+        person: Number of the person who caused its events.
+        at: Time, in UTC.
 
     Returns:
         How many bytes the events take together, and then each of the findings.
@@ -133,13 +145,13 @@ def size_of(row: Mapping[str, Any]) -> int:
 
 
 def fixed_of(budget: Mapping[str, Any]) -> dict[str, Any]:
-    """What holds for all events of a ledger: its limit, and its unit.
+    """The start of a ledger's hash chain: its limit and its unit.
 
     Args:
-        budget: What ``Budget.to_dict`` gave.
+        budget: Result of ``Budget.to_dict``.
 
     Raises:
-        ConfigError: It is no budget.
+        ConfigError: It is not a budget.
 
     Example:
         >>> fixed_of({"kind": "pure", "epsilon": 0.5, "neighbours": "replace"})
@@ -150,12 +162,12 @@ def fixed_of(budget: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def step_since(connection: Connection, session: Row[Any], mark: Mark) -> Step:
-    """All steps since a mark as one.
+    """Read all steps since a mark as one step.
 
     Args:
         connection: Connection of the transaction in which the session was read.
         session: A row of `SESSION`.
-        mark: What is known.
+        mark: Mark of what is known already.
 
     Raises:
         DamagedStoreError: The events are not those that were written.
@@ -219,7 +231,7 @@ def _damaged(connection: Connection, session: Row[Any], what: str) -> DamagedSto
 
 
 def _rows(connection: Connection, wanted: Any, known: dict[str, int], first: int, count: int) -> Sequence[Row[Any]]:
-    """From a number on; nothing is asked where the session's row says that there are no more."""
+    """Read rows from a number on; the database is not asked if the session's row says that there are none."""
     return connection.execute(wanted, {**known, "first": first}).all() if first < count else ()
 
 

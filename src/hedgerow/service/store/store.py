@@ -1,37 +1,40 @@
-"""The store: everything that the server must still know when it is started again."""
+"""The store: everything that the server must still know after a restart; opening it brings its tables up to date."""
 
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Self, final
+from typing import Final, Self, final
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect
 
 from hedgerow.errors import StoreError
 from hedgerow.service.store.anchor import Anchor
-from hedgerow.service.store.chains import Chains
-from hedgerow.service.store.data_sets import DataSets
 from hedgerow.service.store.database import Database
-from hedgerow.service.store.grants import QUOTA
 from hedgerow.service.store.lists import Lists
-from hedgerow.service.store.migrate import migrate
 from hedgerow.service.store.part import Reached, nowhere
-from hedgerow.service.store.people import People
+from hedgerow.service.store.people import QUOTA, People
 from hedgerow.service.store.postgresql import PostgreSQLDatabase
-from hedgerow.service.store.sessions import Sessions, Settled
+from hedgerow.service.store.schema import METADATA, VERSION_TABLE
+from hedgerow.service.store.sessions import Sessions
 from hedgerow.service.store.sqlite import SQLiteDatabase
-
-__all__ = ["Settled", "Store"]
+from hedgerow.version import __version__
 
 _SQLITE = "sqlite:///"
 
 
 @final
-class Store(People, DataSets, Sessions, Lists, Chains):
+class Store(People, Sessions, Lists):
     """People, data sets, sessions, answers and who did what, in one database; safe for threads and processes.
 
     When a method returns, what it wrote is on the disk; when it raises, nothing of it is there. One case is in between:
-    where a connection to PostgreSQL breaks during a commit, `StoreError` is raised, and only reading tells what became
-    of it.
+    if a connection to PostgreSQL breaks during a commit, `StoreError` is raised, and only reading tells the outcome.
 
     Example:
         >>> import tempfile
@@ -53,13 +56,13 @@ class Store(People, DataSets, Sessions, Lists, Chains):
         anchor: Anchor | None = None,
         quota: int = QUOTA,
     ) -> Self:
-        """Open a store; its tables are made, or carried forward from an earlier version.
+        """Open a store; its tables are made, or upgraded from an earlier version.
 
         Args:
             address: ``sqlite:///path``, a path, or ``postgresql://user@host/database``.
             wait: Seconds to wait for others' transactions.
-            reached: Told at named steps inside transactions, before they are committed.
-            anchor: What is to follow every commit outside the store; see `anchored`, which also compares the two.
+            reached: Called at named steps inside transactions, before they are committed.
+            anchor: File outside the store that follows every commit; see `hold_to`, which compares the two.
             quota: Bytes that the questions of a person about a data set may add, unless a custodian said otherwise.
 
         Raises:
@@ -74,10 +77,10 @@ class Store(People, DataSets, Sessions, Lists, Chains):
         return cls(database, reached, anchor=anchor, quota=quota)
 
     def ping(self) -> None:
-        """See whether the database answers.
+        """Check that the database answers.
 
         Raises:
-            StoreError: It does not.
+            StoreError: The database does not answer.
         """
         self._database.ping()
 
@@ -93,7 +96,57 @@ def _database(address: str, wait: float) -> Database:
     path = address.removeprefix(_SQLITE)
     if not path or path == ":memory:" or "://" in path:
         raise StoreError(
-            "the address of the store is none of a file or of PostgreSQL",
+            "the address of the store names neither a file nor a PostgreSQL database",
             remedy="write sqlite:///folder/file.db, or a path, or postgresql://user@host/database",
         )
     return SQLiteDatabase(Path(path), wait)
+
+
+LOCATION: Final = "hedgerow.service:migrations"
+"""Place of the revisions: inside the installed package."""
+
+_ONE_AT_A_TIME = threading.Lock()  # Alembic keeps what it works on in its modules
+
+
+def migrate(database: Database) -> None:
+    """Make the tables, or upgrade them, in one transaction, by one process at a time.
+
+    Raises:
+        StoreError: A newer version made them, or the database holds other tables by these names.
+    """
+    with _ONE_AT_A_TIME, database.preparing() as connection:
+        config = Config()
+        config.set_main_option("script_location", LOCATION)
+        script = ScriptDirectory.from_config(config)
+        found = current(connection)
+        _check(database.place, found, {revision.revision for revision in script.walk_revisions()}, connection)
+        if found != script.get_heads():
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+
+def current(connection: Connection) -> Sequence[str]:
+    """The revision of the tables; none in a new database.
+
+    Example:
+        >>> from sqlalchemy import create_engine
+        >>> with create_engine("sqlite://").connect() as connection:
+        ...     current(connection)
+        []
+    """
+    context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+    return list(context.get_current_heads())
+
+
+def _check(place: str, found: Sequence[str], known: set[str], connection: Connection) -> None:
+    if not known.issuperset(found):
+        raise StoreError(
+            f"{place}: a newer version of hedgerow made this store; this is {__version__}",
+            remedy="install a newer hedgerow",
+        )
+    others = METADATA.tables.keys() & set(inspect(connection).get_table_names()) if not found else ()
+    if others:
+        raise StoreError(
+            f"{place}: other software has tables named {', '.join(sorted(others))} there",
+            remedy="give the store a database of its own",
+        )
