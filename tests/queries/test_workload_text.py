@@ -165,7 +165,7 @@ def test_a_name_that_reads_like_a_bound_stands_in_quotes() -> None:
         ("where:", "at the end: a condition is expected", "where: sex"),
         ("where: true,", "at the end: a condition is expected", "where: sex"),
         ("where: age = 17, ag = 3", "character 18: there is no attribute 'ag'", "did you mean 'age'?"),
-        ("where: age < 20 or sex = 'F'", "character 8: conditions on several attributes", "one by one"),
+        ("where: age < 20 or sex = 'F'", "joins conditions on several attributes", "one by one"),
         ("cells:1 @ 0", "weights", "positive"),
         ("cells:1 @ x", "character 9: '@' is not expected", "'cells:2'"),
         ("cells:1 @ 1.2.3", "character 9: '@' is not expected", "'cells:2'"),

@@ -34,6 +34,16 @@ def value_text(value: Value) -> str:
     return str(value)
 
 
+def attribute_error(name: str, problem: str, remedy: str) -> DomainError:
+    """An error that begins with the name of the attribute.
+
+    Example:
+        >>> attribute_error("age", "min 9 is above max 1", "give the smaller bound as min").message
+        "attribute 'age': min 9 is above max 1"
+    """
+    return DomainError(f"attribute {name!r}: {problem}", remedy=remedy)
+
+
 @dataclass(frozen=True)
 class Attribute(ABC):
     """One column of the domain.
@@ -56,9 +66,8 @@ class Attribute(ABC):
         if not self.name:
             raise DomainError("an attribute needs a name", remedy="name it as its column in the data")
         if self.missing is not None and self.missing == self.other:
-            raise DomainError(
-                f"attribute {self.name!r}: the missing and the other value are both {self.missing!r}",
-                remedy="give them different texts",
+            raise attribute_error(
+                self.name, f"the missing and the other value are both {self.missing!r}", "give them different texts"
             )
         if self.size < 2:
             raise DomainError(
@@ -74,9 +83,10 @@ class Attribute(ABC):
             except ValueError:
                 continue
             if low <= number <= high:
-                raise DomainError(
-                    f"attribute {self.name!r}: {text!r} is the text of a declared value and a number of its range",
-                    remedy="give the missing and the other value texts that are no ordinary numbers, such as '?'",
+                raise attribute_error(
+                    self.name,
+                    f"{text!r} is the text of a declared value and a number of its range",
+                    "give the missing and the other value texts that are not ordinary numbers, such as '?'",
                 )
 
     @property
@@ -152,9 +162,8 @@ class Categorical(Attribute):
         kept = tuple(value for value in values if str(value) not in (missing, other))
         for value in kept:
             if not isinstance(value, str | int | float | bool):
-                raise DomainError(
-                    f"attribute {name!r}: the value {value!r} is neither text nor a number",
-                    remedy="quote it in the domain file",
+                raise attribute_error(
+                    name, f"the value {value!r} is neither text nor a number", "quote it in the domain file"
                 )
             if isinstance(value, float) and not math.isfinite(value):
                 raise DomainError(f"attribute {name!r} lists {value}", remedy="declare 'missing: true' for it")
@@ -204,14 +213,13 @@ class IntegerRange(Attribute):
         """
         for bound in (minimum, maximum):
             if isinstance(bound, bool) or not isinstance(bound, int):
-                raise DomainError(
-                    f"attribute {name!r}: the bound {bound!r} is not a whole number",
-                    remedy="give whole numbers, or 'edges' or 'bins' for a numeric column",
+                raise attribute_error(
+                    name,
+                    f"the bound {bound!r} is not a whole number",
+                    "give whole numbers, or 'edges' or 'bins' for a numeric column",
                 )
         if minimum > maximum:
-            raise DomainError(
-                f"attribute {name!r}: min {minimum} is above max {maximum}", remedy="give the smaller bound as min"
-            )
+            raise attribute_error(name, f"min {minimum} is above max {maximum}", "give the smaller bound as min")
         self._set(name=name, missing=missing, other=other, minimum=minimum, maximum=maximum)
         self._check_texts(minimum, maximum)
 
@@ -264,17 +272,14 @@ class Binned(Attribute):
         """
         cut = tuple(float(edge) for edge in edges)
         if any(not math.isfinite(edge) for edge in cut) or any(a >= b for a, b in pairwise(cut)):
-            raise DomainError(
-                f"attribute {name!r}: bin edges must be finite and strictly increasing", remedy="sort the edges"
-            )
+            raise attribute_error(name, "bin edges must be finite and strictly increasing", "sort the edges")
         self._set(name=name, missing=missing, other=other, edges=cut, whole=whole)
         if whole:
             for code in range(self.ordinary):
                 low, high = self.whole_bounds(code)
                 if low > high:
-                    raise DomainError(
-                        f"attribute {name!r}: the bin {self.ordinary_label(code)} holds no whole number",
-                        remedy="widen the bin",
+                    raise attribute_error(
+                        name, f"the bin {self.ordinary_label(code)} holds no whole number", "widen the bin"
                     )
         self._check_texts(cut[0], cut[-1])
 
@@ -292,14 +297,11 @@ class Binned(Attribute):
     ) -> Binned:
         """Cut ``[minimum, maximum]`` into ``bins`` bins of equal width."""
         if bins < 1 or not minimum < maximum:
-            raise DomainError(
-                f"attribute {name!r}: {bins} bins between {minimum} and {maximum}",
-                remedy="give min < max and a positive number of bins",
+            raise attribute_error(
+                name, f"{bins} bins between {minimum} and {maximum}", "give min < max and a positive number of bins"
             )
         if bins > MOST_BINS:
-            raise DomainError(
-                f"attribute {name!r}: {bins:,} bins are more than {MOST_BINS:,}", remedy="give fewer bins, or a range"
-            )
+            raise attribute_error(name, f"{bins:,} bins are more than {MOST_BINS:,}", "give fewer bins, or a range")
         edges = [minimum + (maximum - minimum) * i / bins for i in range(bins)] + [maximum]
         return cls(name, edges, whole=whole, missing=missing, other=other)
 

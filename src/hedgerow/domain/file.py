@@ -25,7 +25,7 @@ from typing import Any, final
 
 import yaml
 
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, attribute_error
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import DomainError
 from hedgerow.system import replacing
@@ -195,14 +195,14 @@ def _from_options(name: str, options: Mapping[str, Any]) -> Attribute:
     if "edges" in options:
         edges = options["edges"]
         if not isinstance(edges, list | tuple):
-            raise DomainError(f"attribute {name!r}: 'edges' is not a list", remedy="write 'edges: [0, 10, 20]'")
+            raise attribute_error(name, "'edges' is not a list", "write 'edges: [0, 10, 20]'")
         return Binned(name, (_number(name, edge) for edge in edges), whole=whole, missing=missing, other=other)
     low, high = _number(name, options["min"]), _number(name, options["max"])
     if "bins" not in options:
         return IntegerRange(name, low, high, missing=missing, other=other)  # type: ignore[arg-type] # it checks
     bins = options["bins"]
     if isinstance(bins, bool) or not isinstance(bins, int):
-        raise DomainError(f"attribute {name!r}: 'bins' is not a whole number", remedy="give the number of bins")
+        raise attribute_error(name, "'bins' is not a whole number", "give the number of bins")
     return Binned.equal_width(name, low, high, bins, whole=whole, missing=missing, other=other)
 
 
@@ -230,9 +230,9 @@ def _check_options(name: str, options: Mapping[str, Any]) -> None:
         raise DomainError(f"attribute {name!r} is not fully described (found: {found})", remedy=_REMEDY)
     whole = options.get("whole", False)
     if not isinstance(whole, bool):
-        raise DomainError(f"attribute {name!r}: 'whole' is neither true nor false", remedy="write 'whole: true'")
+        raise attribute_error(name, "'whole' is neither true nor false", "write 'whole: true'")
     if whole and "values" in options:
-        raise DomainError(f"attribute {name!r}: 'whole' has no meaning for listed values", remedy="delete it")
+        raise attribute_error(name, "'whole' has no meaning for listed values", "delete it")
 
 
 def _declared(name: str, option: str, given: object, default: str) -> str | None:
@@ -242,14 +242,12 @@ def _declared(name: str, option: str, given: object, default: str) -> str | None
         return default
     if isinstance(given, str | int | float):
         return str(given)
-    raise DomainError(
-        f"attribute {name!r}: {option!r} is neither true nor a text", remedy=f"write '{option}: true' or its text"
-    )
+    raise attribute_error(name, f"{option!r} is neither true nor a text", f"write '{option}: true' or its text")
 
 
 def _values(name: str, values: object) -> list[Any]:
     if not isinstance(values, list | tuple):
-        raise DomainError(f"attribute {name!r}: 'values' is not a list", remedy="write 'values: [a, b]'")
+        raise attribute_error(name, "'values' is not a list", "write 'values: [a, b]'")
     if any(value is None for value in values):
         raise DomainError(
             f"attribute {name!r} lists an empty value",
@@ -260,7 +258,7 @@ def _values(name: str, values: object) -> list[Any]:
 
 def _number(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise DomainError(f"attribute {name!r}: {value!r} is not a number", remedy="write numbers without quotes")
+        raise attribute_error(name, f"{value!r} is not a number", "write numbers without quotes")
     return value
 
 

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
 
-Ints = NDArray[np.integer[Any]]
+Codes = NDArray[np.integer[Any]]
 
 
 def arrow_schema(domain: Domain) -> pa.Schema:
@@ -59,7 +59,7 @@ def _arrow_type(attribute: Attribute) -> pa.DataType:
     return pa.float64() if kinds and kinds <= {int, float} else pa.string()
 
 
-def encoded_values(attribute: Attribute, codes: Ints, rng: np.random.Generator) -> pa.Array[Any]:
+def encoded_values(attribute: Attribute, codes: Codes, rng: np.random.Generator) -> pa.Array[Any]:
     """Values of a column of codes, texts as a dictionary, which Parquet writes as it is.
 
     Args:
@@ -87,7 +87,7 @@ def encoded_values(attribute: Attribute, codes: Ints, rng: np.random.Generator) 
     return pa.array(numbers, type=kind, mask=beyond)
 
 
-def _dictionary(attribute: Categorical, codes: Ints) -> pa.DictionaryArray[Any, Any]:
+def _dictionary(attribute: Categorical, codes: Codes) -> pa.DictionaryArray[Any, Any]:
     extra = [text for text in (attribute.missing, attribute.other) if text is not None]
     texts = pa.array([*map(str, attribute.values), *extra], type=pa.string())
     missing = None if attribute.missing_code is None else codes == attribute.missing_code
@@ -95,7 +95,7 @@ def _dictionary(attribute: Categorical, codes: Ints) -> pa.DictionaryArray[Any, 
     return pa.DictionaryArray.from_arrays(places, texts)
 
 
-def values_of(attribute: Attribute, codes: Ints, rng: np.random.Generator) -> pa.Array[Any]:
+def values_of(attribute: Attribute, codes: Codes, rng: np.random.Generator) -> pa.Array[Any]:
     """Values of a column of codes, in the type that ``arrow_schema`` says.
 
     Example:
@@ -107,7 +107,7 @@ def values_of(attribute: Attribute, codes: Ints, rng: np.random.Generator) -> pa
     return found.dictionary_decode() if isinstance(found, pa.DictionaryArray) else found
 
 
-def texts_of(attribute: Attribute, codes: Ints, rng: np.random.Generator, *, empties: bool) -> pa.Array[Any]:
+def texts_of(attribute: Attribute, codes: Codes, rng: np.random.Generator, *, empties: bool) -> pa.Array[Any]:
     """Values of a column as CSV shows them: the other value as text, and the missing one where cells may not be empty.
 
     Args:
@@ -143,7 +143,7 @@ def _is_number(text: str | None) -> bool:
         return False
 
 
-def _inside_bins(attribute: Binned, codes: Ints, rng: np.random.Generator) -> NDArray[Any]:
+def _inside_bins(attribute: Binned, codes: Codes, rng: np.random.Generator) -> NDArray[Any]:
     """One number per code, uniform in its bin: over the whole numbers of it, or over all."""
     if attribute.whole:
         low, high = np.array([attribute.whole_bounds(code) for code in range(attribute.ordinary)]).T

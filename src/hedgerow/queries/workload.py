@@ -7,7 +7,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TypeVar, final
+from itertools import accumulate
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,18 +18,7 @@ from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
 from hedgerow.queries.core import Conjunction, Family, Measurable, Neighbours, Tables
 from hedgerow.queries.core.family import filled_axes
-from hedgerow.queries.families import (
-    Boxes,
-    Cells,
-    Conjunctions,
-    ExplicitMatrix,
-    Marginals,
-    Parities,
-    cliques_of_order,
-    parity_scopes,
-)
-
-Sets = TypeVar("Sets")
+from hedgerow.queries.families import Boxes, Cells, Conjunctions, ExplicitMatrix, Marginals, Parities
 
 
 @final
@@ -95,11 +85,11 @@ class Workload:
 
     @cached_property
     def _query_starts(self) -> list[int]:
-        return [0, *np.cumsum([family.n_queries for family in self.families]).tolist()]
+        return [0, *accumulate(family.n_queries for family in self.families)]
 
     @cached_property
     def _candidate_starts(self) -> list[int]:
-        return [0, *np.cumsum([family.n_candidates for family in self.families]).tolist()]
+        return [0, *accumulate(family.n_candidates for family in self.families)]
 
     @cached_property
     def lengths(self) -> Ints:
@@ -284,8 +274,9 @@ class Workload:
         if largest is not None and order is None:
             raise QueryError("a largest number of cells needs an order", remedy="leave large cliques out of the list")
         family = Marginals if whole else Cells
-        small = partial(cliques_of_order, largest=largest)
-        return cls((family(domain, _cliques(domain, order, cliques, small)),))
+        return cls(
+            (_family(order, cliques, partial(family.of_order, domain, largest=largest), partial(family, domain)),)
+        )
 
     @classmethod
     def parities(
@@ -296,7 +287,7 @@ class Workload:
         Raises:
             QueryError: Neither or both of order and cliques are given, or an attribute is not binary.
         """
-        return cls((Parities(domain, _cliques(domain, order, cliques, parity_scopes)),))
+        return cls((_family(order, cliques, partial(Parities.of_order, domain), partial(Parities, domain)),))
 
     @classmethod
     def prefixes(cls, domain: Domain, name: str) -> Workload:
@@ -377,14 +368,14 @@ class Workload:
         )
 
 
-def _cliques(
-    domain: Domain,
+def _family(
     order: int | None,
     cliques: Iterable[Iterable[str]] | None,
-    of_order: Callable[[Domain, int], Sets],
-) -> Sets | Iterable[Iterable[str]]:
+    of_order: Callable[[int], Family],
+    named: Callable[[Iterable[Iterable[str]]], Family],
+) -> Family:
     if order is not None and cliques is None:
-        return of_order(domain, order)
+        return of_order(order)
     if cliques is not None and order is None:
-        return cliques
+        return named(cliques)
     raise QueryError("a family of marginals or parities needs either an order or cliques", remedy="give one of them")

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar, final
+from typing import final
 
-from hedgerow.domain import Clique, Domain
+from hedgerow.domain import Domain
 from hedgerow.errors import HedgerowError, QueryError
 from hedgerow.queries.conditions import parse_conjunction
 from hedgerow.queries.core import BOUNDED_ORDER, PLAIN_NAME, Family, did_you_mean
-from hedgerow.queries.families import (
-    Boxes,
-    Cells,
-    Conjunctions,
-    Marginals,
-    Parities,
-    cliques_of_order,
-    parity_scopes,
-    text_forms,
-)
+from hedgerow.queries.families import Boxes, Cells, Conjunctions, Marginals, Parities, text_forms
 
 _WEIGHT = re.compile(r"@\s*([0-9.eE+-]+)\s*$")
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
@@ -161,36 +152,24 @@ def _names(part: _Part, tokens: list[_Token], marks: str) -> list[list[str]]:
     return lists
 
 
-Sets = TypeVar("Sets")
-
 _Builder = Callable[[], Family]
 """Makes the family once its text is understood; what fails there concerns the family as a whole."""
 
 
-def _cliques(part: _Part, of_order: Callable[[Domain, int], Sets]) -> Callable[[], Sets | list[Clique]]:
+def _cliques(part: _Part, family: type[Marginals | Cells | Parities]) -> _Builder:
     tokens = _tokens(part)
     if len(tokens) == 1 and tokens[0].kind == "word" and tokens[0].word.isdigit():
-        return lambda: of_order(part.domain, int(tokens[0].word))
+        return lambda: family.of_order(part.domain, int(tokens[0].word))
     names = _names(part, tokens, "*,")
-    return lambda: [tuple(clique) for clique in names]
+    return lambda: family(part.domain, names)
 
 
-def _small_or_all(part: _Part) -> Callable[[], Iterable[Clique]]:
+def _tables(part: _Part, family: type[Marginals | Cells]) -> _Builder:
     found = BOUNDED_ORDER.fullmatch(part.body.strip())
     if found is None:
-        return _cliques(part, cliques_of_order)
+        return _cliques(part, family)
     order, largest = (int(number) for number in found.groups())
-    return lambda: cliques_of_order(part.domain, order, largest)
-
-
-def _marginals(part: _Part, family: type[Marginals | Cells] = Marginals) -> _Builder:
-    cliques = _small_or_all(part)
-    return lambda: family(part.domain, cliques())
-
-
-def _parities(part: _Part) -> _Builder:
-    cliques = _cliques(part, parity_scopes)
-    return lambda: Parities(part.domain, cliques())
+    return lambda: family.of_order(part.domain, order, largest)
 
 
 def _prefixes(part: _Part) -> _Builder:
@@ -250,9 +229,9 @@ def _by_family(part: _Part) -> _Builder:
 
 
 _READERS: dict[str, Callable[[_Part], _Builder]] = {
-    "marginals": _marginals,
-    "cells": partial(_marginals, family=Cells),
-    "parities": _parities,
+    "marginals": partial(_tables, family=Marginals),
+    "cells": partial(_tables, family=Cells),
+    "parities": partial(_cliques, family=Parities),
     "prefixes": _prefixes,
     "ranges": _ranges,
     "where": _where,

@@ -1,4 +1,4 @@
-from .chain import canonical as canonical, head_of as head_of, link as link, start_of as start_of
+from .chain import canonical_json as canonical_json, head_of as head_of, link as link, start_of as start_of
 from .compiling import inlined as inlined, kernel as kernel, part as part
 from .files import (
     alone_with as alone_with,

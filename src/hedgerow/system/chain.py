@@ -31,7 +31,7 @@ def start_of(kind: str, fixed: Mapping[str, Any]) -> str:
 
 
 def link(previous: str, entry: Mapping[str, Any]) -> str:
-    """The link of an entry: SHA-256 of the link before it, a line feed, and the entry as `canonical` JSON.
+    """The link of an entry: SHA-256 of the link before it, a line feed, and the entry as `canonical_json`.
 
     Args:
         previous: The link before it.
@@ -43,10 +43,10 @@ def link(previous: str, entry: Mapping[str, Any]) -> str:
     Raises:
         ValueError: A number is infinite or not a number.
     """
-    return hashlib.sha256(f"{previous}\n{canonical(entry)}".encode()).hexdigest()
+    return hashlib.sha256(f"{previous}\n{canonical_json(entry)}".encode()).hexdigest()
 
 
-def canonical(entry: Mapping[str, Any]) -> str:
+def canonical_json(entry: Mapping[str, Any]) -> str:
     """An entry as the JSON that is hashed.
 
     Keys are sorted, there are no spaces and only ASCII characters, and each float has the shortest form that is read
@@ -59,7 +59,7 @@ def canonical(entry: Mapping[str, Any]) -> str:
         ValueError: A number is infinite or not a number.
 
     Example:
-        >>> canonical({"b": 0.1, "a": [1, None]})
+        >>> canonical_json({"b": 0.1, "a": [1, None]})
         '{"a":[1,null],"b":0.1}'
     """
     return json.dumps(entry, allow_nan=False, separators=(",", ":"), sort_keys=True)

@@ -72,10 +72,7 @@ class VerifyingKey:
         if b"PRIVATE KEY" in text:
             raise SigningError(f"{path}: a private key", remedy="verify with the public key, and keep this one secret")
         load = serialization.load_ssh_public_key if text.startswith(b"ssh-") else serialization.load_pem_public_key
-        key = _loaded(path, lambda: load(text), "public")
-        if not isinstance(key, Ed25519PublicKey):
-            raise SigningError(f"{path}: a key of another kind than Ed25519", remedy=_MAKE)
-        return cls(key)
+        return cls(_loaded(path, lambda: load(text), Ed25519PublicKey, "public"))
 
     @property
     def fingerprint(self) -> str:
@@ -162,9 +159,7 @@ class SigningKey:
         text = _content(path)
         ssh = b"OPENSSH PRIVATE KEY" in text
         load = serialization.load_ssh_private_key if ssh else serialization.load_pem_private_key
-        key = _loaded(path, lambda: load(text, None), "private")
-        if not isinstance(key, Ed25519PrivateKey):
-            raise SigningError(f"{path}: a key of another kind than Ed25519", remedy=_MAKE)
+        key = _loaded(path, lambda: load(text, None), Ed25519PrivateKey, "private")
         if stat.S_IMODE(Path(path).stat().st_mode) & 0o077:
             told = f"{path}: others than its owner may use this private key; forbid it: chmod 600 {path}"
             warnings.warn(told, LooseKeyWarning, stacklevel=2)
@@ -188,18 +183,21 @@ def _content(path: str | os.PathLike[str]) -> bytes:
         raise SigningError(f"{path}: the key cannot be read: {error.strerror or error}", remedy=_MAKE) from error
 
 
-def _loaded(path: str | os.PathLike[str], load: Any, kind: str) -> Any:
+def _loaded(path: str | os.PathLike[str], load: Any, kind: Any, name: str) -> Any:
     """The key that the library reads from a text; its errors become ours."""
     from cryptography.exceptions import UnsupportedAlgorithm
 
     try:
-        return load()
+        key = load()
     except TypeError as error:
         raise SigningError(
             f"{path}: a password protects this key", remedy="give a key without a password, or remove it in a copy"
         ) from error
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise SigningError(f"{path}: not a {kind} key in PEM or of OpenSSH", remedy=_MAKE) from error
+        raise SigningError(f"{path}: not a {name} key in PEM or of OpenSSH", remedy=_MAKE) from error
+    if not isinstance(key, kind):
+        raise SigningError(f"{path}: a key of another kind than Ed25519", remedy=_MAKE)
+    return key
 
 
 def _write_new(path: Path, text: bytes, mode: int) -> None:

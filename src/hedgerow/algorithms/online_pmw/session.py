@@ -25,7 +25,7 @@ from hedgerow.algorithms.shared import make_release
 from hedgerow.domain import Domain
 from hedgerow.models import Hypothesis
 from hedgerow.privacy import GRID, Budget, Curator, Event, NoiseSource, Watch
-from hedgerow.queries import Conjunction, Explicit, LinearQuery, Workload
+from hedgerow.queries import Conjunction, LinearQuery, Workload
 from hedgerow.release import Answer, Release, check_confidence
 
 WATCH = "watch"
@@ -76,7 +76,7 @@ class OnlineSession:
         self._hypothesis = OnlineHypothesis(model)
         self._questions = Questions(curator.domain, basis.config.bounds)
         self._spent = curator.ledger.spent
-        self._remembered = sum(_cells(known.query) for known in history.known.values())
+        self._remembered = sum(known.query.held for known in history.known.values())
         self.notes: dict[str, Any] = {}
 
     # What is known of the session
@@ -191,7 +191,7 @@ class OnlineSession:
         # On the grid of the tests, so that the answer given is the answer tested.
         found = self._test(asked, _on_grid(self._hypothesis.value(asked)))
         self._history.known[key] = found
-        self._remembered += _cells(found.query)
+        self._remembered += found.query.held
         origin: Source = "hypothesis" if found.threshold is not None else "data"
         return self._tell(self._basis.answer(found, confidence), origin, self._spent - before)
 
@@ -480,10 +480,6 @@ def _fires(watch: Watch, query: LinearQuery, value: float, threshold: float, *, 
 def _on_grid(value: float) -> float:
     """Without the last bits, which depend on what was asked before, and on whether the session was restored."""
     return round(value / GRID) * GRID
-
-
-def _cells(query: LinearQuery) -> int:
-    return query.values().size if isinstance(query, Explicit) else 0
 
 
 def _is_public(query: LinearQuery) -> bool:

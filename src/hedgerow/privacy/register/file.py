@@ -16,7 +16,7 @@ from typing import Any, final
 
 from hedgerow.errors import DamagedRegisterError, HedgerowError, RegisterBusyError, RegisterError
 from hedgerow.privacy.register.entries import FORMAT, Contents
-from hedgerow.system import canonical, creating, link, start_of
+from hedgerow.system import canonical_json, creating, link, start_of
 
 _MARK = 0x48645267
 """Application id in the header of the SQLite file, which marks it as a register."""
@@ -61,7 +61,7 @@ class RegisterFile:
             with creating(self.path) as beside, closing(sqlite3.connect(beside, isolation_level=None)) as connection:
                 for statement in _MAKE:
                     connection.execute(statement)
-                first = (canonical(fixed), start_of("register", fixed))
+                first = (canonical_json(fixed), start_of("register", fixed))
                 connection.execute("INSERT INTO register VALUES (?, ?)", first)
                 connection.execute("COMMIT")
         except FileExistsError:  # another process was quicker
@@ -94,7 +94,7 @@ class RegisterFile:
             head = contents.head
             for line, entry in enumerate(new, start=contents.length + 1):
                 head = link(head, entry)
-                connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (line, canonical(entry), head))
+                connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (line, canonical_json(entry), head))
             connection.execute("UPDATE register SET head = ?", (head,))
 
     # Inside

@@ -9,20 +9,7 @@ from typing import Literal, NoReturn, cast, final
 
 from hedgerow.domain import Attribute, Domain, value_text
 from hedgerow.errors import QueryError
-from hedgerow.queries.conditions.tree import (
-    MAX_DEPTH,
-    SIGNS,
-    Condition,
-    Constant,
-    Join,
-    Sign,
-    among,
-    between,
-    comparison,
-    missing,
-    negation,
-    query_of,
-)
+from hedgerow.queries.conditions.tree import MAX_DEPTH, SIGNS, Condition, Constant, Join, Leaf, Sign, negation, query_of
 from hedgerow.queries.core import LinearQuery, did_you_mean, shown
 
 MAX_PARTS = 5_000
@@ -132,18 +119,18 @@ class _Reader:
         attribute = self._attribute(value["attribute"], f"{place}.attribute")
         if form == "op":
             sign = _sign(value["op"], f"{place}.op")
-            return partial(comparison, attribute, sign, self._value(value["value"], f"{place}.value"))
+            return partial(Leaf.comparison, attribute, sign, self._value(value["value"], f"{place}.value"))
         if form == "missing":
             if not isinstance(value["missing"], bool):
                 _refuse(f"{place}.missing", f"true or false is expected, not {_kind(value['missing'])}")
-            return lambda: missing(attribute) if value["missing"] else negation(missing(attribute))
+            return lambda: Leaf.missing(attribute) if value["missing"] else negation(Leaf.missing(attribute))
         items = enumerate(_list(value[form], f"{place}.{form}"))
         values = [self._value(item, f"{place}.{form}[{i}]") for i, item in items]
         if form == "in":
-            return partial(among, attribute, values)
+            return partial(Leaf.among, attribute, values)
         if len(values) != 2:
             _refuse(f"{place}.between", f"two values are expected, and there are {len(values)}")
-        return partial(between, attribute, *values)
+        return partial(Leaf.between, attribute, *values)
 
     def _attribute(self, name: object, place: str) -> Attribute:
         if not isinstance(name, str):

@@ -14,24 +14,13 @@ from typing import Literal, NoReturn, final
 from hedgerow.domain import Attribute, Domain
 from hedgerow.errors import QueryError
 from hedgerow.queries.conditions.sql_tokens import SUPPORTED, Kind, Token, tokens_of, unsupported
-from hedgerow.queries.conditions.tree import (
-    MAX_DEPTH,
-    MIRRORED,
-    Condition,
-    Constant,
-    Join,
-    Leaf,
-    Sign,
-    among,
-    between,
-    comparison,
-    missing,
-    negation,
-    query_of,
-)
+from hedgerow.queries.conditions.tree import MAX_DEPTH, Condition, Constant, Join, Leaf, Sign, negation, query_of
 from hedgerow.queries.core import Conjunction, LinearQuery, did_you_mean, shown
 
 _SIGNS: dict[Kind, Sign] = {"EQ": "=", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
+
+_MIRRORED: dict[Sign, Sign] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""The same comparison with its sides exchanged."""
 
 
 def parse_predicate(text: str, domain: Domain) -> LinearQuery:
@@ -144,10 +133,10 @@ class _Reader:
     def _comparison(self) -> Condition:
         if self._at_value():
             value, sign = self._value(), self._sign()
-            return comparison(self._attribute(), MIRRORED[sign], value)
+            return Leaf.comparison(self._attribute(), _MIRRORED[sign], value)
         attribute = self._attribute()
         if self._kind() in _SIGNS:
-            return comparison(attribute, self._sign(), self._value())
+            return Leaf.comparison(attribute, self._sign(), self._value())
         if self._take("IS"):
             return self._is_null(attribute)
         negated = self._take("NOT")
@@ -159,15 +148,15 @@ class _Reader:
         if not self._take("NULL"):
             what = self._next().text.upper() if self._kind() else ""
             raise QueryError(f"IS {'NOT ' * negated}{shown(what)} is not supported", remedy=SUPPORTED)
-        return negation(missing(attribute)) if negated else missing(attribute)
+        return negation(Leaf.missing(attribute)) if negated else Leaf.missing(attribute)
 
     def _membership(self, attribute: Attribute) -> Leaf:
         if self._take("IN"):
-            return among(attribute, self._list())
+            return Leaf.among(attribute, self._list())
         if self._take("BETWEEN"):
             low = self._value()
             self._expect("AND")
-            return between(attribute, low, self._value())
+            return Leaf.between(attribute, low, self._value())
         if self._kind() not in {"", "AND", "OR", "R_PAREN"}:
             self._refuse()
         raise QueryError(f"the attribute {attribute.name!r} alone is not supported as a condition", remedy=SUPPORTED)

@@ -64,7 +64,7 @@ def tokens_of(text: str, names: Collection[str] = ()) -> list[Token]:
 
     Args:
         text: The text in SQL.
-        names: Names of attributes; words and signs that spell one, as in ``marital-status`` or ``order``, become a name.
+        names: Names of attributes; words and signs that spell one, as in ``marital-status``, become a name.
 
     Raises:
         QueryError: A quote is not closed, or there is a comment.

@@ -28,9 +28,6 @@ MAX_DEPTH = 50
 Sign = Literal["=", "!=", "<", "<=", ">", ">="]
 SIGNS: tuple[Sign, ...] = ("=", "!=", "<", "<=", ">", ">=")
 
-MIRRORED: dict[Sign, Sign] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""The same comparison with its sides exchanged."""
-
 _T = TypeVar("_T")
 
 
@@ -72,6 +69,73 @@ class Leaf:
     truth: Truth
     text: str
 
+    @classmethod
+    def comparison(cls, attribute: Attribute, sign: Sign, value: Constant) -> Leaf:
+        """The comparison of an attribute with a value, such as ``age >= 30``.
+
+        Raises:
+            QueryError: The attribute has no such value or no order, or the value cuts a bin.
+
+        Example:
+            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> Leaf.comparison(IntegerRange("age", 17, 90), ">", Constant("88", quoted=False)).truth.yes
+            CodeSet(72..73)
+        """
+        if sign in {"=", "!="}:
+            equals = equal(attribute, value.text)
+            truth = equals if sign == "=" else ~equals
+        else:
+            below = compare(attribute, "<" if sign in {"<", ">="} else "<=", value.text)
+            truth = below if sign in {"<", "<="} else ~below
+        return cls(attribute.name, truth, f"{in_condition(attribute.name)} {sign} {value.sql}")
+
+    @classmethod
+    def between(cls, attribute: Attribute, low: Constant, high: Constant) -> Leaf:
+        """The condition ``age between 30 and 40``, both ends included.
+
+        Raises:
+            QueryError: The attribute has no order, or a value cuts a bin.
+
+        Example:
+            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> ends = Constant("30", quoted=False), Constant("40", quoted=False)
+            >>> Leaf.between(IntegerRange("age", 17, 90), *ends).text
+            'age between 30 and 40'
+        """
+        truth = ~compare(attribute, "<", low.text) & compare(attribute, "<=", high.text)
+        return cls(attribute.name, truth, f"{in_condition(attribute.name)} between {low.sql} and {high.sql}")
+
+    @classmethod
+    def among(cls, attribute: Attribute, values: Sequence[Constant]) -> Leaf:
+        """The condition ``sex in ('Female', 'Male')``; false without values.
+
+        Raises:
+            QueryError: The attribute has no such value.
+
+        Example:
+            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> Leaf.among(IntegerRange("age", 17, 90), [Constant("17"), Constant("19")]).truth.yes
+            CodeSet(0, 2)
+        """
+        tests = [equal(attribute, text) for text in dict.fromkeys(value.text for value in values)]
+        truth = _folded(Truth.__or__, tests) if tests else Truth(CodeSet(()), every_code(attribute))
+        listed = ", ".join(value.sql for value in values)
+        return cls(attribute.name, truth, f"{in_condition(attribute.name)} in ({listed})")
+
+    @classmethod
+    def missing(cls, attribute: Attribute) -> Leaf:
+        """The condition ``age is null``.
+
+        Raises:
+            QueryError: The attribute declares no missing value.
+
+        Example:
+            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> Leaf.missing(IntegerRange("age", 17, 90, missing="?")).truth.yes
+            CodeSet(74)
+        """
+        return cls(attribute.name, is_missing(attribute), f"{in_condition(attribute.name)} is null")
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -112,73 +176,6 @@ def negation(part: Condition) -> Condition:
     return part.part if isinstance(part, Negation) else Negation(part)
 
 
-def comparison(attribute: Attribute, sign: Sign, value: Constant) -> Leaf:
-    """The comparison of an attribute with a value, such as ``age >= 30``.
-
-    Raises:
-        QueryError: The attribute has no such value or no order, or the value cuts a bin.
-
-    Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> comparison(IntegerRange("age", 17, 90), ">", Constant("88", quoted=False)).truth.yes
-        CodeSet(72..73)
-    """
-    if sign in {"=", "!="}:
-        equals = equal(attribute, value.text)
-        truth = equals if sign == "=" else ~equals
-    else:
-        below = compare(attribute, "<" if sign in {"<", ">="} else "<=", value.text)
-        truth = below if sign in {"<", "<="} else ~below
-    return Leaf(attribute.name, truth, f"{in_condition(attribute.name)} {sign} {value.sql}")
-
-
-def between(attribute: Attribute, low: Constant, high: Constant) -> Leaf:
-    """The condition ``age between 30 and 40``, both ends included.
-
-    Raises:
-        QueryError: The attribute has no order, or a value cuts a bin.
-
-    Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> ends = Constant("30", quoted=False), Constant("40", quoted=False)
-        >>> between(IntegerRange("age", 17, 90), *ends).text
-        'age between 30 and 40'
-    """
-    truth = ~compare(attribute, "<", low.text) & compare(attribute, "<=", high.text)
-    return Leaf(attribute.name, truth, f"{in_condition(attribute.name)} between {low.sql} and {high.sql}")
-
-
-def among(attribute: Attribute, values: Sequence[Constant]) -> Leaf:
-    """The condition ``sex in ('Female', 'Male')``; false without values.
-
-    Raises:
-        QueryError: The attribute has no such value.
-
-    Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> among(IntegerRange("age", 17, 90), [Constant("17"), Constant("19")]).truth.yes
-        CodeSet(0, 2)
-    """
-    tests = [equal(attribute, text) for text in dict.fromkeys(value.text for value in values)]
-    truth = _folded(Truth.__or__, tests) if tests else Truth(CodeSet(()), every_code(attribute))
-    listed = ", ".join(value.sql for value in values)
-    return Leaf(attribute.name, truth, f"{in_condition(attribute.name)} in ({listed})")
-
-
-def missing(attribute: Attribute) -> Leaf:
-    """The condition ``age is null``.
-
-    Raises:
-        QueryError: The attribute declares no missing value.
-
-    Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> missing(IntegerRange("age", 17, 90, missing="?")).truth.yes
-        CodeSet(74)
-    """
-    return Leaf(attribute.name, is_missing(attribute), f"{in_condition(attribute.name)} is null")
-
-
 def query_of(condition: Condition, domain: Domain) -> LinearQuery:
     """The number of records for which a condition is true.
 
@@ -196,7 +193,8 @@ def query_of(condition: Condition, domain: Domain) -> LinearQuery:
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
-        >>> parts = [comparison(domain["a"], "=", Constant("1")), comparison(domain["b"], ">", Constant("0"))]
+        >>> signs = [("a", "=", "1"), ("b", ">", "0")]
+        >>> parts = [Leaf.comparison(domain[name], sign, Constant(value)) for name, sign, value in signs]
         >>> query_of(Join("and", tuple(parts)), domain).text
         'a = 1 and b between 1 and 2'
         >>> query_of(Negation(Join("and", tuple(parts))), domain).text

@@ -226,7 +226,12 @@ class Family(ABC):
         cliques = self.wanted(tables)
         return self.evaluate(cliques, tables.marginals(cliques))
 
-    def _check_index(self, index: int) -> None:
+    def check_index(self, index: int) -> None:
+        """Check the number of a candidate.
+
+        Raises:
+            QueryError: There is no such candidate.
+        """
         if not 0 <= index < self.n_candidates:
             raise QueryError(
                 f"there is no candidate {index} in {self.spec!r}", remedy=f"give 0 to {self.n_candidates - 1}"

@@ -162,6 +162,11 @@ class LinearQuery(Measurable):
 
     size: ClassVar = 1
 
+    @property
+    def held(self) -> int:
+        """Number of values that are kept with the query; 0 unless it is given value by value."""
+        return 0
+
     @abstractmethod
     def values(self) -> Floats:
         """The query over the cells of the scope, shape ``domain.shape_of(scope)``."""
@@ -351,6 +356,11 @@ class Explicit(LinearQuery):
     def bounds(self) -> tuple[float, float]:
         """Smallest and largest value."""
         return self.limits
+
+    @property
+    def held(self) -> int:
+        """Number of values."""
+        return self.vector.size
 
     @property
     def text(self) -> str:

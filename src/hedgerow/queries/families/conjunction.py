@@ -22,8 +22,8 @@ from hedgerow.system import generator
 MAX_RANGES = 10**6
 """Largest number of ranges of a family."""
 
-MAX_CELLS = 1 << 24
-"""Boxes over more cells are answered one by one, not from a table."""
+LARGEST_BOX_TABLE = 1 << 24
+"""Cells of the largest table that boxes are answered from; beyond it, they are answered one by one."""
 
 
 @final
@@ -85,7 +85,7 @@ class Conjunctions(Family):
 
     def candidate(self, index: int) -> Measurable:
         """One condition."""
-        self._check_index(index)
+        self.check_index(index)
         return self.queries[index]
 
     def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
@@ -268,13 +268,13 @@ class Boxes(Family):
 
     def candidate(self, index: int) -> Measurable:
         """One box, as a conjunction."""
-        self._check_index(index)
+        self.check_index(index)
         bounds = zip(self.lows[index].tolist(), self.highs[index].tolist(), strict=True)
         return Conjunction(self.domain, self.clique, tuple(CodeSet((low, high + 1)) for low, high in bounds))
 
     def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
         """The one clique; none where its table would be too large, and boxes are answered one by one."""
-        return (self.clique,) if math.prod(self.domain.shape_of(self.clique)) <= MAX_CELLS else ()
+        return (self.clique,) if math.prod(self.domain.shape_of(self.clique)) <= LARGEST_BOX_TABLE else ()
 
     def answers(self, tables: Tables) -> Floats:
         """All answers from one table, or as conditions where that would be too large."""

@@ -132,7 +132,7 @@ class ExplicitMatrix(Family):
 
     def candidate(self, index: int) -> Measurable:
         """One row."""
-        self._check_index(index)
+        self.check_index(index)
         return Explicit.of(self.domain, self.scope, self.matrix[index], self.names[index])
 
     def sensitivities(self, neighbours: Neighbours) -> Floats:

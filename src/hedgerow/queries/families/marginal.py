@@ -7,25 +7,17 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
-from typing import ClassVar, final
+from itertools import accumulate, combinations
+from typing import ClassVar, Self, final
 
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.core import (
-    CodeSet,
-    Conjunction,
-    Family,
-    Marginal,
-    Measurable,
-    Neighbours,
-    clique_list,
-    of_marginal,
-)
+from hedgerow.queries.core import CodeSet, Conjunction, Family, Marginal, Measurable, clique_list
 from hedgerow.queries.core.family import distinct_cliques
+from hedgerow.queries.core.sensitivity import Neighbours, of_marginal
 
 MAX_QUERIES = 2**28
 """A family with more answers than this is refused: the answers alone would need 2 GiB."""
@@ -124,10 +116,20 @@ class _CliqueFamily(Family):
                 remedy += f"; or ask for ranges and conditions, as in 'ranges:{wide[0].name}:2000:0'"
             raise QueryError(f"the marginals have {self.n_queries:,} cells together", remedy=remedy)
 
+    @classmethod
+    def of_order(cls, domain: Domain, order: int, largest: int | None = None) -> Self:
+        """The family over all sets of exactly ``order`` attributes: see ``cliques_of_order``."""
+        return cls(domain, cliques_of_order(domain, order, largest))
+
     @cached_property
     def n_queries(self) -> int:
         """Number of cells of all marginals together."""
-        return sum(math.prod(self.domain.shape_of(clique)) for clique in self.cells_of)
+        return sum(self.sizes)
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Number of cells of each marginal."""
+        return [math.prod(self.domain.shape_of(clique)) for clique in self.cells_of]
 
     @property
     def scopes(self) -> tuple[Clique, ...]:
@@ -141,7 +143,7 @@ class _CliqueFamily(Family):
         if len(self.cells_of) == of_order and self.cells_of == cliques_of_order(self.domain, order):
             return str(order)
         if _LISTED < len(self.cells_of) <= of_order <= _RECOGNISED:
-            largest = max(math.prod(self.domain.shape_of(clique)) for clique in self.cells_of)
+            largest = max(self.sizes)
             if self.cells_of == tuple(_small_cliques(self.domain, order, largest)):
                 return f"{order}<={_roundest(largest, _next_size(self.domain, order, largest))}"
         return clique_list(self.cells_of)
@@ -182,7 +184,7 @@ class Marginals(_CliqueFamily):
     @cached_property
     def lengths(self) -> Ints:
         """Number of cells of each marginal."""
-        return np.array([math.prod(self.domain.shape_of(clique)) for clique in self.cells_of], dtype=np.int64)
+        return np.array(self.sizes, dtype=np.int64)
 
     @property
     def spec(self) -> str:
@@ -191,7 +193,7 @@ class Marginals(_CliqueFamily):
 
     def candidate(self, index: int) -> Measurable:
         """One marginal."""
-        self._check_index(index)
+        self.check_index(index)
         return Marginal(self.domain, self.cells_of[index])
 
     def by_query(self) -> Cells:
@@ -226,22 +228,20 @@ class Cells(_CliqueFamily):
     @cached_property
     def scope_of(self) -> Ints:
         """The clique of each cell."""
-        return np.repeat(np.arange(len(self.cells_of)), np.diff(self._starts))
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     @property
     def spread(self) -> Floats:
         """Half the number of cells of the marginal that a cell is in."""
-        sizes = np.diff(self._starts)
-        return np.repeat(0.5 * sizes, sizes)
+        return np.repeat(0.5 * np.array(self.sizes), self.sizes)
 
     @cached_property
     def _starts(self) -> list[int]:
-        sizes = [math.prod(self.domain.shape_of(clique)) for clique in self.cells_of]
-        return [0, *np.cumsum(sizes, dtype=np.int64).tolist()]
+        return [0, *accumulate(self.sizes)]
 
     def candidate(self, index: int) -> Measurable:
         """One cell, as a conjunction."""
-        self._check_index(index)
+        self.check_index(index)
         which = bisect_right(self._starts, index) - 1
         clique = self.cells_of[which]
         codes = np.unravel_index(index - self._starts[which], self.domain.shape_of(clique))

@@ -115,6 +115,11 @@ class Parities(Family):
         for name in self._union:
             Parity(domain, (name,))
 
+    @classmethod
+    def of_order(cls, domain: Domain, order: int) -> Parities:
+        """The family over all sets of 1 to ``order`` attributes: see ``parity_scopes``."""
+        return cls(domain, parity_scopes(domain, order))
+
     def __eq__(self, other: object) -> bool:
         """Whether the sets are the same, in the same order."""
         if not isinstance(other, Parities):
@@ -167,7 +172,7 @@ class Parities(Family):
 
     def candidate(self, index: int) -> Measurable:
         """One parity."""
-        self._check_index(index)
+        self.check_index(index)
         return Parity(self.domain, tuple(self.domain.names[axis] for axis in self.axes[index].tolist() if axis >= 0))
 
     @cached_property

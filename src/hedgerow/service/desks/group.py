@@ -19,7 +19,7 @@ from typing import final
 
 from hedgerow.algorithms.online_pmw import OnlineAnswer, OnlineSession, finding_about, step_since
 from hedgerow.errors import HedgerowError, MarginalTooLargeError, NotAllowedError, QuestionTooLargeError, QuotaError
-from hedgerow.queries import Explicit, LinearQuery
+from hedgerow.queries import LinearQuery
 from hedgerow.service.desks.keeper import Keeper
 from hedgerow.service.store import GivenAnswer, Grant, to_json
 
@@ -221,8 +221,7 @@ class _Group:
 
     def _may_remember(self, question: LinearQuery) -> bool:
         """Whether there is room for one more; decided by what was asked alone."""
-        cells = question.values().size if isinstance(question, Explicit) else 0
-        return cells == 0 or self._session.remembered + cells <= MOST_REMEMBERED
+        return question.held == 0 or self._session.remembered + question.held <= MOST_REMEMBERED
 
     # Limits of people
 

@@ -28,7 +28,7 @@ from hedgerow.errors import (
     StoreBusyError,
     TooMuchError,
 )
-from hedgerow.queries import Explicit, LinearQuery, in_condition, parse_count, parse_json_predicate, parse_predicate
+from hedgerow.queries import LinearQuery, in_condition, parse_count, parse_json_predicate, parse_predicate
 from hedgerow.service.desks import summary_of
 from hedgerow.service.http import problems
 from hedgerow.service.http.gate import By, ForTokens, Here, Operation, Service
@@ -119,7 +119,7 @@ def _parsed(asked: Sequence[Question], domain: Domain, name: str) -> list[Linear
     held = 0
     for number, question in enumerate(asked, start=1):
         parsed.append(query := _one_parsed(number, question, domain, name))
-        held += query.values().size if isinstance(query, Explicit) else len(query.text)
+        held += query.held or len(query.text)
         if number > 1 and held > _MOST_HELD:
             raise TooMuchError(
                 f"the first {number:,} questions are larger than {_MOST_HELD:,} cells of conditions that join "

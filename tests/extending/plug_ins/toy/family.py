@@ -19,6 +19,10 @@ class AtLeast(Family):
     forms: ClassVar[Mapping[str, str]] = {"at_least": "'at_least:age'"}
     step = 1.0
     """Each answer is a whole number of records, so nothing rounds."""
+    spread = 4.0
+    """The queries overlap: MWEM chooses fewer rounds."""
+    conjunctive = True
+    """Every query is a conjunction."""
 
     def __init__(self, domain: Domain, name: str) -> None:
         self.domain = domain
@@ -46,7 +50,7 @@ class AtLeast(Family):
         return (self.clique,)
 
     def candidate(self, index: int) -> Measurable:
-        self._check_index(index)
+        self.check_index(index)
         return Conjunction.where(self.domain, {self.clique[0]: range(index, self.n_queries)})
 
     def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
