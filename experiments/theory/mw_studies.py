@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from experiments.datasets import DataSets
+from experiments.theory.mwem_theorems import corollary_2_5, theorem_2_3
 from experiments.theory.populations import alike, cells_of, largest_error, repeated
 from experiments.theory.study import ALPHA, ERROR, GAP, UPDATES, Ceiling, Reading, Study
 from hedgerow.algorithms.mwem import MWEM, Rounds
 from hedgerow.algorithms.offline_pmw import most_rounds, step_length
-from hedgerow.algorithms.shared import corollary_2_5, hypothesis_error, task_of, theorem_2_3
+from hedgerow.algorithms.shared import hypothesis_error, task_of
 from hedgerow.algorithms.small_db import answers_of
 from hedgerow.algorithms.yardsticks import MultiplicativeWeights, solve_game
 from hedgerow.arrays import Floats

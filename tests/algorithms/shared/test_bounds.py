@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from experiments.theory.mwem_theorems import corollary_2_5, theorem_2_3
 
 from hedgerow.algorithms.mwem.settings import rounds_by_bound
 from hedgerow.algorithms.shared.bounds import (
@@ -12,9 +13,7 @@ from hedgerow.algorithms.shared.bounds import (
     Bound,
     Task,
     bound_of,
-    corollary_2_5,
     hypothesis_error,
-    theorem_2_3,
 )
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets.budget import Regime

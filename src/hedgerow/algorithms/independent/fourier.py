@@ -24,13 +24,9 @@ from typing import final
 
 import numpy as np
 
-from hedgerow.algorithms.independent.independent_noise import (
-    IndependentNoise,
-    check_made_by,
-    plan_equal_shares,
-    run_equal_shares,
-)
+from hedgerow.algorithms.independent.independent_noise import IndependentNoise, plan_equal_shares, run_equal_shares
 from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, check_domain, check_noise
+from hedgerow.algorithms.shared.algorithm import check_made_by
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
@@ -123,9 +119,7 @@ class FourierMeasurement(Algorithm):
             total: A public guess of the number of records, which no bound should pass.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
-            >>> from hedgerow.domain.domain import Domain
-            >>> from hedgerow.privacy.budgets.budget import ZCDP
+            >>> from hedgerow import ZCDP, Domain, IntegerRange
             >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 1) for name in "abc"), 2)
             >>> facts = FourierMeasurement(error_share=0.0).plan(workload, ZCDP(0.5), total=1000).facts
             >>> facts["measured"], round(facts["scale"] ** 2, 6)
@@ -170,7 +164,7 @@ def coefficients(workload: Workload) -> Workload:
         ConfigError: An attribute is not binary, or there are more than 2^18 parities.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
         >>> coefficients(Workload.parse("marginals:a*b,b*c", domain)).spec
         'parities:a,b,c,a*b,b*c'
@@ -223,7 +217,7 @@ class Spectrum:
         cheap_cells: No table is made unless it is asked for.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "ab")
         >>> Spectrum(domain, {(): 10.0, ("a",): 4.0}).marginals([("a",), ("a", "b")])
         [array([7., 3.]), array([[3.5, 3.5],
@@ -272,8 +266,8 @@ def as_marginals(domain: Domain, measurements: Sequence[Measurement], total: flo
         Largest marginals all of whose coefficients were measured, and all parities that are in none of them.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.queries.core.query import Parity
+        >>> from hedgerow import IntegerRange
+        >>> from hedgerow.queries import Parity
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "ab")
         >>> noisy = [Measurement(Parity(domain, (name,)), np.array([2.0]), NoiseKind.GAUSSIAN, 4.0) for name in "ab"]
         >>> [(each.target.text, each.values.tolist()) for each in as_marginals(domain, noisy, total=10.0)]

@@ -18,7 +18,7 @@ from typing import Literal, final
 import numpy as np
 
 from hedgerow.algorithms.shared import Algorithm, Learner, ProgressCallback, make_release, tell
-from hedgerow.algorithms.shared.algorithm import check_domain, number_of_records
+from hedgerow.algorithms.shared.algorithm import check_domain, check_made_by, number_of_records
 from hedgerow.algorithms.shared.bounds import BETA
 from hedgerow.algorithms.shared.checks import check_choice, check_noise, check_shares
 from hedgerow.algorithms.shared.plans import Charges, Outline, charges_line, noise_of, noise_of_total, says_nothing
@@ -117,9 +117,7 @@ class IndependentNoise(Algorithm):
             total: A public guess of the number of records, which no bound should pass.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
-            >>> from hedgerow.domain.domain import Domain
-            >>> from hedgerow.privacy.budgets.budget import PureDP
+            >>> from hedgerow import Domain, IntegerRange, PureDP
             >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)
             >>> facts = IndependentNoise(by="query", error_share=0.0).plan(workload, PureDP(1.0, "replace"), 1).facts
             >>> facts["measured"], round(facts["scale"], 6), facts["bound"]
@@ -173,23 +171,6 @@ def noisy_answers(release: Release) -> Floats:
     """
     check_made_by(release, "IndependentNoise")
     return np.concatenate([measured.values for measured in release.measurements])
-
-
-def check_made_by(release: Release, algorithm: str) -> None:
-    """Refuse a release that another algorithm made.
-
-    Args:
-        release: The release.
-        algorithm: Name of the algorithm, all of whose answers follow from what it measured.
-
-    Raises:
-        ConfigError: Another algorithm made it.
-    """
-    if release.provenance.algorithm != algorithm:
-        raise ConfigError(
-            f"a release of {release.provenance.algorithm} does not hold a noisy answer of every query",
-            remedy=f"ask a release that {algorithm} made, or take workload.answers(release.model)",
-        )
 
 
 def run_equal_shares(

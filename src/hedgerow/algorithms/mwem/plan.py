@@ -55,9 +55,7 @@ class Plan:
 
     Example:
         >>> from hedgerow import MWEM
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import Domain, IntegerRange, PureDP
         >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)
         >>> plan = MWEM(rounds=2).plan(workload, PureDP(1.0), total=1000)
         >>> plan.rounds, plan.unit, round(plan.round.selection, 4), plan.fits

@@ -10,15 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
-from hedgerow.algorithms.shared import (
-    BETA,
-    Charges,
-    RoundCharge,
-    check_choice,
-    check_count,
-    check_fraction,
-    check_shares,
-)
+from hedgerow.algorithms.shared import BETA, Charges, RoundCharge
+from hedgerow.algorithms.shared.checks import check_choice, check_count, check_fraction, check_shares
 from hedgerow.errors import ConfigError
 from hedgerow.models import Step
 from hedgerow.privacy import ApproxDP, Budget, Regime, bounded_range_rho, check_amount, pure_rho

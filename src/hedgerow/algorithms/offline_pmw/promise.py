@@ -56,8 +56,7 @@ class Scale:
         magnitude: M / w, largest over the queries: the change of an answer if the number of records is off by one.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> parities = Workload.parities(Domain(IntegerRange(name, 0, 1) for name in "ab"), 2)
         >>> Scale.of(parities, Neighbours.ADD_REMOVE)
         Scale(cells=4, queries=3, sensitivity=0.5, magnitude=0.5)
@@ -162,11 +161,7 @@ class Chooser:
 
     @property
     def _beta(self) -> float:
-        return self.config.beta * (1.0 - _BETA_TOTAL if self._noisy_total else 1.0)
-
-    @property
-    def _noisy_total(self) -> bool:
-        return not self.budget.neighbours.public_total
+        return self.config.beta * (1.0 if self.budget.neighbours.public_total else 1.0 - _BETA_TOTAL)
 
     def _log_odds(self, rounds: int) -> float:
         return math.log(2.0 * rounds * self.scale.queries / self._beta)

@@ -3,6 +3,7 @@ from .algorithm import (
     ProgressCallback as ProgressCallback,
     RoundReport as RoundReport,
     check_domain as check_domain,
+    check_made_by as check_made_by,
     check_table as check_table,
     make_release as make_release,
     number_of_records as number_of_records,
@@ -15,11 +16,9 @@ from .bounds import (
     Bound as Bound,
     Task as Task,
     bound_of as bound_of,
-    corollary_2_5 as corollary_2_5,
     hypothesis_error as hypothesis_error,
     largest_width as largest_width,
     task_of as task_of,
-    theorem_2_3 as theorem_2_3,
 )
 from .checks import (
     check_choice as check_choice,

@@ -88,7 +88,7 @@ class Algorithm(Protocol):
     What all of them do in the same way is inherited from this class.
 
     Example:
-        >>> from hedgerow.algorithms.mwem.mwem import MWEM
+        >>> from hedgerow import MWEM
         >>> algorithm: Algorithm = MWEM(rounds=3)
         >>> algorithm.parameters()["rounds"]
         3
@@ -227,8 +227,8 @@ def plain_parameters(config: Any) -> dict[str, Any]:
         config: A frozen dataclass; fields that are dataclasses become mappings that name their kind.
 
     Example:
-        >>> from hedgerow.models.fit.refit import Sweeps
-        >>> from hedgerow.algorithms.mwem.mwem import MWEM
+        >>> from hedgerow import Sweeps
+        >>> from hedgerow import MWEM
         >>> plain_parameters(MWEM(refit=Sweeps(4)))["refit"]["kind"]
         'Sweeps'
     """
@@ -304,3 +304,20 @@ def make_release(
         total=model.total,
         provenance=Provenance.record(name, parameters, noise=curator.noise_source),
     )
+
+
+def check_made_by(release: Release, algorithm: str) -> None:
+    """Refuse a release that another algorithm made.
+
+    Args:
+        release: The release.
+        algorithm: Name of the algorithm, all of whose answers follow from what it measured.
+
+    Raises:
+        ConfigError: Another algorithm made it.
+    """
+    if release.provenance.algorithm != algorithm:
+        raise ConfigError(
+            f"a release of {release.provenance.algorithm} does not hold a noisy answer of every query",
+            remedy=f"ask a release that {algorithm} made, or take workload.answers(release.model)",
+        )

@@ -99,35 +99,6 @@ def hypothesis_error(task: Task, rounds: int, step: Step = "source") -> float:
     return claim if task.size > 1 else task.width * claim / math.sqrt(2.0)
 
 
-def theorem_2_3(task: Task, epsilon: float, rounds: int, c: float = 1.0) -> tuple[float, float]:
-    """Theorem 2.3 as printed, for sensitivity 1 and half of epsilon for selection.
-
-    Returns:
-        ``2 n sqrt(ln|D| / T) + (6 c + 4) T ln|Q| / epsilon`` in counts, and the probability
-        ``1 - 2 T / |Q|**c`` with which it holds (0 where the theorem says nothing).
-
-    Example:
-        >>> error, probability = theorem_2_3(Task(total=10_000, cells=2**16, candidates=560), epsilon=1.0, rounds=8)
-        >>> round(error, 1), round(probability, 4)
-        (24054.4, 0.9714)
-    """
-    error = hypothesis_error(task, rounds) + (6 * c + 4) * rounds * math.log(task.candidates) / epsilon
-    return error, max(0.0, 1.0 - 2.0 * rounds * task.candidates ** (-c))
-
-
-def corollary_2_5(task: Task, epsilon: float) -> tuple[int, float]:
-    """Rounds and error that balance theorem 2.3 with c = 1 (before T is rounded to a whole number).
-
-    Example:
-        >>> corollary_2_5(Task(total=10_000, cells=2**16, candidates=560), epsilon=1.0)[0]
-        65
-    """
-    log_cells, log_queries = math.log(task.cells), max(math.log(task.candidates), math.log(2.0))
-    rounds = (task.total * epsilon * math.sqrt(log_cells) / (10.0 * log_queries)) ** (2.0 / 3.0)
-    error = 3.0 * 10.0 ** (1.0 / 3.0) * task.total ** (2.0 / 3.0) * (log_cells * log_queries / epsilon) ** (1.0 / 3.0)
-    return max(1, round(rounds)), error
-
-
 def selection_error(task: Task, epsilon: float, rounds: int, beta: float) -> float:
     """Gap that the exponential mechanism at ``epsilon`` passes in some round with probability ``beta / 2`` at most.
 
@@ -167,7 +138,7 @@ def task_of(workload: Workload, total: float, neighbours: Neighbours) -> Task:
     """The sizes of a workload that the error bounds depend on.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow import Domain, IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 2) for name in "ab")
         >>> task_of(Workload.marginals(domain, 2), 100.0, Neighbours.REPLACE)
         Task(total=100.0, cells=9, candidates=1, sensitivity=2.0, width=1.0, size=9)
@@ -186,7 +157,7 @@ def largest_width(workload: Workload) -> float:
     """The largest ``high - low`` of a query.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow import Domain, IntegerRange
         >>> largest_width(Workload.parities(Domain((IntegerRange("a", 0, 1),)), 1))
         2.0
     """

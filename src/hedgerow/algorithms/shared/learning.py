@@ -31,7 +31,7 @@ class Learner:
         measurements: Noisy answers, in the order in which they were bought.
 
     Example:
-        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow import Domain, IntegerRange
         >>> from hedgerow.models import Proximal
         >>> from hedgerow.queries import Marginal, NoiseKind
         >>> domain = Domain((IntegerRange("a", 0, 1),))
@@ -105,9 +105,8 @@ def guaranteed_drop(errors: Floats, noise: Floats, target: Measurable, rule: Ste
         rule: Name of the step, ``"source"`` or ``"sharp"``.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.queries.core.query import Parity
+        >>> from hedgerow import Domain, IntegerRange
+        >>> from hedgerow.queries import Parity
         >>> parity = Parity(Domain((IntegerRange("a", 0, 1),)), ("a",))
         >>> guaranteed_drop(np.array([0.5]), np.array([0.25]), parity, "sharp")
         0.09375
@@ -146,9 +145,8 @@ def exponent_of(target: Measurable, residuals: Floats, rule: Step) -> Floats:
         rule: Name of the step, ``"source"`` or ``"sharp"``.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.queries.core.query import Parity
+        >>> from hedgerow import Domain, IntegerRange
+        >>> from hedgerow.queries import Parity
         >>> exponent_of(Parity(Domain((IntegerRange("a", 0, 1),)), ("a",)), np.array([0.4]), "source")
         array([ 0.2, -0.2])
     """
@@ -180,9 +178,8 @@ def clipped(values: Floats, target: Measurable, total: float) -> Floats:
     (theory.md section 1).
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.queries.core.query import Marginal
+        >>> from hedgerow import Domain, IntegerRange
+        >>> from hedgerow.queries import Marginal
         >>> clipped(np.array([-3.0, 120.0]), Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",)), 100.0)
         array([  0., 100.])
     """
@@ -195,8 +192,7 @@ class Averager:
     """Adds hypotheses up, cell by cell; holds one table of the size of the domain.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> model = Histogram(Domain((IntegerRange("a", 0, 1),)), 6.0)
         >>> averager = Averager(model)
         >>> averager.add(model)

@@ -83,10 +83,8 @@ def noise_of(target: Measurable, budget: Budget, charge: float, kind: NoiseKind 
     """The noise that a curator with this budget adds when it measures; public.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.privacy.budgets.budget import PureDP
-        >>> from hedgerow.queries.core.query import Marginal
+        >>> from hedgerow import Domain, IntegerRange, PureDP
+        >>> from hedgerow.queries import Marginal
         >>> target = Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",))
         >>> round(noise_of(target, PureDP(1.0), 0.5, None).scale, 6)
         2.0
@@ -99,7 +97,7 @@ def noise_of_total(budget: Budget, charge: float) -> AdditiveNoise | None:
     """The noise of the number of records that a curator with this budget gives; None where that number is public.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> noise_of_total(PureDP(1.0, "replace"), 0.02) is None, round(noise_of_total(PureDP(1.0), 0.02).scale, 6)
         (True, 50.0)
     """
@@ -112,7 +110,7 @@ def total_error(budget: Budget, charge: float, beta: float) -> float:
     """The error of n-hat that is passed with probability ``beta`` at most, in counts; 0 where n is public.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> total_error(PureDP(1.0), 0.02, 0.005), total_error(PureDP(1.0, "replace"), 0.02, 0.005)
         (265.0, 0.0)
     """
@@ -124,9 +122,7 @@ def expected_noise(workload: Workload, budget: Budget, charge: float, kind: Nois
     """Expected L1 noise of measuring each candidate, in counts, shape ``(n_candidates,)``; public.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import Domain, IntegerRange, PureDP
         >>> workload = Workload.marginals(Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2))), 1)
         >>> expected_noise(workload, PureDP(1.0), 0.1, None).round(3)
         array([19.967, 29.95 ])

@@ -26,7 +26,7 @@ class RecordAnswers:
     """Adds the answers on single records to sums; what does not depend on the record is computed once.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "ab")
         >>> workload = Workload.parse("cells:1; parities:a*b", domain)
         >>> sums = np.zeros(workload.n_queries)

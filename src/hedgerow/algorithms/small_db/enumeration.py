@@ -86,8 +86,7 @@ def size_for(workload: Workload, alpha: float) -> int:
     """The smallest k above ``w^2 ln(2 |Q|) / (2 alpha^2)``, for queries of width w.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> size_for(Workload.marginals(Domain(IntegerRange(name, 0, 1) for name in "ab"), 2), alpha=0.25)
         17
     """
@@ -100,8 +99,7 @@ def error_of_size(workload: Workload, size: int) -> float:
     Hoeffding's inequality gives one for every larger error; the databases are finitely many, so this one is reached.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 1) for name in "ab"), 2)
         >>> round(error_of_size(workload, 17), 4)
         0.2473

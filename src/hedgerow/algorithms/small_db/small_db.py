@@ -191,9 +191,7 @@ class SmallDB(Algorithm):
             total: A public guess of the number of records.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
-            >>> from hedgerow.domain.domain import Domain
-            >>> from hedgerow.privacy.budgets.budget import PureDP
+            >>> from hedgerow import Domain, IntegerRange, PureDP
             >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 1) for name in "ab"), 2)
             >>> plan = SmallDB(alpha=0.25).plan(workload, PureDP(1.0, "replace"), total=1000)
             >>> plan.facts["size"], plan.facts["databases"], round(plan.facts["bound"])
@@ -238,9 +236,7 @@ def choice_scale(workload: Workload, budget: Budget, charge: float) -> float:
         charge: Charge of the choice, epsilon or rho.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import Domain, IntegerRange, PureDP
         >>> workload = Workload.marginals(Domain((IntegerRange("a", 0, 1),)), 1)
         >>> round(choice_scale(workload, PureDP(1.0), 0.5), 9)
         4.0
@@ -265,9 +261,7 @@ def error_bound(
         beta: Probability that the second part may fail.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import Domain, IntegerRange, PureDP
         >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 1) for name in "ab"), 2)
         >>> parts = error_bound(workload, PureDP(1.0), 0.5, total=1000.0, size=17, beta=0.05)
         >>> [round(part, 1) for part in parts]

@@ -103,9 +103,7 @@ def svd_bound(
         ConfigError: The paper's constant is asked for with another budget than (epsilon, delta).
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.privacy.budgets.budget import ZCDP
+        >>> from hedgerow import ZCDP, Domain, IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcdefghij")
         >>> round(svd_bound(Workload.marginals(domain, 2), ZCDP(0.5)).rmse, 3)
         3.045

@@ -71,8 +71,7 @@ class MultiplicativeWeights:
         output: The average of the hypotheses (Claim 1), or the last.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "ab")
         >>> truth = Histogram(domain, 8.0, base=np.array([[4.0, 2.0], [2.0, 0.0]]))
         >>> run = MultiplicativeWeights(rounds=40).run(truth, Workload.marginals(domain, 2, whole=False))

@@ -29,7 +29,7 @@ class ProductRows:
         factor: For an attribute the values f_i, shape ``(number, size)``, or None where they are all 1.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> rows = ProductRows.of_cells(domain, ("a",), scale=1.0)
         >>> rows.factor("a"), rows.factor("b")
@@ -127,7 +127,7 @@ def tables_of(blocks: Sequence[ProductRows], domain: Domain, scope: Clique) -> F
     """The values of all rows on the cells of a scope, with their scales, shape ``(rows, cells)``.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
         >>> tables_of([ProductRows.of_parities([("a", "b")], 1.0)], domain, ("a", "b"))
         array([[ 1., -1., -1.,  1.]])
@@ -136,6 +136,21 @@ def tables_of(blocks: Sequence[ProductRows], domain: Domain, scope: Clique) -> F
     for name in scope:
         factor = stacked_factor(blocks, name, domain[name].size)
         found = (found[:, :, None] * factor[:, None, :]).reshape(len(found), -1)
+    return found
+
+
+def means_of(blocks: Sequence[ProductRows], domain: Domain, names: Iterable[str]) -> Floats:
+    """The mean of every row over some attributes, as if there were no others, shape ``(rows,)``.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> domain = Domain((IntegerRange("a", 0, 3),))
+        >>> means_of([ProductRows.of_cells(domain, ("a",), 2.0)], domain, ["a"])
+        array([0.5, 0.5, 0.5, 0.5])
+    """
+    found = scales_of(blocks)
+    for name in names:
+        found = found * stacked_factor(blocks, name, domain[name].size).mean(axis=1)
     return found
 
 
@@ -151,19 +166,18 @@ def gram_of(blocks: Sequence[ProductRows], domain: Domain, scope: Clique) -> tup
         Shapes ``(rows, rows)`` and ``(rows,)``.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> gram_of([ProductRows.of_cells(domain, ("a",), 1.0)], domain, ("a",))
         (array([[0.5, 0. ],
                [0. , 0.5]]), array([0.5, 0.5]))
     """
     scales = scales_of(blocks)
-    products, means = np.outer(scales, scales), scales.copy()
+    products = np.outer(scales, scales)
     for name in scope:
         factor = stacked_factor(blocks, name, domain[name].size)
         products *= factor @ factor.T / domain[name].size
-        means *= factor.mean(axis=1)
-    return products, means
+    return products, means_of(blocks, domain, scope)
 
 
 def pairs_in_boxes(family: Boxes) -> Floats:
@@ -176,7 +190,7 @@ def pairs_in_boxes(family: Boxes) -> Floats:
         Shape ``(cells, cells)``.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> pairs_in_boxes(Boxes.prefixes(Domain((IntegerRange("a", 0, 2),)), "a"))
         array([[3., 2., 1.],
                [2., 2., 1.],

@@ -26,14 +26,7 @@ from typing import final
 
 import numpy as np
 
-from hedgerow.algorithms.yardsticks.product_rows import (
-    ProductRows,
-    gram_of,
-    pairs_in_boxes,
-    scales_of,
-    stacked_factor,
-    tables_of,
-)
+from hedgerow.algorithms.yardsticks.product_rows import ProductRows, gram_of, means_of, pairs_in_boxes, tables_of
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
@@ -62,7 +55,7 @@ def nuclear_norm(workload: Workload, *, centred: bool = False, weighted: bool = 
             few enough.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 1) for name in "abc"), 3)
         >>> round(nuclear_norm(workload) ** 2, 6)
         8.0
@@ -265,10 +258,7 @@ class _Core:
 
     def _mixed(self, products: Sequence[ProductRows], scope: Clique, matrix: Floats) -> Floats:
         """Means of products of a product row and a row given by its values on a scope."""
-        rest = scales_of(products)
-        for name in self.scope:
-            if name not in scope:
-                rest = rest * stacked_factor(products, name, self.domain[name].size).mean(axis=1)
+        rest = means_of(products, self.domain, [name for name in self.scope if name not in scope])
         unscaled = [ProductRows(block.number, 1.0, block.factor) for block in products]
         parts = [rows @ matrix.T / matrix.shape[1] for rows in self._tables(unscaled, scope)]
         return np.concatenate([np.zeros((0, len(matrix))), *parts]) * rest[:, None]
