@@ -19,7 +19,7 @@ from hedgerow.models.dense import Histogram
 from hedgerow.models.fit import LARGEST_TRANSFORM
 from hedgerow.models.trees import JunctionTree, Markov, cells_bytes, markov_bytes
 from hedgerow.quantities import human
-from hedgerow.queries import Boxes, Conjunctions, Measurable, Parity, Workload
+from hedgerow.queries import Conjunctions, Measurable, Parity, Workload
 
 SMALL_CELLS = 1 << 12
 """Domains of at most this many cells are histograms, whatever is measured."""
@@ -186,7 +186,7 @@ def wants_classes(workload: Workload) -> bool:
     """
     large = {attribute.name for attribute in workload.domain if attribute.size > LARGE_ATTRIBUTE}
     named = [each for each in workload.families if any(not large.isdisjoint(scope) for scope in each.scopes)]
-    return bool(named) and all(isinstance(family, Conjunctions | Boxes) for family in named)
+    return bool(named) and all(family.conjunctive and not family.tabular for family in named)
 
 
 def domain_of_classes(workload: Workload, classes: Mapping[str, int], measured: int = 1) -> Domain:

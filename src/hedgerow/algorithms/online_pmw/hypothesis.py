@@ -16,15 +16,9 @@ from hedgerow.algorithms.shared import clipped, step_size
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain, IntegerRange
 from hedgerow.errors import QuestionTooLargeError
-from hedgerow.models.answering import Answering
-from hedgerow.models.choice import Hypothesis, may_be_dense, suited
-from hedgerow.models.classes.value_classes import ValueClasses
-from hedgerow.models.core.memory import usable_bytes
-from hedgerow.models.core.terms import Potentials
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.fit.refit import Proximal, refit
-from hedgerow.models.trees.junction_tree import JunctionTree
-from hedgerow.models.trees.markov import Markov, cells_bytes
+from hedgerow.models import Answering, Histogram, Hypothesis, Potentials, Proximal, ValueClasses, refit, usable_bytes
+from hedgerow.models.choice import may_be_dense, suited
+from hedgerow.models.trees import JunctionTree, Markov, cells_bytes
 from hedgerow.queries import Conjunction, LinearQuery, Measurement
 
 _REFIT = Proximal().quick()

@@ -20,7 +20,7 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.models.core import Codes, HasPotentials, Potentials, Room, SamplingMethod, Terms, check_cells, code_type
+from hedgerow.models.core import Codes, Factored, Potentials, Room, SamplingMethod, Terms, check_cells, code_type
 from hedgerow.models.core.terms import Key, checked_table
 from hedgerow.models.trees import Markov
 from hedgerow.queries import (
@@ -47,7 +47,7 @@ _CHUNK_CELLS = 1 << 24
 
 
 @final
-class ValueClasses(HasPotentials):
+class ValueClasses(Factored):
     """A distribution proportional to a product of positive factors, uniform where these tell no values apart.
 
     Example:

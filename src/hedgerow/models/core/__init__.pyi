@@ -5,7 +5,7 @@ from .memory import (
     required_bytes as required_bytes,
     runs_within as runs_within,
 )
-from .model import HasPotentials as HasPotentials, Model as Model
+from .model import Factored as Factored, Model as Model
 from .records import (
     Codes as Codes,
     SamplingMethod as SamplingMethod,

@@ -163,8 +163,17 @@ class Model(ABC):
         """Draw blocks of a number of records that was checked."""
 
 
-class HasPotentials(Model):
+@runtime_checkable
+class HasPotentials(Protocol):
     """A model whose state is a sum of small tables."""
+
+    def potentials(self) -> Potentials:
+        """The state, for saving."""
+        ...
+
+
+class Factored(Model):
+    """A product of exponentials of small tables and steps, which are added up per scope."""
 
     def __init__(self, domain: Domain, total: float) -> None:
         """Start without updates; the arguments are those of ``Model``."""

@@ -17,7 +17,7 @@ import numpy as np
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
-from hedgerow.models.core import Codes, HasPotentials, Potentials, SamplingMethod, Terms, check_fits, components, spread
+from hedgerow.models.core import Codes, Factored, Potentials, SamplingMethod, Terms, check_fits, components, spread
 from hedgerow.models.core.terms import Key, checked_table
 from hedgerow.models.dense.cells import LOG_RANGE, Weights
 from hedgerow.models.dense.layout import RowLayout, Slice
@@ -29,7 +29,7 @@ _SLICES_KEPT = 2**14
 
 
 @final
-class Histogram(HasPotentials):
+class Histogram(Factored):
     """Weights of all cells, scaled to a total.
 
     Example:

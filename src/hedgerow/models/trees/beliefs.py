@@ -22,7 +22,7 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Clique
 from hedgerow.errors import QueryError
 from hedgerow.models.core import spread
-from hedgerow.models.trees.elimination import Codes, Step, contracted, where
+from hedgerow.models.trees.elimination import Allowed, Stage, contracted, where
 from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.queries import shared_marginals
 
@@ -97,7 +97,7 @@ class Beliefs:
         self._logs[i] += spread(table, scope, self.tree.cliques[i])
         self._changed(i)
 
-    def add_step(self, scope: Clique, codes: Sequence[Codes], step: float) -> None:
+    def add_step(self, scope: Clique, codes: Sequence[Allowed], step: float) -> None:
         """Multiply the cells where every attribute lies in a set of codes by ``exp(step)``.
 
         Args:
@@ -227,7 +227,7 @@ class Beliefs:
         self._calibrate(i)
         return self._summed(i, names)
 
-    def table(self, steps: Sequence[Step], wanted: Clique, evidence: Mapping[str, Codes]) -> Floats:
+    def table(self, steps: Sequence[Stage], wanted: Clique, evidence: Mapping[str, Allowed]) -> Floats:
         """Probabilities of the codes of some attributes, together with evidence about others.
 
         Args:

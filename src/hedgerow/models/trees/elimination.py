@@ -20,7 +20,8 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Clique
 from hedgerow.models.trees.junction_tree import JunctionTree
 
-Codes = Sequence[int]
+Allowed = Sequence[int]
+"""Codes of an attribute that count."""
 Labelled = tuple[Clique, Floats]
 """A name for each axis, and a table."""
 Index = tuple[slice | np.ndarray[tuple[int, ...], np.dtype[np.intp]], ...]
@@ -28,7 +29,7 @@ Index = tuple[slice | np.ndarray[tuple[int, ...], np.dtype[np.intp]], ...]
 
 @final
 @dataclass(frozen=True)
-class Step:
+class Stage:
     """The contribution of one clique of the subtree.
 
     Attributes:
@@ -44,7 +45,7 @@ class Step:
     keep: Clique
 
 
-def plan(tree: JunctionTree, wanted: Sequence[str], evidence: Collection[str] = ()) -> list[Step]:
+def plan(tree: JunctionTree, wanted: Sequence[str], evidence: Collection[str] = ()) -> list[Stage]:
     """The steps of an elimination, children before parents, the root last.
 
     Args:
@@ -72,11 +73,11 @@ def plan(tree: JunctionTree, wanted: Sequence[str], evidence: Collection[str] = 
         keep = tuple(name for name in tree.cliques[node] if name in needed)
         held[node] = set(keep).union(*(held[child] for child in below[node])) & {*wanted, *shared}
         left = {child: (held[child], separators[child]) for child in below[node]}
-        steps.append(Step(node, tuple(_ordered_children(tree, keep, {*wanted, *shared}, left)), shared, keep))
+        steps.append(Stage(node, tuple(_ordered_children(tree, keep, {*wanted, *shared}, left)), shared, keep))
     return steps
 
 
-def width(steps: Sequence[Step], sizes: Mapping[str, int], wanted: Collection[str]) -> int:
+def width(steps: Sequence[Stage], sizes: Mapping[str, int], wanted: Collection[str]) -> int:
     """Cells of the largest array of an elimination, exact however large.
 
     Args:
@@ -85,7 +86,7 @@ def width(steps: Sequence[Step], sizes: Mapping[str, int], wanted: Collection[st
         wanted: Attributes of the result.
 
     Example:
-        >>> width([Step(0, (), (), ("a", "b"))], {"a": 3, "b": 4}, ("a",))
+        >>> width([Stage(0, (), (), ("a", "b"))], {"a": 3, "b": 4}, ("a",))
         12
     """
     largest, held = 1, dict[int, set[str]]()
@@ -100,7 +101,7 @@ def width(steps: Sequence[Step], sizes: Mapping[str, int], wanted: Collection[st
 
 
 def contracted(
-    steps: Sequence[Step], found: Mapping[int, Floats], wanted: Clique, evidence: Mapping[str, Codes]
+    steps: Sequence[Stage], found: Mapping[int, Floats], wanted: Clique, evidence: Mapping[str, Allowed]
 ) -> Floats:
     """Run an elimination.
 
@@ -114,7 +115,7 @@ def contracted(
         Probabilities, shape of the wanted attributes.
 
     Example:
-        >>> contracted([Step(0, (), (), ("a", "b"))], {0: np.array([[6.0, 2.0], [1.0, 1.0]])}, ("a",), {"b": (0,)})
+        >>> contracted([Stage(0, (), (), ("a", "b"))], {0: np.array([[6.0, 2.0], [1.0, 1.0]])}, ("a",), {"b": (0,)})
         array([0.6, 0.1])
     """
     messages: dict[int, Labelled] = {}
@@ -128,7 +129,7 @@ def contracted(
     return ordered(messages[steps[-1].node], wanted)
 
 
-def where(clique: Clique, shape: Sequence[int], allowed: Mapping[str, Codes]) -> Index:
+def where(clique: Clique, shape: Sequence[int], allowed: Mapping[str, Allowed]) -> Index:
     """An index of the cells where attributes lie in sets of codes; a view if each set is a run.
 
     Example:
@@ -217,7 +218,7 @@ def _ordered_children(
         yield child, left.pop(child)[1]
 
 
-def _children(step: Step, wanted: Collection[str]) -> Iterator[tuple[int, set[str]]]:
+def _children(step: Stage, wanted: Collection[str]) -> Iterator[tuple[int, set[str]]]:
     """The children of a step, and the attributes that are still needed when each was multiplied."""
     for place, (child, _) in enumerate(step.children, start=1):
         later = (name for _, shared in step.children[place:] for name in shared)

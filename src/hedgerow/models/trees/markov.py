@@ -16,7 +16,7 @@ import numpy as np
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
-from hedgerow.models.core import Codes, HasPotentials, Potentials, SamplingMethod, Terms, check_cells, components
+from hedgerow.models.core import Codes, Factored, Potentials, SamplingMethod, Terms, check_cells, components
 from hedgerow.models.trees.answers import CHEAP_CELLS, TreeAnswers
 from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.growth import grown_tree
@@ -68,7 +68,7 @@ def check_tree_fits(cells: int) -> None:
 
 
 @final
-class Markov(HasPotentials):
+class Markov(Factored):
     """A distribution proportional to a product of positive factors over the scopes of updates, scaled to a total.
 
     Example:

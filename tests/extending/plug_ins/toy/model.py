@@ -8,19 +8,25 @@ from typing import Self, final
 import numpy as np
 
 from hedgerow import Domain
-from hedgerow.extending import Clique, Codes, Conjunction, Floats, HasPotentials, Potentials, SamplingMethod
+from hedgerow.extending import (
+    Clique,
+    Codes,
+    Conjunction,
+    Floats,
+    LinearQuery,
+    Model,
+    Potentials,
+    SamplingMethod,
+)
 
 
 @final
-class PlainArray(HasPotentials):
-    """A hypothesis as one array of log-weights, without any optimisation.
+class PlainArray(Model):
+    """A hypothesis as one array of log-weights, without any optimisation."""
 
-    The base class checks what it is handed; the methods that begin with an underscore do the work.
-    """
-
-    def __init__(self, domain: Domain, total: float) -> None:
+    def __init__(self, domain: Domain, total: float, log_weights: Floats | None = None) -> None:
         super().__init__(domain, total)
-        self._logs = np.zeros(domain.shape)
+        self._logs = np.zeros(domain.shape) if log_weights is None else log_weights.copy()
 
     @property
     def cheap_cells(self) -> int:
@@ -30,23 +36,19 @@ class PlainArray(HasPotentials):
         return [self._counts().sum(axis=self._beside(clique)) for clique in cliques]
 
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
-        tables = self.marginals([query.scope for query in queries])
-        return np.array([float(query.of_table(table)[0]) for query, table in zip(queries, tables, strict=True)])
+        return np.array([float(query.of_table(self.marginals([query.scope])[0])[0]) for query in queries])
 
-    def _step(self, query: Conjunction, step: float) -> None:
-        self._reweigh(query.scope, step * query.values())
+    def _update(self, query: LinearQuery, step: float) -> None:
+        self.reweigh(query.scope, step * query.values().reshape(self.domain.shape_of(query.scope)))
 
     def _reweigh(self, clique: Clique, table: Floats) -> None:
-        shaped = np.reshape(table, self.domain.shape_of(clique))
-        self._logs = self._logs + np.expand_dims(shaped, self._beside(clique))
+        self._logs = self._logs + np.expand_dims(table, self._beside(clique))
 
     def reset(self) -> None:
         self._logs = np.zeros(self.domain.shape)
 
     def copy(self) -> Self:
-        twin = type(self)(self.domain, self.total)
-        twin._logs = self._logs
-        return twin
+        return type(self)(self.domain, self.total, self._logs)
 
     def potentials(self) -> Potentials:
         """The state, so that releases can hold the model; it comes back as one of hedgerow's own models."""
@@ -55,11 +57,12 @@ class PlainArray(HasPotentials):
     def _blocks(self, n: int, draw: np.random.Generator, method: SamplingMethod) -> Iterator[Codes]:
         shares = (self._counts() / self.total).ravel()
         if method is SamplingMethod.SYSTEMATIC:
-            cells = np.searchsorted(np.cumsum(shares), (np.arange(n) + draw.random()) / n) if n else np.zeros(0, int)
+            edges = np.round(np.cumsum(shares) * n + draw.random() - 0.5).clip(0, n).astype(np.int64)
+            cells = np.repeat(np.arange(shares.size), np.diff(np.append(edges[:-1], n), prepend=0).clip(0))
         else:
             cells = draw.choice(shares.size, size=n, p=shares)
-        cells = draw.permutation(np.minimum(cells, shares.size - 1))
-        yield np.stack(np.unravel_index(cells, self.domain.shape), axis=1).astype(np.uint32)
+        codes = np.stack(np.unravel_index(draw.permutation(cells), self.domain.shape), axis=1)
+        yield codes.astype(np.uint32)
 
     def _counts(self) -> Floats:
         weights = np.exp(self._logs - self._logs.max())

@@ -1,1 +1,0 @@
-from .empirical import Empirical as Empirical
