@@ -387,7 +387,7 @@ def test_parameters_that_are_misspelt_or_there_twice(here: Api, carol: str) -> N
     twice = here.call("GET", "/v1/datasets/survey/answers?limit=1&limit=2", carol)
     assert "twice" in problem(twice, 422, "invalid")["detail"]
     answer = here.call("GET", "/v1/datasets/survey/answers?peron=ada", carol)
-    assert problem(answer, 422, "invalid")["remedy"] == "known are cursor, limit, person"
+    assert problem(answer, 422, "invalid")["remedy"] == "the known ones are cursor, limit, person"
     problem(here.call("GET", "/v1/health?x=1"), 422, "invalid")
 
 
