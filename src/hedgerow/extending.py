@@ -30,7 +30,7 @@ from hedgerow.algorithms.shared import (
 from hedgerow.arrays import Floats, Ints
 from hedgerow.data import CountSource, PreparedSource, RecordSource
 from hedgerow.domain import Clique
-from hedgerow.models import Codes, Footprint, Model, Potentials, SamplingMethod, hypothesis_for, refit
+from hedgerow.models import Codes, Footprint, HasPotentials, Model, Potentials, SamplingMethod, hypothesis_for, refit
 from hedgerow.privacy import Budget, Curator, NoiseSource, Regime
 from hedgerow.queries import (
     Conjunction,
@@ -59,6 +59,7 @@ __all__ = [
     "Family",
     "Floats",
     "Footprint",
+    "HasPotentials",
     "Ints",
     "LinearQuery",
     "Marginal",

@@ -12,14 +12,7 @@ from hedgerow.domain import Domain
 from hedgerow.errors import HedgerowError, QueryError
 from hedgerow.queries.conditions import parse_conjunction
 from hedgerow.queries.core import BOUNDED_ORDER, PLAIN_NAME, Family, did_you_mean
-from hedgerow.queries.families import (
-    Boxes,
-    Cells,
-    Conjunctions,
-    Marginals,
-    Parities,
-    text_forms,
-)
+from hedgerow.queries.families import Boxes, Cells, Conjunctions, Marginals, Parities, text_forms
 
 _WEIGHT = re.compile(r"@\s*([0-9.eE+-]+)\s*$")
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")

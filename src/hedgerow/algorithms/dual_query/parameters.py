@@ -14,7 +14,7 @@ with the smallest
 
     eta / 80 + 0.3 ln|Q| / (eta T) + 0.07 sqrt(ln|X| / s),
 
-which is the theorem's sum with what its terms were measured to be worth on public tables (docs/design.md).
+which is the theorem's sum with what its terms were measured to be worth on public tables (docs/measurements.md).
 """
 
 from __future__ import annotations

@@ -253,7 +253,7 @@ class Spectrum:
 def as_marginals(domain: Domain, measurements: Sequence[Measurement], total: float) -> list[Measurement]:
     """Turn measured parities into marginals wherever they determine one.
 
-    A hypothesis is fitted to whole marginals much faster than to parities (design.md section 5). Independent noise of
+    A hypothesis is fitted to whole marginals much faster than to parities (docs/measurements.md). Independent noise of
     equal variance on the 2^k coefficients of a marginal is noise of the same kind on its cells, uncorrelated, with
     2^-k of the variance; it is told as Gaussian, being a sum. For fits only: no new measurement is claimed.
 

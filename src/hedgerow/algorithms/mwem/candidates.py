@@ -49,7 +49,8 @@ def closure(workload: Workload) -> Workload | None:
         None where the workload does not consist of whole marginals, or where there would be too many.
 
     Example:
-        >>> from hedgerow import Domain, IntegerRange
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
         >>> closure(Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)).spec
         'marginals:1 @ 2.0; marginals:2 @ 4.0'
     """
@@ -69,7 +70,8 @@ def attributes_of(workload: Workload) -> Clique:
     """The attributes that a workload asks about.
 
     Example:
-        >>> from hedgerow import Domain, IntegerRange
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
         >>> attributes_of(Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), cliques=["ac"]))
         ('a', 'c')
     """
@@ -87,7 +89,8 @@ def check_answers(workloads: Sequence[Workload]) -> None:
         MarginalTooLargeError: The answers do not fit.
 
     Example:
-        >>> from hedgerow import Domain, IntegerRange
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
         >>> check_answers([Workload.marginals(Domain((IntegerRange("a", 0, 1),)), 1)])
     """
     required = _ANSWER_BYTES * sum(workload.n_queries for workload in workloads)
@@ -110,7 +113,8 @@ class Limit:
     """The limit on the size of a hypothesis, and the candidates that it leaves.
 
     Example:
-        >>> from hedgerow import Domain, IntegerRange
+        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow.domain.domain import Domain
         >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
         >>> limit = Limit(Workload.marginals(domain, cliques=[("x0", "x1"), ("x2", "x3", "x4", "x5")]), 5000)
         >>> limit.allows([], spent=1.0).tolist()

@@ -212,7 +212,7 @@ def planned_rounds(config: MWEMSettings, workload: Workload, budget: Budget, amo
 def automatic_rounds(config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float) -> int:
     """The number of rounds with the smallest predicted error; a heuristic with public constants.
 
-    Measured on public tables (docs/design.md), the mean total variation distance after T rounds is about
+    Measured on public tables (docs/measurements.md), the mean total variation distance after T rounds is about
     ``0.44 noise(T) x**-0.15 + 0.0145 x**-1.75`` (``x**-2.75`` below 1), with x = T / (number of attributes) for whole
     marginals, x = T / (3 bits of a record) for single queries (half the bits where most values are never told apart),
     and noise(T) the expected noise of one measurement as total variation distance. The first summand grows with T; the

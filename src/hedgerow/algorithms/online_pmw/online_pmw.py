@@ -49,7 +49,7 @@ class OnlinePMW(OnlineSettings):
 
     The theorem's parameters are taken where ``alpha``, ``step="theorem"`` or variant 4a ask for them. Otherwise rules
     that have proved useful choose what is not given: they promise nothing beforehand, and err far less
-    (docs/design.md). The session's ``summary()`` says which it goes by.
+    (docs/measurements.md). The session's ``summary()`` says which it goes by.
 
     Attributes:
         variant: ``"4a"``, ``"4b"``, ``"4c"`` (theory.md section 4) or ``"pay-as-you-go"``, which needs no number of

@@ -212,7 +212,7 @@ def practical_rules(
     """Rules without a theorem: as many updates and as low a threshold as have proved useful.
 
     [H] The threshold lies so high that few queries pass it by noise alone. What the choices do to streams of random
-    conditions about Adult is in docs/design.md.
+    conditions about Adult is in docs/measurements.md.
 
     Args:
         stream: Sizes.

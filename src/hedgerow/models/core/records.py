@@ -169,7 +169,8 @@ def positions(n: int, rows: int, method: SamplingMethod, draw: np.random.Generat
         Increasing positions, shape ``(at most rows,)``.
 
     Example:
-        >>> for block in positions(4, 2, SamplingMethod.SYSTEMATIC, np.random.default_rng(0)):
+        >>> from hedgerow.system import generator
+        >>> for block in positions(4, 2, SamplingMethod.SYSTEMATIC, generator(0)):
         ...     print(block.round(3).tolist())
         [0.137, 0.637]
         [0.387, 0.887]
@@ -202,7 +203,8 @@ def shuffle(found: Ints, draw: np.random.Generator) -> None:
 
     Example:
         >>> numbers = np.arange(5)
-        >>> shuffle(numbers, np.random.default_rng(1))
+        >>> from hedgerow.system import generator
+        >>> shuffle(numbers, generator(1))
         >>> sorted(numbers.tolist())
         [0, 1, 2, 3, 4]
     """
@@ -215,7 +217,8 @@ def new_state(draw: np.random.Generator) -> Words:
     """The state of a generator for compiled passes, drawn from a generator.
 
     Example:
-        >>> new_state(np.random.default_rng(1)).shape
+        >>> from hedgerow.system import generator
+        >>> new_state(generator(1)).shape
         (1,)
     """
     return draw.integers(2**64, size=1, dtype=np.uint64)

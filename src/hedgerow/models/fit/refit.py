@@ -32,7 +32,7 @@ from hedgerow.queries import LinearQuery, Measurement
 _FIRST_STEP = 4.0
 _LONGEST = 1e12
 _PARITIES = 2.0
-"""Parities are fitted best with longer steps (docs/design.md)."""
+"""Parities are fitted best with longer steps (docs/measurements.md)."""
 
 
 @final
