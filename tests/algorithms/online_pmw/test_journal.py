@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hedgerow.release.format.measurement_format import measurements_from_list, measurements_to_list
 from hypothesis import given, settings, strategies as st
 
 from hedgerow.algorithms.online_pmw import journal as online_journal

@@ -8,7 +8,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hedgerow.release.format.model_format import model_to_dict
 from hypothesis import given, settings, strategies as st
 
 from hedgerow.arrays import Floats

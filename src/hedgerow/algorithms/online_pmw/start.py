@@ -21,18 +21,8 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import LARGE_ATTRIBUTE, Histogram, Hypothesis, JunctionTree, Markov, hypothesis, may_be_dense
-from hedgerow.privacy import (
-    Budget,
-    Curator,
-    Event,
-    Ledger,
-    LedgerView,
-    NoiseSource,
-    Regime,
-    budget_for,
-    cost_of,
-    note_release,
-)
+from hedgerow.privacy import Budget, Curator, Event, Ledger, LedgerView, NoiseSource, Regime, cost_of, note_release
+from hedgerow.privacy.budgets import budget_for
 from hedgerow.quantities import human
 from hedgerow.release import Release
 

@@ -260,10 +260,10 @@ def _refit_trees(model: Markov, measurements: Sequence[Measurement], rule: Refit
 
 def _is_fitted(part: Beliefs, measurements: Sequence[Measurement], rule: Refit) -> bool:
     """Whether a fit that starts anew would end where the part is."""
-    source = part.source
-    if not (rule.anew and isinstance(source, _Source) and source.rule == rule):
+    before = part.source
+    if not (rule.anew and isinstance(before, _Source) and before.rule == rule):
         return False
-    return len(source.measurements) == len(measurements) and all(map(operator.is_, source.measurements, measurements))
+    return len(before.measurements) == len(measurements) and all(map(operator.is_, before.measurements, measurements))
 
 
 def _fit_trees(model: Markov, batch: Sequence[tuple[Beliefs, list[Measurement]]], rule: Refit) -> bool:
