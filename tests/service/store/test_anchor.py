@@ -157,7 +157,7 @@ def test_an_older_copy_that_was_gone_on_with_is_refused(copied: tuple[Path, Path
         for version in range(1, 4):
             other = Step(events=(replace(EVENT, target="age"),))
             store.settle(store.data_set("czech").id, version, other)
-    assert "the first 2 events of its ledger are other ones" in refused(path, anchor).message
+    assert "the first 2 events of its ledger differ from what they were" in refused(path, anchor).message
 
 
 def test_fewer_events_are_refused_whatever_the_version_says(copied: tuple[Path, Path], anchor: Anchor) -> None:
@@ -180,7 +180,7 @@ def test_an_older_audit_log_is_refused(tmp_path: Path, anchor: Anchor) -> None:
     with closing(Store.open(tmp_path / "other.db")) as store:
         for each in ("two", "three"):
             store.note(None, "try", each)
-    assert "its entries up to 1 are other ones" in refused(tmp_path / "other.db", anchor).message
+    assert "its entries up to 1 differ from what they were" in refused(tmp_path / "other.db", anchor).message
 
 
 def test_an_accepted_store_is_closed_where_it_is_older_and_nowhere_else(

@@ -160,7 +160,7 @@ def test_a_full_database_loses_nothing_and_then_goes_on(store: Store) -> None:
     with store._database.writing() as connection:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
         connection.exec_driver_sql(f"PRAGMA max_page_count={pages + 5}")
-    with pytest.raises(StoreError, match="no room left") as found:
+    with pytest.raises(StoreError, match="full") as found:
         store.settle(data_set.id, 1, Step(state={"asked": 1}, model=bytes(10**6)), [answer(ada.id)])
     says_nothing(found.value)
     assert everything(store) == before

@@ -80,7 +80,7 @@ def test_a_store_of_a_newer_version_is_refused_and_not_touched(address: str, con
 def test_tables_of_others_are_left_alone(address: str, connection: Connection) -> None:
     connection.execute(text("CREATE TABLE people (id INTEGER)"))
     connection.commit()
-    with pytest.raises(StoreError, match="something else"):
+    with pytest.raises(StoreError, match="other software"):
         Store.open(address)
     assert connection.scalar(text("SELECT count(*) FROM people")) == 0
     connection.execute(text("DROP TABLE people"))
