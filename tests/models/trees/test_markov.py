@@ -23,6 +23,7 @@ from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.models.trees.markov import Markov, markov_bytes
 from hedgerow.queries.core.query import Conjunction, Marginal, Measurement, NoiseKind, Parity
+from hedgerow.release.content import model_to_dict
 from tests.examples import examples
 from tests.models.contract import ModelContract
 from tests.models.strategies import conjunctions, domain_of, domains, queries
