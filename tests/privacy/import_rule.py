@@ -195,7 +195,5 @@ def import_graph(texts: dict[str, str]) -> dict[str, set[str]]:
     for module, code in texts.items():
         wanted = set(imports(module, ast.parse(code)))
         wanted |= set(imports(module, ast.parse(given.get(module, "")), package=True))
-        graph[module] = {
-            name for name in texts if name in wanted or any(want.rsplit(".", 1)[0] == name for want in wanted)
-        }
+        graph[module] = (wanted | {want.rsplit(".", 1)[0] for want in wanted}) & texts.keys()
     return graph
