@@ -192,8 +192,8 @@ def _plugged(name: str) -> Entry:
     from hedgerow.algorithms.shared import Algorithm
 
     loaded = load_plug_in(_GROUP, name, Algorithm)
-    described = (loaded.__doc__ or "").strip()
-    if not (is_dataclass(loaded) and described):
+    described, formed = (loaded.__doc__ or "").strip(), bool(is_dataclass(loaded))
+    if not (described and formed):
         message = f"the plug-in {name!r} of {loaded.__module__!r} is not a dataclass with a docstring"
         raise PlugInError(message, remedy="make it a frozen dataclass whose docstring begins with what it does")
     if loaded.run is not Algorithm.run:  # which charges registers, and hands the table to a curator

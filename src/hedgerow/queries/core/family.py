@@ -191,7 +191,7 @@ class Family(ABC):
 
         Here: as if one record could move all answers of a candidate at once, each as far as its bounds allow.
         """
-        return of_query(*self.bounds, neighbours).l1 * self.lengths
+        return np.asarray(of_query(*self.bounds, neighbours).l1 * self.lengths, dtype=np.float64)
 
     @abstractmethod
     def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
