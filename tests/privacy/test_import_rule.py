@@ -186,7 +186,7 @@ BYPASSES = {
     "everything": "from hedgerow.privacy.exact.lattice import *",
     "an exact answer of a module": "from hedgerow.privacy.exact import lattice\nf = lattice.exact_units",
     "an exact answer by way of a face": "from hedgerow.privacy import exact\nf = exact.lattice.exact_units",
-    "an exact answer by its whole path": "import hedgerow.privacy.exact\nf = hedgerow.privacy.exact.lattice.exact_units",
+    "an exact answer by its whole path": "import hedgerow.privacy\nf = hedgerow.privacy.exact.lattice.exact_units",
     "an exact answer from the root": "import hedgerow\nf = hedgerow.privacy.exact.lattice.exact_units",
     "an exact answer of a renamed face": "import hedgerow.privacy as p\nf = p.exact.lattice.exact_units",
     "an exact answer of a renamed module": "import hedgerow.privacy.exact.lattice as l\nf = l.exact_units",
