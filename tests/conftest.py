@@ -27,17 +27,23 @@ SERVICES = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs another program by its name, and as slow."""
+    """Mark as slow what needs another program, and all but a few cases of a test that has many."""
+    cases: dict[tuple[object, str], list[pytest.Item]] = {}
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         values = getattr(getattr(item, "callspec", None), "params", {}).values()
         for marker, needed in SERVICES.items():
-            if (
-                fixtures & needed
-                or any(value == marker for value in values if isinstance(value, str))
-                or item.get_closest_marker(marker)
-            ):
+            named = any(value == marker for value in values if isinstance(value, str))
+            if named or fixtures & needed or item.get_closest_marker(marker):
                 item.add_marker(marker)
+                item.add_marker("slow")
+        if item.get_closest_marker("many"):
+            cases.setdefault((item.parent, getattr(item, "originalname", item.name)), []).append(item)
+    for each in cases.values():
+        kept = each[0].get_closest_marker("many").kwargs["quick"]  # type: ignore[union-attr]
+        quick = {place * len(each) // kept for place in range(kept)}
+        for place, item in enumerate(each):
+            if place not in quick:
                 item.add_marker("slow")
 
 

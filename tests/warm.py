@@ -44,7 +44,7 @@ def trees() -> None:
     released(hedgerow.MWEM(rounds=6), LARGE, MIXED.format("g*h,g*h*i"))
     released(hedgerow.MWEM(rounds=4, refit=hedgerow.Proximal()), LARGE, "marginals:2")
     released(hedgerow.MWEM(rounds=4), (2**20, 24), "ranges:a:200:1; prefixes:b")
-    released(hedgerow.IndependentNoise(), LARGE, "marginals:2")
+    released(hedgerow.IndependentNoise(), LARGE, "marginals:a*b,b*c,d*e*f")
     asked(LARGE)
 
 
@@ -72,6 +72,8 @@ def main() -> None:
     other.start()
     cells()
     other.join()
+    if other.exitcode:
+        raise SystemExit(other.exitcode)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 """Names of array types, each for one type of element."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -5,8 +5,6 @@ act on it. No message holds a value of the private table unless the caller asked
 such values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import ClassVar, NoReturn

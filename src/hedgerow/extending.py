@@ -15,8 +15,6 @@ Example:
     ('epsilon', {})
 """
 
-from __future__ import annotations
-
 from hedgerow.algorithms.shared import (
     Algorithm,
     Outline,

@@ -1,7 +1,5 @@
 """Numbers as people read them, however large."""
 
-from __future__ import annotations
-
 
 def human(number: int) -> str:
     """A number for people, who do not read sixty digits.

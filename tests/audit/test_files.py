@@ -40,6 +40,7 @@ def finding_of(audit: Audit, check: str) -> Finding:
     return found
 
 
+@pytest.mark.many(quick=8)
 @pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_release_of_every_algorithm_holds(name: str, budget: Budget, tmp_path: Path) -> None:
@@ -361,6 +362,7 @@ SHAPES: list[Callable[[dict[str, Any]], object]] = [
 ]
 
 
+@pytest.mark.many(quick=27)
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 def test_content_of_another_shape_is_a_finding_and_no_crash(release: Path, number: int) -> None:
     path = rewritten(release, SHAPES[number], chain=False)

@@ -62,6 +62,7 @@ def test_version(start: Start) -> None:
     assert program.returncode == 0
 
 
+@pytest.mark.slow
 def test_wrong_usage_is_2_and_errors_are_1(start: Start, place: Place) -> None:
     wrong = start("synth")
     assert "Missing" in wrong.communicate()[1]
@@ -73,6 +74,7 @@ def test_wrong_usage_is_2_and_errors_are_1(start: Start, place: Place) -> None:
     assert "Traceback" not in error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_in_the_middle(start: Start, tmp_path: Path, sent: signal.Signals) -> None:
     program = start(
@@ -97,6 +99,7 @@ def test_an_interrupt_in_the_middle(start: Start, tmp_path: Path, sent: signal.S
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_an_interrupt_while_records_are_drawn(start: Start, place: Place, ending: str) -> None:
     assert place.synth("--quiet", output="first.csv").exit_code == 0
@@ -114,6 +117,7 @@ def test_an_interrupt_while_records_are_drawn(start: Start, place: Place, ending
     assert place.names() == before
 
 
+@pytest.mark.slow
 def test_an_interrupted_comparison_loses_no_run_that_was_over(start: Start, place: Place) -> None:
     common = ("--domain", "people.yaml", "--epsilon", "1", "--mechanisms", "laplace", "-o", "c.csv")
     program = start("compare", "people.csv", *common, "--repeats", "1000000")

@@ -94,6 +94,7 @@ def test_a_release_is_not_written_over_the_database(place: Place) -> None:
     assert "--release" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_leaves_the_old_table(
     place: Place, release: Path, start: Callable[..., subprocess.Popen[str]], sent: signal.Signals

@@ -46,6 +46,7 @@ def reference(table: pa.Table, **options: Any) -> Table:
 WORKLOADS = ("marginals:2", "marginals:3", "cells:2", "parities:2", "prefixes:age", "ranges:age,income:30:1")
 
 
+@pytest.mark.many(quick=4)
 @pytest.mark.parametrize("count_column", [None, "count"])
 def test_counts_are_those_of_the_table_in_memory(place: Place, tmp_path: Path, count_column: str | None) -> None:
     table = table_of(1000, seed=0)
@@ -82,6 +83,7 @@ def test_a_single_row_and_no_row(place: Place, tmp_path: Path) -> None:
     assert scanned(place, one, tmp_path).total() == 1
 
 
+@pytest.mark.many(quick=1)
 def test_a_filtered_source_says_so_and_may_be_empty(place: Place, tmp_path: Path) -> None:
     table = table_of(50, seed=5)
     source, more = place(table, tmp_path)
@@ -101,6 +103,7 @@ def test_an_empty_table_is_refused(name: str, tmp_path: Path) -> None:
         scanned(PLACES[name], table_of(3, seed=0).slice(0, 0), tmp_path).total()
 
 
+@pytest.mark.many(quick=20)
 @pytest.mark.parametrize(
     "name",
     [
@@ -136,6 +139,7 @@ def test_columns_are_checked_before_anything_is_read(place: Place, tmp_path: Pat
         scan_table(source, DOMAIN, count_column="weight", extra_columns="ignore")
 
 
+@pytest.mark.many(quick=5)
 @pytest.mark.parametrize("where", ["region = 'north'", "age >= 30 and region in ('south')", "not sex = 'F'"])
 def test_a_filter_leaves_rows_out(place: Place, tmp_path: Path, where: str) -> None:
     table = table_of(500, seed=5)
@@ -174,6 +178,7 @@ def test_filters_that_may_look_at_other_rows_are_refused(tmp_path: Path, where: 
         scan_table(source, DOMAIN, extra_columns="ignore", where=where)
 
 
+@pytest.mark.many(quick=2)
 def test_a_release_is_the_same_wherever_the_table_is(place: Place, tmp_path: Path) -> None:
     table = table_of(600, seed=7)
     source = scanned(place, table, tmp_path)

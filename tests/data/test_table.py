@@ -132,6 +132,7 @@ def test_contingency_tables(name: str, total: int, non_zero: int) -> None:
     assert np.count_nonzero(joint) == non_zero
 
 
+@pytest.mark.slow
 def test_adult() -> None:
     table = read_table(DATA / "adult.csv", DATA / "adult.domain.json")
     assert len(table.domain) == 15

@@ -26,6 +26,7 @@ def call(*arguments: object) -> dict[str, object]:
     return dict(json.loads(result.stdout))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["czech", "rochdale", "mildew"])
 def test_contingency_tables_from_file_to_file(name: str, tmp_path: Path) -> None:
     data, domain = DATA / f"{name}.csv", DATA / f"{name}.domain.json"
@@ -63,6 +64,7 @@ def test_adult_by_the_command_line_and_by_python(tmp_path: Path) -> None:
     assert [event.charge for event in loaded.events] == [event.charge for event in release.events]
 
 
+@pytest.mark.slow
 def test_the_demo_runs_from_anywhere_and_over_its_former_output(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "adult.release").write_text("of an earlier run")

@@ -38,6 +38,7 @@ def alike(release: Release) -> Release:
     return dataclasses.replace(release, provenance=dataclasses.replace(release.provenance, noise=""))
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize("workload", ["marginals:2", "cells:3; parities:2"])
 def test_other_data_and_the_same_noisy_values_give_the_same_files(

@@ -78,6 +78,7 @@ CASES: list[Callable[[], tuple[Case, list[Release]]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("get", CASES)
 def test_the_predicted_errors_hold(get: Callable[[], tuple[Case, list[Release]]]) -> None:
     case, releases = get()

@@ -34,6 +34,7 @@ def tiny(
     return experiment, run(experiment, data, Size.TINY, path), path
 
 
+@pytest.mark.many(quick=1)
 def test_every_cell_says_something(tiny: tuple[Experiment, Results, Path]) -> None:
     experiment, found, path = tiny
     journal = CellJournal(experiment, path)
@@ -72,6 +73,7 @@ def test_claims_are_told_for_part_of_the_grid_too(tiny: tuple[Experiment, Result
     assert all(claim.text and claim.figures and isinstance(claim.holds, bool) for claim in claims)
 
 
+@pytest.mark.many(quick=1)
 def test_every_drawing_says_what_is_along_its_axes(tiny: tuple[Experiment, Results, Path]) -> None:
     experiment, found, _ = tiny
     drawings, texts = experiment.drawings(found), svgs_of(experiment, found)

@@ -47,6 +47,7 @@ def small_table(records: int = 3_000) -> Table:
     return Table(domain, [rng.integers(attribute.size, size=records) ** 2 % attribute.size for attribute in domain])
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("statement", [PAPER, HETEROGENEOUS, ANY_ZCDP])
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 5.0])
 def test_a_theorem_is_paid_exactly_epsilon_and_the_tightest_less(statement: str, epsilon: float) -> None:

@@ -42,6 +42,7 @@ def four(data: DataSets) -> Cuboids:
     return cuboids_of(OF_FOUR, data)
 
 
+@pytest.mark.slow
 def test_the_cube_is_that_of_the_paper_with_one_record_more(data: DataSets) -> None:
     cube = cuboids_of(EVERY, data)
     assert (len(cube.cliques), cube.sizes.sum()) == (255, 86_365_439)

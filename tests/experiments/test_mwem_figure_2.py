@@ -67,6 +67,7 @@ def test_runs_of_one_cell_do_not_share_noise(data: DataSets) -> None:
     assert len({setting.seed(epsilon, rounds) for epsilon in EPSILONS for rounds in (1, 2, 4)}) == 12
 
 
+@pytest.mark.slow
 def test_independent_noise_has_the_error_that_it_must_have(data: DataSets) -> None:
     """Mean of 400 squared Laplace noises: its deviation is the root of 5 / 400, 11%; 5 of these are allowed."""
     errors = by_epsilon(RangeQueries().measure(cell(LAPLACE, queries=400), data), ERROR)
@@ -74,6 +75,7 @@ def test_independent_noise_has_the_error_that_it_must_have(data: DataSets) -> No
         assert error == pytest.approx(2.0 * (400 / epsilon) ** 2, rel=0.56)
 
 
+@pytest.mark.slow
 def test_bounds_at_all_epsilons_are_those_of_the_library(data: DataSets) -> None:
     workload = setting_of(cell(PAPER_BOUND), data).workload
     paper = by_epsilon(RangeQueries().measure(cell(PAPER_BOUND), data), BOUND)

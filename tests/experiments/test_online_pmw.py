@@ -54,6 +54,7 @@ def test_a_size_that_adult_cannot_have_is_refused() -> None:
         adult(DATA, RECORDS + 1, seed=0)
 
 
+@pytest.mark.slow
 def test_the_stream_depends_on_the_answers_and_repeats_nothing() -> None:
     """The same analyst asks other questions where answers differ; up to the first answer they are the same."""
 

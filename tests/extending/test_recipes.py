@@ -80,6 +80,7 @@ def command(*arguments: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_them_by_their_names(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age,sex\n" + "\n".join(f"{age},{sex}" for age, sex in CODES.tolist()))
     hedgerow.write_domain(DOMAIN, tmp_path / "people.yaml")

@@ -45,6 +45,7 @@ def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> 
 # ---- unequal candidates ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many(quick=4)
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("workload", [MIXED, UNEQUAL, ODD, MARGINALS], ids=["mixed", "unequal", "odd", "marginals"])
 def test_selections_with_unequal_offsets_move_by_no_more_than_was_paid(relation: Neighbours, workload: Any) -> None:
@@ -70,6 +71,7 @@ def unequal_course(made: Curator) -> None:
     made.measure(Explicit.of(DOMAIN, ["a"], [0.3, -1.7]), 0.2)
 
 
+@pytest.mark.many(quick=6)
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("histogram", TABLES, ids=str)
 def test_replays_of_unequal_candidates_lose_at_most_their_charges(relation: Neighbours, histogram: list[int]) -> None:

@@ -127,6 +127,7 @@ def runs() -> dict[str, tuple[Run, Budget]]:
     return {name: (run_of(*given), given[2]) for name, given in algorithms.items()}
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("name", [name for name, (_, budget) in runs().items() if isinstance(budget, PureDP)])
 def test_no_transcript_loses_more_than_epsilon_between_neighbours_before_the_filter(name: str) -> None:
     """Whatever a record that is replaced does: it is another one, it enters, or it leaves."""

@@ -194,6 +194,7 @@ def test_the_probabilities_of_all_adaptive_transcripts_sum_to_1(mechanism: Spars
     assert float(logsumexp(list(transcripts.values()))) == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_recorded_runs_are_as_frequent_as_their_replay_says_and_wrong_noise_is_noticed() -> None:
     """Chi-square at 1e-6 over 6,000 seeded runs; noise of 0.9 and 1.1 times the scale is told apart."""
     source, runs = DenseCounts(DOMAIN, COUNTS), 6_000

@@ -38,6 +38,7 @@ def misses(answer: Callable[[int], Answer], exact: float) -> int:
 QUERIES = ("sex = 'Male'", "age between 1 and 2 and sex = 'Female'", "job is null", "sex = 'Male' or age = 4")
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize("text", QUERIES)
 def test_intervals_from_measurements_cover_the_truth(budget: Budget, text: str) -> None:
@@ -46,6 +47,7 @@ def test_intervals_from_measurements_cover_the_truth(budget: Budget, text: str) 
     assert few <= most_misses(0.8)
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize("workload", ["marginals:2", "cells:2", "prefixes:age", "where: sex = 'Male', age <= 2"])
 def test_intervals_from_the_workload_error_cover_the_truth(budget: Budget, workload: str) -> None:

@@ -60,6 +60,7 @@ def test_what_has_no_file_format_is_refused(release: Release, tmp_path: Path) ->
         dataclasses.replace(release, model=model_of(release.total)).save(tmp_path / "r.release")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measured", [True, False])
 def test_the_report_is_written(release: Release, tmp_path: Path, measured: bool) -> None:
     shown = release if measured else dataclasses.replace(release, measurements=())

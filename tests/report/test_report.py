@@ -165,6 +165,7 @@ def test_a_release_without_measurements_has_a_page() -> None:
     assert "Nothing but the number of records" in render_report(make_release(PureDP(1.0), 0, error=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stored", [False, True])
 def test_what_a_release_says_beyond_its_workload_depends_on_its_kind(
     release: Release, tmp_path: Path, stored: bool

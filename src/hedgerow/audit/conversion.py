@@ -9,8 +9,6 @@ Any order gives a valid epsilon; the smallest is looked for in decimal arithmeti
 could amount to is added. (`hedgerow.privacy` bisects the logarithm of delta as a function of epsilon in place of this.)
 """
 
-from __future__ import annotations
-
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 

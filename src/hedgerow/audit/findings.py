@@ -1,7 +1,5 @@
 """Findings of an audit: one for each check of each file, and the verdict that follows from them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -3,8 +3,6 @@
 Where the library dp-accounting is installed, it gives a second opinion on the composition.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

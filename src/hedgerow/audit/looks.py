@@ -6,8 +6,6 @@ scores of a selection are scaled to about the weight of their family. Other sens
 counted.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence

@@ -5,8 +5,6 @@ the text, and the text that of each array. A text in which a name stands twice i
 different ledgers in it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

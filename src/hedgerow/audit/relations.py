@@ -11,8 +11,6 @@
 One that is replaced before a filter is replaced, added or removed after it: the largest of each counts.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 ADD_REMOVE = "add-remove"

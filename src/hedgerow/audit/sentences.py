@@ -1,7 +1,5 @@
 """The sentence of a guarantee, written anew from its numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Sums over several releases of one table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

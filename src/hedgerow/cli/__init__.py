@@ -7,8 +7,6 @@ and `serving` (the server). This is the topmost room: it may import every other 
 hand them on to `hedgerow.privacy`.
 """
 
-from __future__ import annotations
-
 
 def main() -> None:
     """Run the command line, and exit with its code.

@@ -1,7 +1,5 @@
 """All commands, and how they appear in the help."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer

@@ -1,7 +1,5 @@
 """Where output goes, records and files, and the checks of it that are made before any budget is spent."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Exact errors of answers, of released models and of guesses that need no mechanism. NOT PRIVATE."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any, final

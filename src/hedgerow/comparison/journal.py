@@ -5,8 +5,6 @@ Every row says "not private". The rows of the released model stand last, so that
 there.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The outcome of one run of a comparison, and the setting that all of its runs share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, final

@@ -1,7 +1,5 @@
 """The questions that the curator asks of private data: number of records, and exact counts."""
 
-from __future__ import annotations
-
 from typing import Protocol, runtime_checkable
 
 from hedgerow.arrays import Ints

@@ -13,8 +13,6 @@ A word without quotes is text, save ``true`` and ``false`` and plain decimal num
 ``1_000``, ``12:30`` and ``2020-01-31`` are texts, as they are in the data.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
 import os

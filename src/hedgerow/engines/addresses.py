@@ -1,7 +1,5 @@
 """Addresses of tables that are not single files, and quoted names, for reading and writing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final

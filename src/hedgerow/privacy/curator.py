@@ -8,8 +8,6 @@ budget covers: counts that nobody has seen are not a release.
 Everything that an algorithm computes from what it gets here is post-processing of the events in the ledger.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ This is the second and last place, after the curator, that reads exact answers. 
 of the command line and the experiments; a report that shows its figures is labelled "not private" as a whole.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 

@@ -1,7 +1,5 @@
 """A running sparse vector: its secret threshold noise, its tests, and the state to continue from."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace

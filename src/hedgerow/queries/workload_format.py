@@ -1,7 +1,5 @@
 """A workload as plain JSON values and arrays, for the release file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

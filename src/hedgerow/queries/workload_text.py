@@ -1,7 +1,5 @@
 """The short text of a workload: its grammar and its parser (see ``Workload.parse``)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

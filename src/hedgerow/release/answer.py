@@ -27,8 +27,6 @@ share, and all hold together with the confidence: their intersection is the inte
 of records allows and, for counts, to whole numbers.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

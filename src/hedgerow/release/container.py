@@ -6,8 +6,6 @@ follow in the comment (`hedgerow.system.signing`); ``hedgerow audit --key`` veri
 asked for, and never unpickled. Equal content gives equal bytes.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json

@@ -7,8 +7,6 @@ Kamath, Steinke 2020, "The Discrete Gaussian for Differential Privacy", Corollar
 for the jumps of the discrete tail. The tests compare with the exact discrete law.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

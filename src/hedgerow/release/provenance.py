@@ -1,7 +1,5 @@
 """Provenance of a release: algorithm, parameters, versions, and whether its noise was secure."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field

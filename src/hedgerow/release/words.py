@@ -1,7 +1,5 @@
 """Releases in words and in plain values, for the command line and the report."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Running the server in this process: the address it listens on, who may sign in first, and how it stops."""
 
-from __future__ import annotations
-
 import errno
 import ipaddress
 import signal

@@ -1,7 +1,5 @@
 """Settings of a server: limits, and the proxies that are believed."""
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ order. A head is not a signature: whoever rewrites all entries can compute a new
 an earlier head somewhere else.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping

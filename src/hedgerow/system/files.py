@@ -1,7 +1,5 @@
 """Write files so that a reader sees the old one or the whole new one, never a part."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

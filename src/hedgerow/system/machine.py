@@ -1,7 +1,5 @@
 """The cores and the memory of this machine that may be used, and work that is divided among the cores."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Generator, Iterator

@@ -4,8 +4,6 @@ A package names its plug-ins in its ``pyproject.toml``, in the groups ``hedgerow
 Reading the names imports nothing; a class is imported when it is asked for. docs/extending.md shows how.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points

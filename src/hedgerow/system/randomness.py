@@ -3,8 +3,6 @@
 No noise that protects privacy is drawn from them, except by the seeded noise source, which says so.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 Seed = int | np.random.Generator | None

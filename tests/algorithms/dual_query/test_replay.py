@@ -79,6 +79,7 @@ def losses(config: DualQuery, workload: Workload, budget: Budget, seeds: range) 
                 yield here - log_likelihood(run, neighbour, transcript)
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_no_transcript_loses_more_than_epsilon(name: str, relation: Neighbours) -> None:

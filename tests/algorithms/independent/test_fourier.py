@@ -212,6 +212,7 @@ def no_transcript_loses_more(name: str, relation: Neighbours, seeds: range, *, l
         assert least * epsilon < worst <= epsilon + 1e-9
 
 
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_no_transcript_loses_more_than_epsilon(name: str, relation: Neighbours) -> None:

@@ -56,12 +56,14 @@ def no_transcript_loses_more(name: str, relation: Neighbours, seeds: range, *, l
 # Privacy
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_no_transcript_loses_more_than_epsilon(name: str, relation: Neighbours) -> None:
     no_transcript_loses_more(name, relation, range(2))
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", ["cells one by one", "no error estimate"])
 def test_worst_cases_come_near_epsilon(name: str, relation: Neighbours) -> None:

@@ -90,6 +90,7 @@ def as_rows(source: DenseCounts, weighted: bool) -> Table:
     )
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("seed", range(16))
 def test_no_run_loses_more_than_it_charges(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)

@@ -45,6 +45,7 @@ VARIANTS = {
 }
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_no_transcript_loses_more_than_epsilon(name: str, relation: Neighbours) -> None:
@@ -93,6 +94,7 @@ def test_no_transcript_loses_more_than_epsilon_at_length(name: str, relation: Ne
         assert worst <= epsilon + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_the_renyi_divergence_of_all_transcripts_is_at_most_alpha_rho(rounds: int) -> None:
     # One binary attribute, its two cells as candidates: few enough transcripts to enumerate them all.

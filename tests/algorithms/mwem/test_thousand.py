@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.data.table import Table
@@ -34,6 +35,7 @@ def copies(n: int, records: int, seed: int) -> Table:
     return Table(bits(n), [column.astype(np.uint8) for column in columns])
 
 
+@pytest.mark.slow
 def test_twenty_thousand_candidates_are_chosen_from_by_one_draw_each_and_the_right_ones_are_found() -> None:
     """100 of 20,100 parities are 0.8 of the records, the others next to 0; a hundred rounds find nearly all."""
     table = copies(200, 20_000, 0)

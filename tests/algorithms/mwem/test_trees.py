@@ -277,6 +277,7 @@ TRIPLE = binary(3)
 WHOLE = Workload.marginals(TRIPLE, 2)
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("rounds", ["annealed", 2])
 @pytest.mark.usefixtures("trees")

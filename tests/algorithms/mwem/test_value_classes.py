@@ -39,6 +39,7 @@ def uniform_error(table: Table, workload: Workload) -> float:
     return float(np.abs(workload.answers(table) - workload.answers(ValueClasses(DOMAIN, 1e5))).mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [["ip"], ["ip", "port"], ["hour", "ip"]], ids="*".join)
 def test_two_thousand_boxes(table: Table, names: list[str]) -> None:
     workload = Workload.ranges(DOMAIN, names, 2000, seed=5)

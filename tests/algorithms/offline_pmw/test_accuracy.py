@@ -94,6 +94,7 @@ def allowed(runs: int) -> int:
     return int(binom.isf(1e-6, runs, BETA))
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("name", CASES)
 def test_the_theorem_holds(name: str) -> None:
     found = tally(name, 20)
@@ -109,6 +110,7 @@ def test_the_theorem_holds_at_length(name: str) -> None:
     assert found.updates >= 200
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("name", CASES)
 def test_with_far_fewer_records_it_fails_often(name: str) -> None:
     # So the counts above can fail: a thirtieth of the records is not enough.

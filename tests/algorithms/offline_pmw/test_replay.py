@@ -54,6 +54,7 @@ BUDGETS: dict[str, Budget] = {
 TABLES = ([3, 0, 1, 2], [40, 1, 0, 9], [0, 0, 0, 25], [0, 0, 0, 0])
 
 
+@pytest.mark.many(quick=12)
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("config", CONFIGS)
 @pytest.mark.parametrize("workload", WORKLOADS)
@@ -79,6 +80,7 @@ def divergence(truth: list[float], hypothesis: list[float]) -> float:
     return sum(b * math.log(b / p) for b, p in zip(truth, hypothesis, strict=True) if b > 0)
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("step", ["source", "sharp"])
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_every_good_update_brings_the_promised_drop(workload: str, step: Any) -> None:
@@ -115,6 +117,7 @@ LOSSY = {
 }
 
 
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE])
 @pytest.mark.parametrize("name", LOSSY)
 def test_no_transcript_loses_more_than_epsilon(name: str, relation: Neighbours) -> None:
@@ -160,6 +163,7 @@ def test_the_worst_transcripts_lose_much_of_epsilon(config: OfflinePMW, relation
     assert share * 2.0 < max(map(abs, losses)) <= 2.0 + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_the_renyi_divergence_of_all_transcripts_is_at_most_alpha_rho(rounds: int) -> None:
     # One binary attribute, its two cells as candidates: few enough transcripts to enumerate them all.

@@ -105,6 +105,7 @@ def test_a_workload_that_cannot_be_held_whole_is_refused_before_anything_is_spen
     assert not OfflinePMW().plan(workload, PureDP(1.0), total=1000).fits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
 def test_no_transcript_over_trees_loses_more_than_epsilon(
     relation: Neighbours, monkeypatch: pytest.MonkeyPatch

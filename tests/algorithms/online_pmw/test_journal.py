@@ -112,6 +112,7 @@ def check_put_together_after_every_question(
     assert whole(final[0]) == whole(final[1]) == whole(kept) == whole(in_one_piece)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(15), deadline=None)
 @given(case=st.sampled_from(BUDGETS), seed=st.integers(0, 1000))
 def test_steps_put_together_are_the_session(case: tuple[Variant, Budget], seed: int) -> None:
@@ -346,6 +347,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_mutants_are_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(_failing(mutant), monkeypatch)

@@ -534,7 +534,7 @@ def test_a_session_says_what_it_is_and_nothing_private() -> None:
 
 def test_refused_beginnings_touch_nothing() -> None:
     source = skewed(10_000)
-    with pytest.raises(ConfigError, match="expected a table"):
+    with pytest.raises(ConfigError, match="expected a table, got a str"):
         OnlinePMW().start("people.csv", PureDP(1.0))
     with pytest.raises(ConfigError, match="Gaussian"):
         OnlinePMW(variant="4b").start(source, PureDP(1.0), noise=ExplodingNoise())

@@ -72,6 +72,7 @@ def largest_loss(run: Run, relation: Neighbours) -> float:
     return worst
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE])
 @pytest.mark.parametrize("variant", ["4a", "4c", "pay-as-you-go"])
 def test_the_loss_of_a_session_is_at_most_epsilon(variant: Variant, relation: Neighbours) -> None:

@@ -317,6 +317,7 @@ def answered(session: OnlineSession) -> Iterator[object]:
             yield error.cells
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.usefixtures("trees")
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("variant", ["4c", "pay-as-you-go"])

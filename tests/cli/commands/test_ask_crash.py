@@ -166,6 +166,7 @@ class Calls:
         return [each.label for each in self.events].count(LOST)
 
 
+@pytest.mark.slow
 def test_calls_killed_at_every_step_are_paid_for(tmp_path: Path, zygote: Zygote) -> None:
     calls, deaths = Calls(tmp_path, zygote), 0
     for step, passing in (*OPENING, *ASKING):
@@ -221,6 +222,7 @@ BUDGETS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", BUDGETS, ids=["4c", "4b"])
 def test_a_question_that_is_killed_again_and_again_does_not_fire_for_free(
     tmp_path: Path, zygote: Zygote, budget: tuple[object, ...]
@@ -234,6 +236,7 @@ def test_that_notices_a_call_that_looks_before_it_holds(tmp_path: Path, zygote: 
         dies_until_the_budget_is_spent(calls, 3)
 
 
+@pytest.mark.slow
 def test_what_deaths_leave_behind_does_not_depend_on_the_data(tmp_path: Path, zygote: Zygote) -> None:
     """Byte for byte the same file after each death, whether the test that was killed fired or not."""
     left: list[list[bytes]] = []
@@ -264,6 +267,7 @@ def test_what_deaths_in_the_opening_leave_behind_does_not_depend_on_the_data(tmp
     assert left[0] == left[1]
 
 
+@pytest.mark.slow
 def test_two_processes_do_not_interleave(tmp_path: Path, zygote: Zygote) -> None:
     calls = Calls(tmp_path, zygote)
     assert calls.call() == 0

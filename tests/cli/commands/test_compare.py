@@ -157,6 +157,7 @@ def test_the_mechanisms_are_listed_with_their_budgets_and_options(place: Place) 
 # synth and plan with every mechanism
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("mechanism", names())
 def test_every_mechanism_makes_records_a_release_and_a_report(place: Place, mechanism: str) -> None:
     (place / "tiny.csv").write_text("a,b\n" + "0,0\n" * 90 + "1,1\n" * 60 + "0,1\n" * 20)

@@ -63,6 +63,7 @@ def test_show_does_not_build_the_model(place: Place, release: Path, monkeypatch:
     assert place.call("show", release).exit_code == 0
 
 
+@pytest.mark.slow
 def test_the_report_can_be_written_later(place: Place, release: Path) -> None:
     assert place.call("report", release, "-o", place / "late.html").exit_code == 0
     assert (place / "late.html").read_text().startswith("<!DOCTYPE html>")

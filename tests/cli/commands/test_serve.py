@@ -80,6 +80,7 @@ def stopped(program: subprocess.Popen[str], sent: signal.Signals) -> str:
 # The real program
 
 
+@pytest.mark.slow
 def test_the_demo_answers_and_leaves_nothing_behind(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +101,7 @@ def test_the_demo_answers_and_leaves_nothing_behind(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_first_start_and_ctrl_c(start: Start, tmp_path: Path) -> None:
     with started(start) as (program, told):
         assert list(told["tokens"]) == ["custodian"]
@@ -111,6 +113,7 @@ def test_a_first_start_and_ctrl_c(start: Start, tmp_path: Path) -> None:
     assert (tmp_path / "tables").stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.slow
 def test_500_half_open_connections_at_300_files_keep_nobody_out(start: Start) -> None:
     """Without limits the server ran out of files, and requests of those who were signed in timed out."""
     with started(start, "--head-timeout", 6, files=300) as (program, told):
@@ -155,6 +158,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, served: list[dict[s
     return addresses
 
 
+@pytest.mark.slow
 def test_the_first_start_shows_one_token_and_what_to_do(place: Place, at_once: list[str]) -> None:
     first = place.call("serve", "--port", 0)
     assert first.exit_code == 0
@@ -182,6 +186,7 @@ def check_terms(text: str, scope: tuple[str, ...] | None, days: int | None) -> N
     assert (token.data_sets, lasts) == (scope, days)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_once")
 def test_a_token_of_the_command_line_says_what_it_is_good_for(place: Place) -> None:
     first = place.call("serve", "--port", 0, "--token-days", "ever")
@@ -203,6 +208,7 @@ def test_a_token_of_the_command_line_says_what_it_is_good_for(place: Place) -> N
         assert told["days"] == (lasts or "ever")
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -229,6 +235,7 @@ def test_a_token_without_terms_is_not_made(
     store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_once")
 def test_limits_of_connections_and_proxies(
     place: Place, served: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
@@ -344,6 +351,7 @@ def test_an_audit_log_that_was_changed_stops_the_server(place: Place, at_once: l
     assert len(at_once) == 1
 
 
+@pytest.mark.slow
 def test_the_quota_is_the_store_s(place: Place, at_once: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     found, opened = [], Store.open
     monkeypatch.setattr(Store, "open", lambda *given, **more: found.append(more["quota"]) or opened(*given, **more))
@@ -367,6 +375,7 @@ def test_a_demo_in_a_store_of_ones_own_registers_once(place: Place, at_once: lis
         store.close()
 
 
+@pytest.mark.slow
 def test_two_servers_on_one_database(place: Place, at_once: list[str], new_postgresql_database: str) -> None:
     (place / "password").write_text("it's/p@ss\n")
     common = ("serve", "--port", 0, "--store", new_postgresql_database, "--store-password-file", place / "password")
@@ -510,6 +519,7 @@ def test_kernels_are_compiled_ahead() -> None:
 # A register
 
 
+@pytest.mark.slow
 def test_data_sets_are_charged_to_the_register_that_the_server_is_started_with(start: Start, tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables" / "people.csv").write_text("sex\n" + "F\nM\n" * 200)

@@ -51,6 +51,7 @@ def test_parities_are_sums_of_products_of_signs(
     assert count_parities(columns, weights, filled_axes(sets)).tolist() == reference(columns, weights, sets)
 
 
+@pytest.mark.many(quick=8)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (64 * 16, 5), (40_000, 3), (70_001, 37)])

@@ -105,6 +105,7 @@ def test_names_that_differ_in_case_only_are_not_filtered(tmp_path: Path) -> None
         counts(tmp_path / "t.parquet", "a = 1")
 
 
+@pytest.mark.many(quick=8)
 @pytest.mark.parametrize("name", ['say "it"', "it's", "a.b", "100%", "{x}", "`x`", "a b;--"])
 @pytest.mark.parametrize("kind", ["parquet", "csv", "folder", "duckdb"])
 def test_columns_may_have_any_name(tmp_path: Path, name: str, kind: str) -> None:

@@ -195,6 +195,7 @@ def test_groups_equal_steps_on_the_whole(rule: Refit, kind: str, monkeypatch: py
     np.testing.assert_allclose(loaded.marginals([domain.names])[0], split.marginals([domain.names])[0], rtol=1e-8)
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_a_fit_needs_little_more_memory_than_the_hypothesis(rule: Refit) -> None:
     """At most 4 times the hypothesis, whatever is measured, and the samples drawn after it."""
@@ -248,6 +249,7 @@ HARD = {
 }
 
 
+@pytest.mark.many(quick=41)
 @pytest.mark.parametrize("values", HARD.values(), ids=HARD)
 @pytest.mark.parametrize("total", [1.0, 60.0, 1e12])
 @pytest.mark.parametrize("sigma", [0.0, 1e-9, 1.0, 1e6])

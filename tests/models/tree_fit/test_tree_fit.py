@@ -77,6 +77,7 @@ def with_hosts_everywhere(patch: pytest.MonkeyPatch) -> None:
 # The same steps
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(120))
 @given(st.data(), small_domains, st.sampled_from(["source", "sharp"]), st.booleans())
 def test_sweeps_equal_those_of_the_histogram(data: st.DataObject, domain: Domain, step: str, hosts: bool) -> None:

@@ -43,6 +43,7 @@ def subsets(names: Clique, order: int) -> list[Clique]:
     return [clique for size in range(order + 1) for clique in itertools.combinations(names, size)]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(80))
 @given(instances(), st.integers(0, 2**32 - 1))
 def test_equals_the_dense_reference_between_updates(
@@ -75,6 +76,7 @@ def wide_model(seed: int) -> tuple[Markov, list[Clique]]:
     return model, scopes
 
 
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("room", [1 << 22, 1 << 9])
 def test_equals_one_elimination_each(seed: int, room: int, monkeypatch: pytest.MonkeyPatch) -> None:

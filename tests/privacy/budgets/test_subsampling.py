@@ -227,6 +227,7 @@ def enumerated_loss_is_at_most_the_amplified_charge() -> float:
     return largest
 
 
+@pytest.mark.slow
 def test_all_samples_enumerated() -> None:
     assert (
         enumerated_loss_is_at_most_the_amplified_charge() > 1.1
@@ -252,6 +253,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_bugs_are_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(mutant, monkeypatch)

@@ -186,6 +186,7 @@ def rounded_law(scores: Floats, scale: float) -> list[Any]:
     return [mpmath.log(weight / total) for weight in weights]
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("name", ["parities", "mixed"])
 def test_the_law_of_rounded_weights_loses_no_more_than_is_charged(
@@ -207,6 +208,7 @@ def test_the_law_of_rounded_weights_loses_no_more_than_is_charged(
     assert widest > (0.89 if name == "parities" else 0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
 def test_renyi_divergence_is_at_most_order_times_rho(relation: Neighbours, few_are_many: None) -> None:
     worst = 0.0
@@ -234,6 +236,7 @@ def test_members_are_the_same_whether_they_are_sorted_or_looked_for(size: int, m
         assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_choices_through_the_curator_have_their_law(few_are_many: None) -> None:
     """Chi-square at 1e-6; a tenth more or less scale is told apart (missed with probability below 1e-7)."""
     answers = np.array([1.5, -2.0, 4.25])

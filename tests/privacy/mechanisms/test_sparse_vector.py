@@ -141,6 +141,7 @@ def laws(run: Run, source: DenseCounts, relation: Neighbours, tests: int) -> Ite
         yield here, np.array([log_likelihood(run, neighbour, transcript) for transcript in transcripts])
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", STREAMS)
@@ -215,6 +216,7 @@ def test_worst_cases_under_add_remove() -> None:
         assert least < max(losses) <= mechanism.epsilon + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
 def test_everything_in_turns_loses_at_most_what_the_ledger_holds(relation: Neighbours) -> None:
     """Two watches at once, a measurement, a selection and draws between their tests, and one watch resumed."""

@@ -69,6 +69,7 @@ def accepted_coins(weights: Floats, group: tuple[int, int], member: int) -> tupl
     return index, high
 
 
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize("few", [0, 4], ids=["sorted", "looked for"])
 @pytest.mark.parametrize(
     "weights",
@@ -297,6 +298,7 @@ def widths(workload: Workload) -> Floats:
     return highs - lows
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_a_draw_never_loses_more_than_its_share_of_the_charge(name: str, relation: Neighbours) -> None:

@@ -108,6 +108,7 @@ def test_secure_noise_has_its_law(name: str, log_pmf: Law, scale: float) -> None
     assert noise_fits(draws, log_pmf, scale)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "log_law"), CHOICES)
 def test_secure_choices_have_their_law(name: str, log_law: Law) -> None:
     draws = choices(OpenDPNoise(), name, 2.0, 3_000)

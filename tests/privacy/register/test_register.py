@@ -462,6 +462,7 @@ def ended(process: subprocess.Popen[str]) -> int:
     return int(process.returncode)
 
 
+@pytest.mark.slow
 def test_processes_at_once_never_pass_the_limit_together(register: Register) -> None:
     """Eight charges fit, and three processes that each would make them all make exactly eight."""
     children = [child("charge", register) for _ in range(3)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from hedgerow.arrays import Floats
@@ -36,6 +37,7 @@ def queries(draw: st.DrawFn) -> LinearQuery:
     return Explicit.of(DOMAIN, names, draw(st.lists(values, min_size=cells, max_size=cells)))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(400), deadline=None)
 @given(one=queries(), other=queries())
 def test_keys_are_equal_exactly_where_all_values_are(one: LinearQuery, other: LinearQuery) -> None:

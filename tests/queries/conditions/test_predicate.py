@@ -373,6 +373,7 @@ def test_what_is_left_out_is_named_where_that_is_less() -> None:
         assert parse_predicate(asked, domain).text == told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [None, "?"])
 def test_ranges_of_listed_numbers_stay_ranges(missing: str | None) -> None:
     draw = np.random.default_rng(7)

@@ -92,6 +92,7 @@ def largest_changes(workload: Workload, neighbours: Neighbours, hypothesis: Floa
     return l1, l2, score
 
 
+@pytest.mark.many(quick=10)
 @pytest.mark.parametrize(("name", "neighbours"), CASES)
 def test_sensitivities_are_the_largest_changes_over_all_neighbours(name: str, neighbours: Neighbours) -> None:
     workload = Workload([FAMILIES[name]])

@@ -39,6 +39,7 @@ def process_that_forks_servers(tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield made
 
 
+@pytest.mark.slow
 def test_servers_killed_at_every_step_lose_nothing(tmp_path: Path, forking: Zygote) -> None:
     counts, _ = run_episodes(tmp_path, forking, [*plan(36, ["desk"] * 4, 0), ("http", ["looked"])])
     assert counts.kills.total() >= 39
@@ -81,6 +82,7 @@ def tables() -> list[list[float]]:
     return [one.tolist(), [400.0] * DOMAIN.size]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.variant)
 def test_what_deaths_leave_behind_does_not_depend_on_the_data(
     tmp_path: Path, forking: Zygote, config: OnlinePMW

@@ -285,6 +285,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_a_broken_order_is_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(mutant, monkeypatch)

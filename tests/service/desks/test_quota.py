@@ -65,6 +65,7 @@ def pages(store: Store) -> int:
     return int(count * size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fires", [True, False])
 def test_short_questions_about_many_labels_stay_short(tmp_path: Path, fires: bool) -> None:
     config = OnlinePMW(variant="pay-as-you-go", updates=40, threshold=0.02, step="residual")

@@ -132,6 +132,7 @@ def check_replay(folder: Path, budget: Budget, config: OnlinePMW, domain: Domain
     return found
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("case", CASES)
 def test_the_servers_transcript_is_the_librarys(tmp_path: Path, case: str) -> None:
     budget, config = CASES[case]
@@ -143,6 +144,7 @@ def test_the_servers_transcript_is_the_librarys(tmp_path: Path, case: str) -> No
         assert "data" in found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["4b, replace", "4c", "pay as you go"])
 def test_the_servers_transcript_over_trees_is_the_librarys(tmp_path: Path, case: str) -> None:
     budget, config = CASES[case]

@@ -155,6 +155,7 @@ def actions(here: Api) -> list[str]:
     return [each.action for each in here.store.audit(limit=10_000) if each.person is not None]
 
 
+@pytest.mark.many(quick=36)
 @pytest.mark.parametrize("key", ROUTES, ids=" ".join)
 def test_without_a_good_token_there_is_nothing_but_what_is_for_anyone(
     here: Api, callers: dict[str, str | None], key: tuple[str, str]

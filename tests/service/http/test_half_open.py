@@ -47,6 +47,7 @@ def again(connection: http.client.HTTPConnection, token: str) -> tuple[int, Any]
     return reply.status, json.loads(reply.read())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("total", [60, 800], ids=["more than there is room for", "as many as there is room for"])
 def test_beside_500_half_open_connections_a_client_is_answered(tmp_path: Path, total: int) -> None:
     limits = ConnectionLimits(total, total, head_seconds=6.0, stall_seconds=6.0)
@@ -63,6 +64,7 @@ def test_beside_500_half_open_connections_a_client_is_answered(tmp_path: Path, t
         assert asked(port, token)[0] == 200
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_is_closed_after_its_time_and_told_why(tmp_path: Path, kind: str) -> None:
     with served(tmp_path, MANY) as (_, port):
@@ -80,6 +82,7 @@ def test_each_kind_is_closed_after_its_time_and_told_why(tmp_path: Path, kind: s
         assert SECONDS * 0.9 < time.monotonic() - started < 10 * SECONDS
 
 
+@pytest.mark.slow
 def test_single_bytes_gain_no_time(tmp_path: Path) -> None:
     """Neither in a head nor after the answer."""
     with served(tmp_path, MANY) as (_, port):
@@ -103,6 +106,7 @@ def upload(token: str, size: int) -> bytes:
     return head("PUT", "/v1/files/slow.csv", token, f"Content-Length: {size}")
 
 
+@pytest.mark.slow
 def test_a_body_that_stands_still_is_given_up_and_a_slow_one_is_not(tmp_path: Path) -> None:
     with served(tmp_path, MANY) as (here, port):
         token = here.token("carol", "custodian")
@@ -118,6 +122,7 @@ def test_a_body_that_stands_still_is_given_up_and_a_slow_one_is_not(tmp_path: Pa
             assert answer_of(connection)[0] == 201
 
 
+@pytest.mark.slow
 def test_an_answer_that_nobody_fetches_is_given_up(tmp_path: Path) -> None:
     with served(tmp_path, MANY, downloads=1) as (here, port):
         token = here.token("ada")
@@ -135,6 +140,7 @@ def test_an_answer_that_nobody_fetches_is_given_up(tmp_path: Path) -> None:
             assert came < length  # what the machine held already, and no more
 
 
+@pytest.mark.slow
 def test_signed_in_uploads_that_stand_still_make_room_too(tmp_path: Path) -> None:
     patient = ConnectionLimits(total=20, per_address=10, head_seconds=60.0, stall_seconds=60.0)
     with served(tmp_path, patient) as (here, port):

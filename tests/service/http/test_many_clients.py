@@ -116,6 +116,7 @@ def add_people(store: Store, names: Sequence[str]) -> list[str]:
     return tokens
 
 
+@pytest.mark.slow
 def test_64_clients_at_once(tmp_path: Path) -> None:
     write_table(tmp_path / "people.csv", skewed(5_000))
     with served(tmp_path, SeededNoise(0)) as server:
@@ -175,6 +176,7 @@ def _versions(log: Path) -> set[int]:
     return {version for version, rows, _ in map(json.loads, log.read_text().splitlines()) if rows == "done"}
 
 
+@pytest.mark.slow
 def test_two_processes_on_one_file_never_spend_twice(tmp_path: Path, forking: Zygote) -> None:
     check_race(tmp_path, forking, str(tmp_path / "store.db"))
 
@@ -185,6 +187,7 @@ def test_two_processes_on_one_postgresql_never_spend_twice(
     check_race(tmp_path, forking, new_postgresql_database)
 
 
+@pytest.mark.slow
 def test_people_share_what_is_theirs(tmp_path: Path) -> None:
     """Limits hold exactly, however many ask at once."""
     write_table(tmp_path / "people.csv", skewed(5_000))

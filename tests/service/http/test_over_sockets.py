@@ -143,6 +143,7 @@ AMBIGUOUS = {
 }
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("name", AMBIGUOUS)
 def test_a_request_that_could_be_read_in_two_ways_is_refused(served: Served, name: str) -> None:
     """A proxy that reads it otherwise would take the rest for another person's request."""

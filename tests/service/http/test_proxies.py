@@ -123,6 +123,7 @@ def test_the_variable_of_uvicorn_says_nothing(tmp_path: Path, monkeypatch: pytes
         assert noted(here) == ["127.0.0.1"]
 
 
+@pytest.mark.slow
 def test_connections_of_a_proxy_are_many_people_s(tmp_path: Path) -> None:
     limits = ConnectionLimits(total=50, per_address=5)
     for name, expected in (("", 5), ("127.0.0.1", 0)):

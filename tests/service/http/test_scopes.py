@@ -225,6 +225,7 @@ def test_scopes_lie_within_each_other(token: tuple[str, ...] | None, scope: tupl
 # What tokens say of themselves
 
 
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize(
     "asked",
     [

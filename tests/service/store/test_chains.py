@@ -96,6 +96,7 @@ def told_apart(store: Store) -> None:
         store.settle(data_set.id, store.data_set("adult").version, Step(events=(event,)))
 
 
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_ledger_that_was_changed_is_not_gone_on_with(store: Store, change: str) -> None:
     told_apart(store)
@@ -153,6 +154,7 @@ AUDITED: dict[str, list[Any]] = {
 }
 
 
+@pytest.mark.many(quick=6)
 @pytest.mark.parametrize("change", AUDITED)
 def test_an_audit_log_that_was_changed_is_noticed(store: Store, change: str) -> None:
     ada = store.add_person("ada", "custodian", by=None)

@@ -319,6 +319,7 @@ def test_a_lock_that_is_lost_with_its_connection_lets_others_in_and_outdates(new
     other.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("pg_ctl") is None, reason="PostgreSQL is not installed")
 def test_a_server_that_is_started_again_is_found_again() -> None:
     with tempfile.TemporaryDirectory() as name:

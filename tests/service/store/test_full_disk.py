@@ -141,6 +141,7 @@ def break_connections(address: str) -> None:
         connection.execute(others + "pg_backend_pid() AND backend_type = 'client backend'")
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("step", ["held", "looked", "hold written", "step written", "answers written", "committed"])
 def test_connections_that_break_lose_nothing(tmp_path: Path, new_postgresql_database: str, step: str) -> None:
     """Before a commit it is tried again, or the question fails and can be asked again; never is it paid for unseen."""

@@ -282,6 +282,7 @@ def test_answers_come_back_as_they_were_given(store: Store) -> None:
     assert len({given.at for given in found}) == 1
 
 
+@pytest.mark.slow
 def test_many_answers_of_one_commit_keep_their_order(store: Store) -> None:
     ada, data_set = opened(store)
     request = keyed(store, ada.id, data_set.id, "all at once", b"")

@@ -16,8 +16,6 @@ All are valid at once; the smallest may be claimed. The paper's "improvement by 
 only: where the roots dominate it is sqrt(3) for the heterogeneous sum, and 2 sqrt(3) with bounded range.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

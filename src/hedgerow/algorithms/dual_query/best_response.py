@@ -10,8 +10,6 @@ odd ones; any other query is the sum of its cells, each by (q - low) / w. A comp
 negative weights of its query.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

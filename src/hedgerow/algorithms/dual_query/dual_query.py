@@ -18,8 +18,6 @@ large as the domain: it runs on hundreds of attributes. The errata of theory.md 
 - a share of the budget buys a noisy estimate of the final error (``error_share``), so that a report predicts honestly.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import ClassVar, final
 

@@ -5,8 +5,6 @@ curator returned; the privacy proof is "post-processing of the ledger" (theory.m
 distribution over queries, never leave the curator.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, replace
 from typing import Any, final

@@ -1,7 +1,5 @@
 """The settings of DualQuery: fields, their checks, and the parameters that they fix once the budget is known."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Literal

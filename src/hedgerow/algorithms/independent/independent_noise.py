@@ -9,8 +9,6 @@ consistent and non-negative by the fit that MWEM uses, so that comparisons with 
 little below the theorem's ``(m Delta / epsilon) ln(m / beta)``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, final

@@ -6,8 +6,6 @@ hypothesis too large are left out, by a rule that looks at the domain, at the me
 the budget that is spent.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property

@@ -14,8 +14,6 @@ noise; move the hypothesis by multiplicative weights. Departures, each an option
 - a share of the budget buys a noisy estimate of the final error (``error_share``), so that a report predicts honestly.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import final
 

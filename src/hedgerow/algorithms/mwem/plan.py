@@ -1,7 +1,5 @@
 """The plan of a run of MWEM: memory, time, charges and promise, from public quantities alone."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace

@@ -4,8 +4,6 @@ Everything here is a function of public parameters and of what the curator retur
 "post-processing of the ledger" (theory.md section 2).
 """
 
-from __future__ import annotations
-
 from typing import final
 
 import numpy as np

@@ -4,8 +4,6 @@ Both are public: the number of rounds is a function of public quantities and, un
 records.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal, get_args

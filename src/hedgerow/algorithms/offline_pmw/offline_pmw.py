@@ -17,8 +17,6 @@ Departures:
 - a share of the budget buys a noisy estimate of the final error (``error_share``), so that a report predicts honestly.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import cast, final

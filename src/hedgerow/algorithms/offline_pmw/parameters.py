@@ -3,8 +3,6 @@
 Everything is for queries scaled to [0, 1] and in fractions of the records, but for charges.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

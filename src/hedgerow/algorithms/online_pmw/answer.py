@@ -14,8 +14,6 @@
 Both cases together miss with probability r at most, although which of them occurs depends on noise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self, final

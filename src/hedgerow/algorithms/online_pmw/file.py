@@ -8,8 +8,6 @@ file is written once before the first look, once more for each fire that another
 A file that names a hold was left by a process that is gone, as the file is locked for as long as one is at it.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager

@@ -7,8 +7,6 @@ becomes an event of the ledger, although perhaps nothing was looked at, and the 
 fired. So even a death whose likelihood depends on what the test said tells nothing that was not paid for.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

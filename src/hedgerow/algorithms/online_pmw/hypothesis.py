@@ -5,8 +5,6 @@ possible it may have so many cells, and what it could not learn within them is r
 which questions were corrected and at the question: at public things alone.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import cast, final

@@ -7,8 +7,6 @@ All that a step holds is public but for one value: ``state["watch"]`` is the SEC
 threshold.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import zlib

@@ -18,8 +18,6 @@ value is their way:
 - a start from an earlier release of the same table (``warm``), whose spending counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final

@@ -23,8 +23,6 @@ lies on the right side; the step ``4 a`` then lowers the potential by ``4 a**2 -
 ``a + s + 2 alpha_t``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

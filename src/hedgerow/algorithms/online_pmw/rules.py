@@ -9,8 +9,6 @@ width w the unit of a fraction is n w, so that a query is first brought to width
 section 4).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Literal, final

@@ -1,7 +1,5 @@
 """The settings of online private multiplicative weights: fields, their checks, and the rules that they fix."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

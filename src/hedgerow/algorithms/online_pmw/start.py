@@ -1,7 +1,5 @@
 """Starting a session: what it fixes first, and starts from an earlier release of the same table."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

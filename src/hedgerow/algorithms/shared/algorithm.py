@@ -1,7 +1,5 @@
 """The algorithms that make a release: how they are called, what they report, and how a release is put together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum

@@ -5,8 +5,6 @@ All bounds are on the largest error over the queries, for the averaged output, w
 round and no offsets; a run that departs from this gets its caveats from `hedgerow.algorithms.mwem.plan`.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import final

@@ -1,7 +1,5 @@
 """Checks that the configurations of several algorithms make of their numbers."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 from hedgerow.errors import ConfigError

@@ -6,8 +6,6 @@ The papers work with fractions: a distribution p, a query q with values in [lo, 
 update p(x) <- p(x) exp(eta q(x)) / Z. Answers come here in counts and are divided by the mass of the model at the door.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Literal, final

@@ -3,8 +3,6 @@
 The tables of a hypothesis with a single record would hold a million zeros for a few ones; here the ones are looked up.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import final

@@ -1,7 +1,5 @@
 """All small databases over a tiny domain: how they answer, and how large they need to be (theory.md section 8)."""
 
-from __future__ import annotations
-
 import math
 from itertools import chain, combinations_with_replacement
 

@@ -12,8 +12,6 @@ domains. Departures: under "add-remove" n is measured first; queries of width w 
 without alpha and k, k is the size whose bound is smallest among those that can be enumerated.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from dataclasses import dataclass

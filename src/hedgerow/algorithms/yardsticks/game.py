@@ -21,8 +21,6 @@ payoff; its value is 0, as the true distribution makes no error. Its two sides a
   best, found without touching the data, and the average of the responses is released.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -25,8 +25,6 @@ What is no matrix mechanism may do better: MWEM, and all that fits a non-negativ
 records, is biased, and gains most where the table is small or the noise is large.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Literal, final

@@ -8,8 +8,6 @@ candidates, and the last hypothesis as an option.
 **Not private**: answers are used as they are. It is for public tables, and the yardstick of the private algorithms.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import final
 

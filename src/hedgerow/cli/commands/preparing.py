@@ -1,7 +1,5 @@
 """Commands that come before a run and spend nothing: ``domain``, ``plan``, ``mechanisms`` and ``key``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """``hedgerow serve``: the server."""
 
-from __future__ import annotations
-
 import signal
 from contextlib import ExitStack
 from pathlib import Path

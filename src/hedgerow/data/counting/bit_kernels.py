@@ -3,8 +3,6 @@
 An attribute is a row of 64-bit words, one bit per record; what is counted is bits that are set.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

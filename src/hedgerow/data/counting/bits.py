@@ -5,8 +5,6 @@ it are counted: about 0.15 microseconds for a set of three attributes and 100,00
 once are packed by the binary digits of their weights: those whose weight holds 2**b count 2**b times in the b-th part.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ of them (a covering design). The blocks' histograms are counted chunk by chunk (
 summed down to its marginals.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Codes are arrays (attributes, rows). Blocks are given flat: block b uses the att
 ``members[starts[b]:starts[b + 1]]`` with the strides beside them, and its histogram starts at ``offsets[b]``.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

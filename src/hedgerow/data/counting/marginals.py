@@ -4,8 +4,6 @@ Marginals come from histograms over blocks of attributes (``blocks.py``), or, wh
 attributes, from packed bits (``bits.py``).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """The columns of a table that are read: those of the domain, and the column of counts."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

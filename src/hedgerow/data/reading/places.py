@@ -1,7 +1,5 @@
 """Places of tables: files, patterns of file names, folders, databases; each a reader that can be read again."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection, Sequence
 from glob import glob, has_magic

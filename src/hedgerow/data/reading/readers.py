@@ -1,7 +1,5 @@
 """Tables of every kind as a stream of Arrow batches, and clear errors where they cannot be read."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

@@ -8,8 +8,6 @@ meaning. What a view is made of, and what the operators of a PostgreSQL server d
 The parser takes long to import, so this module is imported only where there is a filter.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from typing import Any

@@ -1,7 +1,5 @@
 """Limits on the memory of a hypothesis."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import final
 

@@ -1,7 +1,5 @@
 """The base class of all forms of a hypothesis."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence

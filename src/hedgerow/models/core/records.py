@@ -4,8 +4,6 @@ Records come in blocks, so that as many can be drawn as a file holds. One seed a
 at once are these blocks put together.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from enum import StrEnum

@@ -4,8 +4,6 @@ Codes are columns, shape ``(attributes, records)``. Randomness is SplitMix64 (St
 whose steps are mixed, seeded from numpy; it shuffles public tables and protects nothing. A state is one word.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

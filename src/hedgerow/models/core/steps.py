@@ -8,8 +8,6 @@ takes the answers p from after it. It is the p that minimises ``KL(p || mu) / dt
 on dt and no feasible target y: noisy targets that are negative or do not sum to 1 are fine.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

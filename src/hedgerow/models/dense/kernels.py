@@ -6,8 +6,6 @@ A hypothesis is seen as blocks of rows, shape ``(blocks, rows, width)``. The row
 ``gather`` is not empty. Exponentials over cells are left to numpy, which vectorises them.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

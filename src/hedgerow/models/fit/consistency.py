@@ -11,8 +11,6 @@ Accuracy of Differentially Private Histograms Through Consistency", VLDB 2010; D
 A function of noisy answers, so it costs no privacy. Answers may be negative; sums of tables stay as they are.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ factors move it exactly as they move the whole. One pass takes the marginal, any
 one pass, which takes the marginal of the next group too, brings the factors back. The steps are the same.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -12,8 +12,6 @@ is left of a pass. What lasts are the log-factors of each measurement; the table
 leaves the range of floating point, the fit says so, and the caller takes the steps in logarithms instead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import final

@@ -6,8 +6,6 @@ set, a host, stands between: the clique is passed over once for all of them, and
 is a node of the tree like any other, and the tree stays a junction tree.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections.abc import Iterator, Sequence

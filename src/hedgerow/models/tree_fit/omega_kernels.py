@@ -4,8 +4,6 @@ Loops over tables are written such that the compiler makes vector instructions o
 functions: twice to three times as fast, where a step needs several for each cell. Short tables are left to the library.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -6,8 +6,6 @@ cells is one row with an index map. Others are rows, on which a small table is *
 (one value per row) or a *pattern* (spread over the cells of a row first). ``layout.py`` makes the arrays.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

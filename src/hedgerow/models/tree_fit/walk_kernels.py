@@ -5,8 +5,6 @@ Trees are flat: the attributes of clique i are ``members[starts[i]:starts[i + 1]
 are those of the edges, then those of what is measured.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.arrays import Bools, Floats, Ints, Places

@@ -4,8 +4,6 @@ What lies in one part is left to ``shared_elimination.py`` and ``parities.py``; 
 attributes in none are uniform.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial

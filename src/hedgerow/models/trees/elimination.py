@@ -6,8 +6,6 @@ with its parent, is a conditional distribution; these are multiplied and summed 
 Friedman, section 10.3.3). Probabilities lie in [0, 1], so this needs no logarithms.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence

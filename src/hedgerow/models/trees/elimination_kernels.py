@@ -4,8 +4,6 @@ Products of medium size are called hundreds of times in a row. A threaded librar
 them, which on a busy machine takes ten times as long as the product; these never wait for anyone.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.arrays import Bytes, Floats, Ints, Places

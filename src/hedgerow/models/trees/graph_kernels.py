@@ -4,8 +4,6 @@ A graph over ``n`` attributes is a matrix of bytes: which two belong together. C
 than any integer of the machine holds.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.arrays import Bytes, Floats, Ints, Places

@@ -10,8 +10,6 @@ neighbours there and of what is carried. That is a junction tree, and ``Markov``
 that is smaller.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import final
 

@@ -10,8 +10,6 @@ Sets of attributes two of which lie behind the same edge, wherever one looks fro
 left to an elimination of their own, and so is what is left when no room is for more conditionals.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

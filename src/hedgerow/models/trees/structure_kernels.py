@@ -6,8 +6,6 @@ it) and ``shared`` (a bit for each attribute of clique i that both hold, in the 
 since they may be more than any integer of the machine holds.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints, Places

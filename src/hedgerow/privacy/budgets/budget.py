@@ -6,8 +6,6 @@ privacy. Under ``ZCDP`` charges are rhos and add up to the rho of zero-concentra
 Both sums remain valid when each charge is chosen after looking at earlier outputs (theory.md section 0).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -10,8 +10,6 @@ maxima do not have; epsilon + exp(-epsilon) - 1 belongs to continuous Laplace no
 one, whose loss at unit shift is that of randomised response (theory.md section 0).
 """
 
-from __future__ import annotations
-
 import math
 
 from hedgerow.errors import ConfigError

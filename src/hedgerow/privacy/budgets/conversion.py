@@ -9,8 +9,6 @@ increases. Every alpha gives a valid bound, so a minimum found inexactly errs to
 rounding is added on top. Everything is in ln delta: a delta of 1e-300 is as good as one of 0.1.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache

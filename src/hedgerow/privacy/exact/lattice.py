@@ -5,8 +5,6 @@ of ``2^-20``; unless all of them are whole, so is the step. The sum over the rec
 arithmetic, where a floating-point sum could differ between neighbouring tables by more than the sensitivity.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

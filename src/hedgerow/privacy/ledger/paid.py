@@ -6,8 +6,6 @@ lattice units; so is the shape of the noise, and the number of values. An event 
 one threshold and the tests against it), and one that is not in the ledger for none.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

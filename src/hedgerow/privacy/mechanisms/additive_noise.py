@@ -13,8 +13,6 @@ answer that noise is added to, and the noise, are then integers, and no rounding
 came from; this serves all answers, and no floating-point Laplace sampler is needed.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ compared with the words. And charges of two kinds named no mechanism, that of an
 a hold that was lost: they become additive noise that costs as much, and say so.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

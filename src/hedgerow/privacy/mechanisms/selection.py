@@ -14,8 +14,6 @@ of weights may add; it is part of epsilon0, so what is charged covers what is dr
 depends on the number of eligible candidates alone, which is public.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal, Self, final

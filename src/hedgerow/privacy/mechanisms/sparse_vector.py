@@ -23,8 +23,6 @@ the start covers all later tests because an interactive mechanism of pure epsilo
 randomised response of that epsilon (Vadhan and Wang 2021, "Concurrent composition of differential privacy").
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self, final
 

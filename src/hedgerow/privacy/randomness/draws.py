@@ -18,8 +18,6 @@ probability weight / 2^e, at least one half, by comparing 53 random bits with it
 weights exactly. The time of a draw depends on the weights (see the sharp edges), its outcome on nothing else.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import accumulate

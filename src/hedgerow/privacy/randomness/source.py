@@ -5,8 +5,6 @@ All values are integers (lattice units of the mechanism), all scores exact binar
 here.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from functools import cache, lru_cache

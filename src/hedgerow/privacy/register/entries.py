@@ -15,8 +15,6 @@ that divergence is jointly quasi-convex (van Erven and Harremoes 2014, theorem 1
 has no rho, and is not counted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime

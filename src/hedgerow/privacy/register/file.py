@@ -5,8 +5,6 @@ when it is on the disk, the removal of the journal included (``synchronous=EXTRA
 charge.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping

@@ -11,8 +11,6 @@ A register counts one kind of neighbours, between whole tables, so releases of p
 holds nothing that was read off the data: names, times, budgets, charges, names of attributes and digests of files.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import secrets

@@ -1,7 +1,5 @@
 """The canonical form of a query, which is the same however the query was written."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Hashable

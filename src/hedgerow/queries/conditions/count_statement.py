@@ -1,7 +1,5 @@
 """``SELECT COUNT(*) FROM table WHERE ...`` as a linear query, and back; nothing else of SQL is supported."""
 
-from __future__ import annotations
-
 import re
 from typing import NoReturn, final
 

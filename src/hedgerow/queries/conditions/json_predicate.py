@@ -1,7 +1,5 @@
 """Conditions as JSON values, for programs and forms, with the meaning of the same conditions in SQL."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from functools import partial

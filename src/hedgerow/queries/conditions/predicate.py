@@ -6,8 +6,6 @@ Attributes are named as in the domain; a name that is no plain word may stand in
 single quotes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Literal, NoReturn, final
 

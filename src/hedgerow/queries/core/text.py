@@ -1,7 +1,5 @@
 """Attribute names, sets of codes as SQL conditions, and what errors repeat of a text."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Sequence

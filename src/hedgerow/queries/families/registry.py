@@ -1,7 +1,5 @@
 """The families that workload texts and stored workloads can name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType

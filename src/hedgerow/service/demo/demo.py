@@ -1,7 +1,5 @@
 """The demo's data set: what is registered, under which budget, and how its file was made."""
 
-from __future__ import annotations
-
 import shutil
 from importlib import resources
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One data set at work: the questions of many people, one group after the other."""
 
-from __future__ import annotations
-
 import math
 import queue
 import threading

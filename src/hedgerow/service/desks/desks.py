@@ -1,7 +1,5 @@
 """The data sets that this process answers for."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress

@@ -9,8 +9,6 @@ What a person's share of the budget pays is the same for every correction: the a
 that found the need for it. The ledger has the charges as they were made.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future

@@ -4,8 +4,6 @@ The guarantee rests on the order of commits when processes die (see ``algorithms
 look at the data can cost is committed as a *hold* before it, and its outcome after it.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager

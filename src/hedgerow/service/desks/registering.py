@@ -1,7 +1,5 @@
 """Registering a data set: checks before anything of it is kept, and the charge before its table is read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace

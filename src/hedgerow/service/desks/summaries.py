@@ -1,7 +1,5 @@
 """Summaries and ledgers of data sets, from the store alone: plain public values."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -3,8 +3,6 @@
 The only module of the server that touches ``data/``; the tables go to the curator and nowhere else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any

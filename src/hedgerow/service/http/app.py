@@ -1,7 +1,5 @@
 """The HTTP API as an ASGI application, and its routes about the server itself."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module

@@ -7,8 +7,6 @@ clients that open connections and send nothing drive out connections of the same
 are being answered is a new one turned away.
 """
 
-from __future__ import annotations
-
 import asyncio
 import resource
 from collections import OrderedDict

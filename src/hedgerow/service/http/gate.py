@@ -1,7 +1,5 @@
 """Routes as a table, and the gate of each: who may pass is settled before anything of the body is read."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Guards that stand before every request: rates, addresses, body sizes, headers for browsers, counters."""
 
-from __future__ import annotations
-
 import ipaddress
 import logging
 import math

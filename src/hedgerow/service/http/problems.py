@@ -4,8 +4,6 @@ Errors that Hedgerow raises on purpose say what is wrong and what to try; the cl
 sees nothing, as their messages can hold values; their kind and place are logged.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import traceback

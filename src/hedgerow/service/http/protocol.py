@@ -12,8 +12,6 @@ Uvicorn has none of these. This class stands on its protocol over h11 and adds:
 A refusal is a problem response, as everywhere else.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from http import HTTPStatus

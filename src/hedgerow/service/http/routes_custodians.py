@@ -1,7 +1,5 @@
 """Routes of custodians: the ledger, limits, people, tokens, the audit log."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial

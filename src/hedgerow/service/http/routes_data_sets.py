@@ -1,7 +1,5 @@
 """Routes about data sets: listing, registering, closing, and uploading their tables."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import AsyncIterator, Mapping

@@ -1,7 +1,5 @@
 """Routes of questions and of the answers that were given."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Reading requests strictly: headers and parameters given once, JSON as the standard has it, cursors that we signed."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

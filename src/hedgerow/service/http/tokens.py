@@ -6,8 +6,6 @@ so that scrypt runs once; whether it has expired or was revoked, and what it ope
 request.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import re

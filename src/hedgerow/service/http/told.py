@@ -1,7 +1,5 @@
 """Answers of the server, as OpenAPI describes them."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any, Literal
 

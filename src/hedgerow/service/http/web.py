@@ -5,8 +5,6 @@ They need no build step and name no other host: the policy that goes with every 
 a browser load nothing else.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Alembic's environment: it runs the missing revisions on the given connection, in its transaction."""
 
-from __future__ import annotations
-
 from alembic import context
 
 from hedgerow.service.store.schema import METADATA, VERSION_TABLE

@@ -3,8 +3,6 @@
 Those errors have a remedy, and no SQL, parameters or passwords.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import time

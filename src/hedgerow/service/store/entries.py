@@ -1,7 +1,5 @@
 """Records of the store: people, tokens, data sets, sessions, answers and log entries."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Answers, ledgers and the audit log in pages, and checks that the rows of their hash chains were not changed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

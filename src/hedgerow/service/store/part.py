@@ -1,7 +1,5 @@
 """The base of the store's parts: transactions that extend hash chains, records from rows, entries of the audit log."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """People of a store: their tokens, what they may ask, and requests that may be repeated."""
 
-from __future__ import annotations
-
 import secrets
 from dataclasses import asdict
 from typing import Any

@@ -1,7 +1,5 @@
 """A store in PostgreSQL: for servers of several processes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ What changes with every answer stands apart from what does not: a row is written
 their shortest decimal form gives the same bits back (SQLite's real columns forget the sign of a zero).
 """
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from typing import Any, final

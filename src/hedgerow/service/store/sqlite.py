@@ -1,7 +1,5 @@
 """A store in an SQLite file: write-ahead log, every commit on the disk, readable by its owner alone."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import stat

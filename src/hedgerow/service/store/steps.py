@@ -1,7 +1,5 @@
 """Steps of sessions as rows: what is new is written, and put together again from wherever a reader stands."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache

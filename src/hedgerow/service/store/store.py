@@ -1,7 +1,5 @@
 """The store: everything that the server must still know after a restart; opening it brings its tables up to date."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Sequence

@@ -93,6 +93,7 @@ def test_numbers_are_at_least_one(field: str) -> None:
         TabuSearch(**{field: 0})
 
 
+@pytest.mark.slow
 def test_the_hash_seed_does_not_matter() -> None:
     program = """if True:
         import numpy as np

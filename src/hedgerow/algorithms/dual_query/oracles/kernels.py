@@ -4,8 +4,6 @@ A *clause* is a conjunction of literals with a whole weight; a *spot* is one att
 numbered through all attributes; an *entry* is one literal of one clause.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The oracles: exhaustive search, tabu search (fast, no proof) and mixed-integer programming (a bound at any time)."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

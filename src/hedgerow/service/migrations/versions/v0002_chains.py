@@ -1,7 +1,5 @@
 """Hash chains over ledgers and the audit log, and what a person's questions take of the store."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 
