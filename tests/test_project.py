@@ -30,7 +30,7 @@ def test_every_pin_has_a_hash_and_no_address(name: str) -> None:
 def test_the_tools_lock_agrees_with_the_users_lock() -> None:
     def pins(name: str) -> set[str]:
         """Names and versions; a package may be needed on more systems by the tools."""
-        return set(re.findall(r"^[a-z0-9][^\\\n]*==[^\\\n; ]*", (ROOT / name).read_text(), flags=re.MULTILINE))
+        return set(re.findall(r"^[a-z0-9][^\\\n]*?==[^\\\n; ]*", (ROOT / name).read_text(), flags=re.MULTILINE))
 
     assert pins("requirements.lock") <= pins("requirements-dev.lock")
 
