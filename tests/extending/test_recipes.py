@@ -138,11 +138,32 @@ def test_the_family_is_released_through_mwem_and_read_back(tmp_path: Path) -> No
         Workload.parse("at_least:nothing", DOMAIN)
 
 
+ZOO = """
+from dataclasses import dataclass
+from hedgerow.extending import Algorithm
+
+class Plain(Algorithm):
+    "Has no fields."
+
+@dataclass(frozen=True)
+class Blank(Algorithm):
+    "  "
+
+@dataclass(frozen=True)
+class Greedy(Algorithm):
+    "Asks for more than a curator."
+
+    def run(self, source, *_, **__):
+        return source.total()
+"""
 BAD = [
     ("hedgerow.mechanisms", "mwem = toy.mechanism:Singles", "calls a plug-in 'mwem', a name that hedgerow has"),
     ("hedgerow.mechanisms", "singles = toy.mechanism:Singles", "a name that the package 'toy' has"),
     ("hedgerow.mechanisms", "broken = toy.nowhere:Singles", "'broken' of the package 'zoo' cannot be loaded: ModuleNo"),
     ("hedgerow.mechanisms", "broken = toy.family:AtLeast", "'broken' of the package 'zoo' is no subclass of Algorithm"),
+    ("hedgerow.mechanisms", "broken = zoo:Plain", "'broken' of 'zoo' is not a dataclass with a docstring"),
+    ("hedgerow.mechanisms", "broken = zoo:Blank", "'broken' of 'zoo' is not a dataclass with a docstring"),
+    ("hedgerow.mechanisms", "broken = zoo:Greedy", r"overrides run\(\), which is given the private table"),
     ("hedgerow.families", "where = toy.family:AtLeast", "calls a plug-in 'where', a name that hedgerow has"),
     ("hedgerow.families", "broken = toy.family:AtLeast", "has the kind 'at_least'"),
     ("hedgerow.families", "broken = toy.family:Nothing", "cannot be loaded: AttributeError"),
@@ -158,6 +179,8 @@ def test_plug_ins_that_cannot_be_used_are_errors_that_name_their_package(
     kept.mkdir()
     (kept / "METADATA").write_text("Metadata-Version: 2.1\nName: zoo\nVersion: 1.0\n")
     (kept / "entry_points.txt").write_text(f"[{group}]\n{line}\n")
+    (tmp_path / "zoo.py").write_text(ZOO)
+    monkeypatch.delitem(sys.modules, "zoo", raising=False)
     sys.path.append(str(tmp_path))
     forget()
     try:

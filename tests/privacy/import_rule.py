@@ -38,7 +38,7 @@ EXACT = {"exact_units", "grid_errors"}
 EVALUATION = {"exact_errors", "exact_answers", "exact_total", "relative_entropy"}
 TABLE_TYPES = {"Table", "ScannedTable", "CountSource", "PrivateTable"}
 PRIVATE_TABLE = "hedgerow.service.desks.tables.PrivateTable"
-TABLE_MAKERS = {"read_table", "scan_table", "read_data", "table", "read_private", "table_to_register", "no_records"}
+TABLE_MAKERS = {"read_table", "scan_table", "read_data", "table", "read_private", "no_records"}
 TABLE_NAMES = {"source"}
 MAY_ASK = {"domain", "filtered", "prepare", "count"}
 """What a table is made of, whether a filter chose its rows, and its passes over the records, which return nothing."""
@@ -118,15 +118,16 @@ def _names(module: str, tree: ast.AST) -> Iterator[str]:
 
 
 def _of_privacy(value: ast.expr, tree: ast.AST) -> bool:
-    """Whether an expression is a module of ``privacy/``, by the name that it was imported under."""
-    names = set()
+    """Whether an expression is a package or module of ``privacy/``: by its path, or by the name of an import."""
+    names = {"privacy"}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             base = getattr(node, "module", None)
             for alias in node.names:
                 whole = f"{base}.{alias.name}" if base else alias.name
                 names |= {alias.asname or alias.name} if "privacy" in whole.split(".") else set()
-    return ast.unparse(value) in names
+    path = ast.unparse(value)
+    return path in names or not names.isdisjoint(path.split("."))
 
 
 def _tables(tree: ast.AST) -> set[str]:
@@ -158,9 +159,16 @@ def _of_sqlalchemy(call: ast.Call, tree: ast.AST) -> bool:
 
 
 def _of_data(name: str) -> bool:
-    return within(name, ("hedgerow.data",)) or name in tuple(
-        f"hedgerow.{member}" for member in ("Table", "ScannedTable", "read_table", "scan_table")
-    )
+    return within(name, ("hedgerow.data",)) or name in _given_away_at_the_root()
+
+
+@cache
+def _given_away_at_the_root() -> set[str]:
+    """Names of ``data/`` that the package's face gives away."""
+    tree = ast.parse(faces()["hedgerow"])
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    data = [node for node in found if node.module is not None and within(node.module, ("data",))]
+    return {f"hedgerow.{alias.asname or alias.name}" for node in data for alias in node.names}
 
 
 def _called(call: ast.Call) -> str:

@@ -6,7 +6,21 @@ import ast
 
 import pytest
 
-from tests.privacy.import_rule import guarded, import_graph, imports, modules, reachable, violations
+from tests.privacy.import_rule import (
+    EVALUATION,
+    EXACT,
+    PRIVATE_TABLE,
+    TABLE_MAKERS,
+    TABLE_TYPES,
+    _given_away_at_the_root,
+    faces,
+    guarded,
+    import_graph,
+    imports,
+    modules,
+    reachable,
+    violations,
+)
 from tests.privacy.private_names import ALLOWED, found
 
 
@@ -19,6 +33,13 @@ def test_the_code_keeps_the_rule() -> None:
 def test_every_exception_is_used() -> None:
     used = {(module, what) for module, code in modules().items() for what in found(module, ast.parse(code), guarded())}
     assert set(ALLOWED) <= used
+
+
+def test_the_rule_knows_things_by_the_names_that_they_have() -> None:
+    whole = [ast.parse(code) for code in modules().values()]
+    defined = {getattr(node, "name", "") for tree in whole for node in ast.walk(tree)}
+    assert EXACT | EVALUATION | TABLE_MAKERS | TABLE_TYPES - {"PrivateTable"} <= defined
+    assert PRIVATE_TABLE.rpartition(".")[0] in modules()
 
 
 def test_the_gates_are_guarded() -> None:
@@ -42,6 +63,17 @@ def test_no_module_imports_from_the_face_of_a_room_that_it_is_in() -> None:
                 assert below <= modules().keys(), f"{module} imports from {node.module}, whose layers it is part of"
 
 
+def test_faces_give_away_names_of_their_own_room_alone() -> None:
+    assert len(faces()) > 20
+    for room, code in faces().items():
+        given = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
+        assert given
+        assert {node.level for node in given} == {1}, f"{room} gives away names of others, past the contracts"
+    assert {name for name in _given_away_at_the_root() if "able" in name} == {
+        f"hedgerow.{name}" for name in ("Table", "ScannedTable", "read_table", "scan_table")
+    }
+
+
 def test_the_face_for_extensions_names_protocols_of_sources_alone() -> None:
     tree = ast.parse(modules()["hedgerow.extending"])
     found = {name for name in imports("hedgerow.extending", tree) if name.startswith("hedgerow.data")}
@@ -60,6 +92,9 @@ PLANTED = {
     "an import from the root": ("hedgerow.report.spy", "from hedgerow import data"),
     "a relative import": ("hedgerow.models.spy", "from ..data import source"),
     "an import by text": ("hedgerow.models.spy", "import importlib\nimportlib.import_module('hedgerow.data.table')"),
+    "a table's type from the root": ("hedgerow.models.spy", "from hedgerow import Table"),
+    "an exact answer from the face": ("hedgerow.models.spy", "from hedgerow import privacy\nf = privacy.exact_total"),
+    "the same from the root": ("hedgerow.algorithms.spy", "import hedgerow\nf = hedgerow.privacy.exact_total"),
     "a late import": ("hedgerow.algorithms.spy", "def f():\n    from hedgerow.data.table import read_table"),
     "exact answers by function": ("hedgerow.cli.spy", "from hedgerow.privacy.exact.lattice import exact_units"),
     "exact errors in an algorithm": ("hedgerow.algorithms.spy", "from hedgerow.privacy.evaluation import exact_errors"),
@@ -149,7 +184,11 @@ BYPASSES = {
     "a private function, relatively": "from ..privacy.curator import _places",
     "a private function of a module": "from hedgerow.privacy import curator\nx = curator._places",
     "everything": "from hedgerow.privacy.exact.lattice import *",
-    "an exact answer of a module": "from hedgerow.privacy import lattice\nf = lattice.exact_units",
+    "an exact answer of a module": "from hedgerow.privacy.exact import lattice\nf = lattice.exact_units",
+    "an exact answer by way of a face": "from hedgerow.privacy import exact\nf = exact.lattice.exact_units",
+    "an exact answer by its whole path": "import hedgerow.privacy\nf = hedgerow.privacy.exact.lattice.exact_units",
+    "an exact answer from the root": "import hedgerow\nf = hedgerow.privacy.exact.lattice.exact_units",
+    "an exact answer of a renamed face": "import hedgerow.privacy as p\nf = p.exact.lattice.exact_units",
     "an exact answer of a renamed module": "import hedgerow.privacy.exact.lattice as l\nf = l.exact_units",
     "a method put in": "from hedgerow.privacy.curator import Curator\nCurator.peek = lambda c: c",
     "a function put in": "from hedgerow.privacy import curator\ncurator.exact_units = print",

@@ -192,11 +192,14 @@ def _plugged(name: str) -> Entry:
     from hedgerow.algorithms.shared import Algorithm
 
     loaded = load_plug_in(_GROUP, name, Algorithm)
-    described: bool = is_dataclass(loaded)
-    if not described:
-        message = f"the plug-in {name!r} of {loaded.__module__!r} is not a dataclass"
+    described, formed = (loaded.__doc__ or "").strip(), bool(is_dataclass(loaded))
+    if not (described and formed):
+        message = f"the plug-in {name!r} of {loaded.__module__!r} is not a dataclass with a docstring"
         raise PlugInError(message, remedy="make it a frozen dataclass whose docstring begins with what it does")
-    summary = loaded.__doc__.strip().splitlines()[0].rstrip(".")
+    if loaded.run is not Algorithm.run:  # which charges registers, and hands the table to a curator
+        message = f"the plug-in {name!r} of {loaded.__module__!r} overrides run(), which is given the private table"
+        raise PlugInError(message, remedy="override run_with(), which is given a curator")
+    summary = described.splitlines()[0].rstrip(".")
     options = tuple(field.name for field in fields(loaded) if field.init)
     return Entry(name, summary, loaded.__module__, loaded, options, regimes=loaded.regimes)
 

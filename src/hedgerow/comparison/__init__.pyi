@@ -3,4 +3,4 @@ from .grid import Progress as Progress, Step as Step, compare as compare
 from .journal import Journal as Journal, read_rows as read_rows, text_of as text_of
 from .outcome import LARGEST as LARGEST, MEAN as MEAN, Outcome as Outcome
 from .presentation import headings_of as headings_of, notes_of as notes_of, rows_of as rows_of, title_of as title_of
-from .result import Comparison as Comparison, Summary as Summary, interval as interval
+from .result import Comparison as Comparison, interval as interval

@@ -4,7 +4,6 @@ from .choice import (
     LARGEST_TREE as LARGEST_TREE,
     Footprint as Footprint,
     Hypothesis as Hypothesis,
-    domain_of_classes as domain_of_classes,
     hypothesis as hypothesis,
     hypothesis_for as hypothesis_for,
     is_dense as is_dense,

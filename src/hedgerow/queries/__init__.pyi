@@ -31,6 +31,6 @@ from .families.parity import (
     walsh_hadamard as walsh_hadamard,
 )
 from .families.partial_sums import shared_marginals as shared_marginals
-from .families.registry import add_family as add_family, known_families as known_families
+from .families.registry import add_family as add_family
 from .workload import Workload as Workload
 from .workload_format import workload_from_dict as workload_from_dict, workload_to_dict as workload_to_dict

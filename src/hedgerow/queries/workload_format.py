@@ -69,6 +69,7 @@ def _family_from_dict(entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any
         return family
     if kind not in known_families():
         raise QueryError(f"a stored workload holds a family of kind {kind!r}, which this version does not know")
-    prefix = f"{entry['arrays']}_"
-    own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    prefix = f"{entry['arrays']}_" if "arrays" in entry else None
+    mine = [] if prefix is None else [name for name in arrays if name.startswith(prefix)]  # no others are read
+    own = {name.removeprefix(prefix or ""): arrays[name] for name in mine}
     return known_families()[kind].from_stored(entry, own, domain)

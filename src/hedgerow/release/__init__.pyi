@@ -14,7 +14,6 @@ from .content import (
     StoredModel as StoredModel,
     measurements_from_list as measurements_from_list,
     measurements_to_list as measurements_to_list,
-    model_to_dict as model_to_dict,
 )
 from .evidence import Evidence as Evidence
 from .provenance import Provenance as Provenance

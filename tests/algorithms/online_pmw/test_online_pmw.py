@@ -378,6 +378,9 @@ def test_queries_that_do_not_fit_are_refused_before_anything_is_read(query: obje
     assert (source.reads, session.spent) == (reads, 0.0)
     with pytest.raises(ConfigError, match="confidence"):
         session.ask("a = 0", confidence=1.0)
+    for texts in (["a = 0"], []):
+        with pytest.raises(ConfigError, match="confidence"):
+            session.ask_all(texts, confidence=1.0)
 
 
 @pytest.mark.parametrize("relation", list(Neighbours))

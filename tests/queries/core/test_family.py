@@ -7,7 +7,18 @@ import pytest
 
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import QueryError
-from hedgerow.queries import Cells, Conjunction, Explicit, Family, Marginal, Marginals, Measurable, Parity, Workload
+from hedgerow.queries import (
+    Cells,
+    Conjunction,
+    Explicit,
+    Family,
+    Marginal,
+    Marginals,
+    Measurable,
+    Neighbours,
+    Parity,
+    Workload,
+)
 from tests.reference.dense_tables import DenseTables
 
 DOMAIN = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1), IntegerRange("c", 0, 2)))
@@ -47,6 +58,20 @@ def test_a_family_that_does_not_say_how_far_noise_spreads_is_refused() -> None:
     assert (own.n_candidates, own.signed, own.by_query()) == (1, False, own)
     with pytest.raises(QueryError, match="'own' does not say how far noise"):
         _ = own.spread
+
+
+def test_a_candidate_of_several_answers_is_as_sensitive_as_all_of_them_together() -> None:
+    class Groups(Family):
+        n_queries, n_candidates, scopes, spec, bounds = 5, 2, (("a",),), "groups", (0.0, 2.0)
+        lengths = np.array([2, 3])
+        candidate = cliques = evaluate = lambda self, *_: NotImplemented
+
+    assert Groups().sensitivities(Neighbours.ADD_REMOVE).tolist() == [4.0, 6.0]
+    for family in Workload.parse("marginals:a*c,b; cells:a*c; parities:a; prefixes:c", DOMAIN).families:
+        for neighbours in Neighbours:
+            targets = [family.candidate(index) for index in range(family.n_candidates)]
+            each = [target.sensitivity(neighbours).l1 for target in targets]
+            assert family.sensitivities(neighbours).tolist() == each
 
 
 def test_single_queries_of_marginals_are_cells() -> None:

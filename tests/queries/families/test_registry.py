@@ -87,6 +87,30 @@ def test_it_is_stored_by_its_text_or_its_arrays() -> None:
     assert (plain.name, plain.offset, moved.name, moved.offset) == ("b", 0, "a", 2)
 
 
+def test_it_may_be_stored_without_arrays_and_reads_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Read(dict[str, Any]):
+        """Arrays of a file, each of which takes long to read."""
+
+        def __getitem__(self, name: str) -> Any:
+            asked.append(name)
+            return super().__getitem__(name)
+
+        def items(self) -> Any:
+            raise AssertionError("all arrays are read")
+
+    asked: list[str] = []
+    workload = Workload([Firsts(DOMAIN, "a", 2), *Workload.parse("where: a = 1", DOMAIN).families])
+    values, arrays = workload_to_dict(workload)
+    workload_from_dict(values, Read(arrays | {"model": np.zeros(1)}), DOMAIN)
+    assert asked == ["workload_0_offset"]
+    monkeypatch.setattr(Firsts, "to_stored", lambda self: ({"kind": "firsts", "name": self.name}, {}))
+    monkeypatch.setattr(Firsts, "from_stored", classmethod(lambda cls, values, _, domain: cls(domain, values["name"])))
+    values, arrays = workload_to_dict(workload)
+    assert not arrays
+    (again, _) = workload_from_dict(json.loads(json.dumps(values)), {"other": np.zeros(1)}, DOMAIN).families
+    assert again.spec == "firsts:a"
+
+
 def test_errors_say_where_and_name_it_among_the_families() -> None:
     with pytest.raises(QueryError, match=r"at character 8: .*'c'"):
         Workload.parse("firsts:c", DOMAIN)

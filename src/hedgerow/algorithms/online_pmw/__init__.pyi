@@ -1,12 +1,10 @@
 from .answer import OnlineAnswer as OnlineAnswer
 from .file import SessionFile as SessionFile
-from .hold import LOST as LOST, Hold as Hold
 from .journal import (
     START as START,
     Finding as Finding,
     Mark as Mark,
     Step as Step,
-    Transcript as Transcript,
     finding_about as finding_about,
     step_since as step_since,
 )
@@ -18,5 +16,5 @@ from .parameters import (
 )
 from .rules import Rules as Rules, Stream as Stream, Variant as Variant
 from .session import OnlineSession as OnlineSession
-from .start import Opening as Opening, check_start as check_start, earlier_events as earlier_events
+from .start import Opening as Opening, check_start as check_start
 from .state import table_of_session as table_of_session

@@ -208,6 +208,7 @@ class OnlineSession:
                 ask again for those before it costs nothing.
             ConfigError: See `ask`.
         """
+        check_confidence(confidence)
         listed = [self._questions.read(query) for query in queries]
         for each in listed:
             self._looks(*each)  # refuses what is too large

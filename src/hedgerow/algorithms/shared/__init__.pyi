@@ -3,12 +3,10 @@ from .algorithm import (
     ProgressCallback as ProgressCallback,
     RoundReport as RoundReport,
     check_domain as check_domain,
-    check_made_by as check_made_by,
     check_table as check_table,
     make_release as make_release,
     number_of_records as number_of_records,
     open_curator as open_curator,
-    plain_parameters as plain_parameters,
     tell as tell,
 )
 from .bounds import (
@@ -22,8 +20,6 @@ from .bounds import (
 )
 from .checks import (
     check_choice as check_choice,
-    check_count as check_count,
-    check_fraction as check_fraction,
     check_noise as check_noise,
     check_shares as check_shares,
     is_count as is_count,
@@ -35,8 +31,6 @@ from .learning import (
     Output as Output,
     clipped as clipped,
     exponent_of as exponent_of,
-    guaranteed_drop as guaranteed_drop,
-    potential_drop as potential_drop,
     step_size as step_size,
     take_step as take_step,
 )
@@ -45,7 +39,6 @@ from .plans import (
     Charges as Charges,
     Line as Line,
     Outline as Outline,
-    Outlined as Outlined,
     RoundCharge as RoundCharge,
     charges_line as charges_line,
     expected_noise as expected_noise,

@@ -1,9 +1,7 @@
 from .budget import (
-    ZCDP as ZCDP,
     ApproxDP as ApproxDP,
     Budget as Budget,
     Limit as Limit,
-    PureDP as PureDP,
     Regime as Regime,
     budget_for as budget_for,
     budget_from_dict as budget_from_dict,
@@ -16,7 +14,6 @@ from .charging import (
     bounded_range_rho as bounded_range_rho,
     check_amount as check_amount,
     check_scale as check_scale,
-    epsilon_of_bounded_range as epsilon_of_bounded_range,
     epsilon_of_pure_rho as epsilon_of_pure_rho,
     pure_rho as pure_rho,
 )

@@ -1,1 +1,1 @@
-from .predicate import parse_conjunction as parse_conjunction, parse_predicate as parse_predicate
+from .predicate import parse_conjunction as parse_conjunction

@@ -11,7 +11,7 @@ from .query import (
     Parity as Parity,
     Tables as Tables,
 )
-from .sensitivity import Neighbours as Neighbours, of_marginal as of_marginal, of_query as of_query
+from .sensitivity import Neighbours as Neighbours, of_query as of_query
 from .text import (
     BOUNDED_ORDER as BOUNDED_ORDER,
     PLAIN_NAME as PLAIN_NAME,

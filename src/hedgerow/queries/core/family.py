@@ -187,8 +187,11 @@ class Family(ABC):
         """
 
     def sensitivities(self, neighbours: Neighbours) -> Floats:
-        """L1 sensitivity of each candidate in counts, shape ``(n_candidates,)`` (theory.md section 0)."""
-        return np.full(self.n_candidates, of_query(*self.bounds, neighbours).l1)
+        """L1 sensitivity of each candidate in counts, shape ``(n_candidates,)`` (theory.md section 0).
+
+        Here: as if one record could move all answers of a candidate at once, each as far as its bounds allow.
+        """
+        return np.asarray(of_query(*self.bounds, neighbours).l1 * self.lengths, dtype=np.float64)
 
     @abstractmethod
     def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
