@@ -45,7 +45,7 @@ def check_measurements(
         domain: The attributes as the file holds them.
 
     Returns:
-        Which event paid for what, and the finding.
+        The measurement that each event paid for, and the finding.
     """
     free: dict[tuple[Any, ...], deque[Entry]] = defaultdict(deque)
     for entry in entries:

@@ -45,7 +45,7 @@ _AGAIN = 0.05
 @final
 @dataclass
 class Output:
-    """Where a command prints, as ``--quiet`` and ``--json`` say.
+    """Output of a command, as ``--quiet`` and ``--json`` say.
 
     Attributes:
         quiet: Nothing is printed but errors and warnings, and the result of ``--json``.
@@ -248,7 +248,7 @@ def showing_steps(output: Output, counted: str, note: str = "running") -> Iterat
     """Give a callback that draws how many steps of how many are over and what runs now.
 
     Args:
-        output: Where it is drawn.
+        output: Output of the command.
         counted: Name of a step.
         note: Printed where nobody looks; the callback does nothing there.
     """

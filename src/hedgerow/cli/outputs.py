@@ -1,4 +1,4 @@
-"""Where output goes, records and files, and the checks of it that are made before any budget is spent."""
+"""Places of output, records and files, and the checks that are made before any budget is spent."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class RecordsPlace:
             source: Place of the private table, if there is one.
 
         Raises:
-            ConfigError: As `check_outputs` does; the table exists, or the folder does and may not be replaced.
+            ConfigError: See `check_outputs`; or the table exists, or the folder does and may not be replaced.
             RecordsError: The database cannot be written to.
             MissingExtraError: The library that writes the records is not installed.
         """

@@ -56,7 +56,7 @@ def draft_domain(
     like an identifier, is constant or has no values at all is commented out.
 
     Args:
-        source: As for ``read_table``.
+        source: See ``read_table``.
         columns: Columns to draft; None for all.
         max_values: Texts with more distinct values than this are not listed.
         name: Name of the table in the header; its path by default.

@@ -105,7 +105,7 @@ def step_since(session: OnlineSession, mark: Mark, *, first: bool = False) -> St
 
 
 def step_of(state: SessionState, *, since: Mark, first: bool) -> Step:
-    """As `step_since`, for the state of a session."""
+    """The same as `step_since`, for the state of a session."""
     basis, history, watch = state.basis, state.history, state.watch
     new = len(history.known) - since.findings
     measured = iter(history.measurements[since.measurements :])

@@ -55,7 +55,7 @@ class Opening:
 def check_source(
     config: OnlineSettings, source: Any, budget: Budget, warm: Release | None
 ) -> tuple[Budget, tuple[Event, ...]]:
-    """As `check_start`, for a private table.
+    """Do the checks of `check_start`, for a private table.
 
     Returns:
         The budget, between tables that are filtered if this one is; and what the release spent, as events.
@@ -105,7 +105,7 @@ def check_start(config: OnlineSettings, domain: Domain, budget: Budget, warm: Re
         warm: The release to start from, if there is one.
 
     Returns:
-        What that release spent, as events of the session's ledger.
+        The charges of that release, as events of the session's ledger.
 
     Raises:
         ConfigError: The configuration does not fit the budget, or the release does not fit the session.

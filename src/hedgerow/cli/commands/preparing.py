@@ -152,7 +152,7 @@ def _described(each: Entry) -> dict[str, object]:
 def key(
     ctx: typer.Context,
     *,
-    file: Annotated[Path, typer.Argument(metavar="NEW_FILE", help="Where the private key goes.")],
+    file: Annotated[Path, typer.Argument(metavar="NEW_FILE", help="File to write the private key to.")],
     quiet: options.Quiet = False,
     as_json: options.AsJson = False,
 ) -> None:

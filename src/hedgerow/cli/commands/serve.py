@@ -98,7 +98,7 @@ def serve(
         _setting(
             "Budget",
             "--limit",
-            "What all data sets in the register may add up to: an epsilon, for pure budgets alone, or with "
+            "Limit on the sum of all data sets in the register: an epsilon, for pure budgets alone, or with "
             "--limit-delta, for all kinds.",
             metavar="EPSILON",
         ),
@@ -114,7 +114,7 @@ def serve(
         _setting(
             "Budget",
             "--limit-neighbours",
-            "What one person can change in the tables of the register; its data sets must agree.",
+            "The change that one person can make in the tables of the register; its data sets must agree.",
         ),
     ] = Neighbours.ADD_REMOVE,
     rate: Annotated[

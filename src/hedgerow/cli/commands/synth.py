@@ -58,7 +58,7 @@ def synth(
             "--records",
             metavar="N",
             min=1,
-            help="How many records to draw; by default the (noisy) number of records. The exact number of rows "
+            help="Number of records to draw; by default the (noisy) number of records. The exact number of rows "
             "of a private table is itself private.",
         ),
     ] = None,

@@ -49,7 +49,7 @@ def in_chunks(parts: Iterator[Part], coding: Coding, rows: int | None = None) ->
     Args:
         parts: Codes and counts of batches.
         coding: The columns that were read.
-        rows: As for `chunks`.
+        rows: See `chunks`.
     """
     held: list[Part] = []
     n_held = 0
@@ -82,7 +82,7 @@ def scan_table(
     Args:
         source: A file, a pattern of file names, a folder of Parquet files, a table of a DuckDB file or of a PostgreSQL
             database: see `open_place`; a Spark data frame, or ``spark:table``.
-        domain: As for ``read_table``, and so all the following.
+        domain: See ``read_table``, and so all the following.
         count_column: Column that says how many records a row stands for.
         columns: Read these columns only, in this order.
         extra_columns: ``"ignore"`` skips columns that the domain does not declare.
@@ -92,7 +92,7 @@ def scan_table(
             time, since otherwise a record could decide whether others count.
 
     Raises:
-        DataError: As for ``read_table``, of columns; of cells when the table is first counted.
+        DataError: See ``read_table``, of columns; of cells when the table is first counted.
         QueryError: The condition may look at more than one row.
         MissingExtraError: The library that reads it is not installed.
 

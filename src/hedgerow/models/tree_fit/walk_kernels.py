@@ -69,7 +69,7 @@ def around(
     """Walk around every tree of the cliques that are kept.
 
     Args:
-        slots: Where the edges of each clique start.
+        slots: Starts of the edges of each clique.
         other: Their far ends.
         back: The slots of the same edges there.
         edge: Their numbers.
@@ -178,7 +178,7 @@ def outward(slots: Ints, other: Places, edge: Ints, starts: Ints, pending: Ints,
     """Messages from one clique of each tree to all others; see ``around``.
 
     Args:
-        slots: Where the edges of each clique start.
+        slots: Starts of the edges of each clique.
         other: Their far ends.
         edge: Their numbers.
         starts: One clique of each tree.
@@ -217,7 +217,7 @@ def rows_of(sizes: Floats, starts: Ints, members: Places, one_row: int, least: i
 
     Args:
         sizes: Codes of each attribute.
-        starts: Where the members of each clique start.
+        starts: Starts of the members of each clique.
         members: Members of cliques.
         one_row: Largest number of cells of a clique that is one row.
         least: Cells that a row of others has at least.
@@ -274,7 +274,7 @@ def views_of(
 
     Args:
         sizes: Codes of each attribute.
-        starts: Where the members of each clique start.
+        starts: Starts of the members of each clique.
         members: Members of cliques.
         rows: Result of ``rows_of``.
         owners: For each view its clique.

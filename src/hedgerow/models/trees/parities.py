@@ -170,5 +170,5 @@ def _probabilities(part: Beliefs) -> Floats:
 
 
 def _from_zero(counts: Ints) -> Ints:
-    """Where each of several runs starts, and where the last ends."""
+    """Start of each run, and the end of the last one."""
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)])

@@ -130,10 +130,10 @@ class Register:
             budget: The budget of a release.
 
         Returns:
-            What it would be charged.
+            The charge, in the unit of the register.
 
         Raises:
-            RegisterExceededError: What is left does not cover it.
+            RegisterExceededError: The rest of the limit does not cover it.
             ConfigError: The budget is of another neighbouring relation, or has no charge in the register's unit.
         """
         charge = charge_of(budget, self._limit)
@@ -155,7 +155,7 @@ class Register:
             The entry. It is on the disk.
 
         Raises:
-            RegisterExceededError: What is left does not cover it; nothing was charged.
+            RegisterExceededError: The rest of the limit does not cover it; nothing was charged.
             ConfigError: The budget is of another neighbouring relation, or has no charge in the register's unit; or the
                 kind or the name is none.
             RegisterBusyError: Other processes are at it for longer than one waits.

@@ -216,7 +216,7 @@ class Parities(Family):
 
     @cached_property
     def _positions(self) -> Ints:
-        """Where each parity stands in the transforms of the largest sets, one after the other."""
+        """Position of each parity in the transforms of the largest sets, one after the other."""
         place: dict[Clique, int] = {}
         wanted = set(self.scopes)
         start = 0
