@@ -42,7 +42,7 @@ def texts(docstring: str) -> Iterator[str]:
 
 
 def short_texts(source: str) -> Iterator[tuple[int, str]]:
-    """Give the short texts of a module, with their lines: those of docstrings, and labels that are keyword arguments."""
+    """Give the short texts of a module with their lines: those of docstrings, and labels given by keyword."""
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Expr(value=ast.Constant(value=str() as docstring)):

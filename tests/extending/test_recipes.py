@@ -141,7 +141,11 @@ BAD = [
     ("hedgerow.mechanisms", "mwem = toy.mechanism:Singles", "calls a plug-in 'mwem', a name that hedgerow has"),
     ("hedgerow.mechanisms", "singles = toy.mechanism:Singles", "a name that the package 'toy' has"),
     ("hedgerow.mechanisms", "broken = toy.nowhere:Singles", "'broken' of the package 'zoo' cannot be loaded: ModuleNo"),
-    ("hedgerow.mechanisms", "broken = toy.family:AtLeast", "'broken' of the package 'zoo' is no subclass of Algorithm"),
+    (
+        "hedgerow.mechanisms",
+        "broken = toy.family:AtLeast",
+        "'broken' of the package 'zoo' is not a subclass of Algorithm",
+    ),
     ("hedgerow.families", "where = toy.family:AtLeast", "calls a plug-in 'where', a name that hedgerow has"),
     ("hedgerow.families", "broken = toy.family:AtLeast", "has the kind 'at_least'"),
     ("hedgerow.families", "broken = toy.family:Nothing", "cannot be loaded: AttributeError"),

@@ -84,7 +84,7 @@ def _text_of(target: Mapping[str, Any]) -> str:
             return str(target["name"])
         case "conjunction":
             return f"a condition on {', '.join(target['scope']) or 'nothing'}"
-    raise ValueError(f"nothing that is measured is called {target['kind']!r}")
+    raise ValueError(f"unknown kind of measurement {target['kind']!r}")
 
 
 def _size_of(attribute: Mapping[str, Any]) -> int:
@@ -136,7 +136,7 @@ def check_total(entries: Sequence[Entry], relation: str, *, released: bool, vers
         noise = f"{paid[-1].mechanism} noise of scale {float(paid[-1].scale):.6g}"
         return Finding(TOTAL, Severity.HOLDS, f"paid for, with {noise}")
     if released:
-        return Finding(TOTAL, Severity.FAILS, f"the file tells it, and no event pays for it under {relation!r}")
+        return Finding(TOTAL, Severity.FAILS, f"the file states it, and no event pays for it under {relation!r}")
     return Finding(TOTAL, Severity.NOTE, "no event asks for it")
 
 

@@ -136,7 +136,7 @@ class RecordsPlace:
         if is_duckdb(text):
             table = duckdb_table(text)
             if table is None:
-                raise ConfigError(f"{_OPTION}: {text} names no file and table", remedy=DUCKDB_REMEDY)
+                raise ConfigError(f"{_OPTION}: {text} does not name a file and a table", remedy=DUCKDB_REMEDY)
             return cls(text, table.file.parent / f"{table.parts[-1].replace('/', '_')}.release", table=table)
         if text.startswith(SPARK):
             folder = text.removeprefix(SPARK)
@@ -176,7 +176,7 @@ class RecordsPlace:
 
 def _named(folder: str) -> str:
     if not Path(folder).name:
-        raise ConfigError(f"{_OPTION}: {SPARK}{folder} names no folder", remedy="write it as spark:folder")
+        raise ConfigError(f"{_OPTION}: {SPARK}{folder} does not name a folder", remedy="write it as spark:folder")
     return Path(folder).name
 
 

@@ -111,7 +111,7 @@ def common_kind(budgets: tuple[Budget, ...]) -> str:
     kinds = {budget_kind(budget) for budget in budgets}
     if len(kinds) != 1:
         raise ConfigError(
-            f"budgets of {len(kinds)} kinds cannot stand on one axis: {'; '.join(sorted(kinds)) or 'none was given'}",
+            f"budgets of {len(kinds)} kinds cannot share one axis: {'; '.join(sorted(kinds)) or 'none was given'}",
             remedy="give budgets of one kind, with one delta and one neighbouring relation",
         )
     if len(set(budgets)) != len(budgets):

@@ -80,7 +80,7 @@ class Curator:
         if any(event.neighbours != budget.neighbours.value for event in events):
             raise BudgetError(
                 f"an event was not charged between tables that are neighbours by {budget.neighbours}",
-                remedy="begin anew, under this relation; what was spent under another one stays spent",
+                remedy="start again under this relation; what was spent under the other one stays spent",
             )
         check_mass(source.total())
         ledger = Ledger(budget.limit, budget.unit, events)
@@ -314,7 +314,7 @@ class Curator:
             BudgetError: The newest watch in the ledger is another one, or runs already.
         """
         if self.__watching:
-            raise BudgetError("the newest watch of this curator runs already", remedy="continue that one")
+            raise BudgetError("the newest watch of this curator is running already", remedy="continue that one")
         watches = [event for event in self.__ledger.events if event.mechanism == state.mechanism.name]
         if not watches or not _same_watch(watches[-1], self._watch_event(state.mechanism, label)):
             raise BudgetError("the ledger does not hold this watch", remedy="restore it together with its ledger")

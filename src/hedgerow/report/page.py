@@ -154,7 +154,7 @@ def _stamps(release: Release, exact: ExactErrors | None) -> list[str]:
     if exact is not None:
         stamps.append("NOT PRIVATE: this page shows errors computed from the exact data. Do not publish it.")
     if not release.provenance.secure:
-        stamps.append(f"{release.provenance.stamp}. Whoever knows the seed can subtract the noise.")
+        stamps.append(f"{release.provenance.stamp}. Anyone who knows the seed can subtract the noise.")
     return stamps
 
 

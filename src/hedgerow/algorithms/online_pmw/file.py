@@ -97,7 +97,9 @@ class SessionFile:
                     remedy="name a file in a folder that exists and can be written to",
                 ) from error
             if not is_alone:
-                raise SessionError(f"{self._path}: another call is at this session", remedy="wait until it is done")
+                raise SessionError(
+                    f"{self._path}: another process is using this session", remedy="wait until it is done"
+                )
             self._lock = locking.pop_all()
         return self
 
@@ -193,7 +195,7 @@ class SessionFile:
         elif opening.warm:
             raise SessionError(
                 f"{self._path}: the session was to start from an earlier release, and was interrupted",
-                remedy="name that release once more",
+                remedy="name that release again",
             )
         else:
             self.start(opening.config, source, opening.budget, noise=noise, notes=opening.notes)
@@ -362,12 +364,13 @@ class SessionFile:
             raise SessionError(f"{self._path}: there is a session already", remedy="restore it")
         if (opening.domain, opening.budget) != (domain, budget):
             raise SessionError(
-                f"{self._path}: the session was to begin with another domain or budget", remedy="name the same ones"
+                f"{self._path}: the session was started with another domain or budget", remedy="name the same ones"
             )
         return opening
 
     def _check_locked(self) -> None:
         if self._lock is None:
             raise SessionError(
-                f"{self._path}: nothing keeps other processes away", remedy="use the file in a 'with' block"
+                f"{self._path}: the session file is not locked against other processes",
+                remedy="use the file in a 'with' block",
             )

@@ -86,7 +86,7 @@ def compare(
         bool,
         options.output_option(
             "--resume",
-            help="Go on from the runs that --output holds already: after an interruption, or with more runs, "
+            help="Continue from the runs that --output holds already: after an interruption, or with more runs, "
             "mechanisms or budgets.",
         ),
     ] = False,

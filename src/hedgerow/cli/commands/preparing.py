@@ -16,7 +16,7 @@ from hedgerow.queries import Neighbours
 from hedgerow.system import replacing
 
 _DRAFT = (
-    "This draft was read off the data. Its values are as private as the data until somebody decides that they are "
+    "This draft was read off the data. Its values are as private as the data until someone decides that they are "
     "public: replace them by answer lists, legal ranges or code books, and do not publish the draft."
 )
 _BUDGETS = {(Regime.PURE, Regime.ZCDP): "any", (Regime.PURE,): "epsilon", (Regime.ZCDP,): "with delta, or rho"}

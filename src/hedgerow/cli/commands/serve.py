@@ -160,7 +160,7 @@ def serve(
         _setting(
             "Limits",
             "--stall-timeout",
-            "Longest time that the body of a request, or an answer, may stand still: below 500 bytes a second.",
+            "Longest time that the body of a request, or an answer, may stall: below 500 bytes a second.",
             metavar="SECONDS",
             min=0.1,
         ),
@@ -170,7 +170,7 @@ def serve(
         _setting(
             "Places",
             "--proxies",
-            "Reverse proxies whose X-Forwarded-For is believed: addresses or networks with commas between.",
+            "Reverse proxies whose X-Forwarded-For is believed: addresses or networks, separated by commas.",
             metavar="ADDRESSES",
             show_default="none",
         ),
@@ -202,7 +202,7 @@ def serve(
         _option(
             "Tokens",
             "--token-datasets",
-            "Data sets that the token of --new-token is good for, with commas between; or 'all', also later ones.",
+            "Data sets that the token of --new-token opens, separated by commas; or 'all', later ones included.",
             metavar="NAMES|all",
         ),
     ] = None,

@@ -214,7 +214,7 @@ class ValueClasses(Factored):
         if isinstance(target, Marginal | Parity):
             return type(target)(coarse, target.scope)
         if not isinstance(target, LinearQuery):
-            raise QueryError(f"the measurement of {target.text} is of no known kind")
+            raise QueryError(f"the measurement of {target.text} is of an unknown kind")
         scope, values = self._coarsening.coarse_table(target.scope, target.values())
         return Explicit(coarse, scope, target.text, values, target.bounds)
 

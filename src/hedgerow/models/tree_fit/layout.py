@@ -162,7 +162,7 @@ class _Plan:
         self.scopes = np.array([place for scope in scopes for place in scope], dtype=np.int32)
         self.owners = forest.holders(self.ends, self.scopes)
         if self.owners.min(initial=0) < 0:
-            raise QueryError("a measured scope lies in no clique", remedy="take trees over all scopes")
+            raise QueryError("a measured scope is not inside any clique", remedy="take trees over all scopes")
         self.graph = _Graph.of(edges, len(forest.cells))
         self.rooted = rooted(self.graph.slots, self.graph.other, self.graph.back, -1)
         self.table, self.first = tables_of(self.owners, len(forest.cells), self.ends, self.scopes)

@@ -30,7 +30,7 @@ _MAKE = (
 _FAULTS = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH)
-_AS_WRITTEN = "use the file as hedgerow wrote it; what was released stays spent, whatever the file says"
+_AS_WRITTEN = "use the file as hedgerow wrote it; the budget of what was released stays spent"
 
 
 @final

@@ -122,8 +122,8 @@ class Anchor:
         except _FAULTS:
             raise StoreError(
                 f"{self.path} is not an anchor, or is damaged",
-                remedy="give the file that the server wrote; without it nobody can tell whether the store is an older "
-                "copy (a new file begins with the store as it is)",
+                remedy="give the file that the server wrote; without it an older copy of the store cannot be "
+                "recognised (a new file begins with the store as it is)",
             ) from None
 
     def cover(self, ledgers: Mapping[str, Point], audit: Point | None) -> None:
