@@ -157,7 +157,7 @@ def test_json_with_tabs_and_a_byte_order_mark(tmp_path: Path) -> None:
         ("a: {values: [x, y], missing: [z]}", "'a': 'missing' is neither"),
         ("a: {values: [x, y], missing: true, other: '?'}", "'a': the missing and the other value are both"),
         ("a: {min: 0, max: 9, missing: 5}", "'a': '5' is the text"),
-        ("attributes: {a: 2}\nb: 2", "'b' stands beside"),
+        ("attributes: {a: 2}\nb: 2", "'b' is given beside"),
         ("attributes: {}", "at least one attribute"),
     ],
 )
