@@ -32,7 +32,7 @@ class Outcome:
         raw: Exact errors of the noisy answers that the model was fitted to, where there is one for every query.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> Outcome("laplace", PureDP(1.0), 1, {"mean": 0.02, "largest": 0.05, "rmse": 0.01}, 0.5).ran
         True
     """
@@ -123,8 +123,7 @@ def measure_of(workload: Workload) -> str:
     """The name of the error of a candidate of a workload.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> measure_of(Workload.marginals(Domain((IntegerRange("a", 0, 2),)), 1))
         'total variation distance'
     """

@@ -74,7 +74,7 @@ class Answering:
 
     Example:
         >>> from hedgerow.domain import IntegerRange
-        >>> from hedgerow.models.dense.histogram import Histogram
+        >>> from hedgerow import Histogram
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> answering = Answering(Histogram(domain, total=12))
         >>> query = Conjunction.where(domain, {"b": [0, 1]})

@@ -60,10 +60,7 @@ class Curator:
         BudgetError: The events do not fit into the budget, or are of another neighbouring relation.
 
     Example:
-        >>> from hedgerow.data.table import Table
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.privacy.budgets.budget import PureDP
-        >>> from hedgerow.privacy.randomness.source import SeededNoise
+        >>> from hedgerow import IntegerRange, PureDP, SeededNoise, Table
         >>> from hedgerow.queries.core.query import Marginal
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> curator = Curator(Table(domain, [np.array([0, 1, 1])]), PureDP(1.0), noise=SeededNoise(0))

@@ -220,8 +220,7 @@ class Questions:
         bounds: Smallest and largest value that their queries may have.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> questions = Questions(Domain((IntegerRange("a", 0, 9),)), (0.0, 1.0))
         >>> one, other = questions.read("a > 7"), questions.read("not a < 8")
         >>> one[0] == other[0], one[1].text

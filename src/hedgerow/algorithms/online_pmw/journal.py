@@ -127,8 +127,7 @@ def finding_about(query: LinearQuery) -> Finding:
         query: The query in canonical form.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> from hedgerow.queries.core.query import Conjunction
         >>> domain = Domain((IntegerRange("a", 0, 60_000),))
         >>> finding_about(Conjunction.where(domain, {"a": range(1, 60_000)})).entry["target"]["codes"]

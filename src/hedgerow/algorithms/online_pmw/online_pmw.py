@@ -104,9 +104,7 @@ class OnlinePMW(OnlineSettings):
             ConfigError: The configuration does not fit the budget.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
-            >>> from hedgerow.domain.domain import Domain
-            >>> from hedgerow.privacy.budgets.budget import PureDP
+            >>> from hedgerow import Domain, IntegerRange, PureDP
             >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abcde")
             >>> plan = OnlinePMW().plan(domain, PureDP(1.0), total=50_000)
             >>> plan.facts["updates"], dict(plan.lines(50_000))["bound"].split(":")[0]

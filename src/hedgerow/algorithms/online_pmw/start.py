@@ -276,7 +276,7 @@ def warm_factors(model: Markov, gamma: float) -> dict[Clique, Floats]:
         gamma: Share of the uniform distribution.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> model = Markov(Domain((IntegerRange("a", 0, 1),)), 4.0)
         >>> model.reweigh(("a",), np.log([9.0, 1.0]))
         >>> np.exp(warm_factors(model, 0.5)["a",]).round(12).tolist()

@@ -33,9 +33,9 @@ def chunks(reader: Reader, coding: Coding, rows: int | None = None) -> Iterator[
 
     Example:
         >>> import pyarrow as pa
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> from hedgerow.data.reading.readers import open_table
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain
         >>> coding = Coding(Domain([IntegerRange("a", 0, 2)]))
         >>> [table.total() for table in chunks(open_table(pa.table({"a": [0, 1, 2]})), coding)]
         [3]
@@ -99,7 +99,7 @@ def scan_table(
     Example:
         >>> import tempfile
         >>> import pyarrow as pa, pyarrow.parquet
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> folder = tempfile.TemporaryDirectory()
         >>> for part in range(3):
         ...     pyarrow.parquet.write_table(pa.table({"a": [part, 0]}), f"{folder.name}/{part}.parquet")

@@ -163,7 +163,7 @@ class Register:
 
         Example:
             >>> import tempfile
-            >>> from hedgerow.privacy.budgets.budget import PureDP
+            >>> from hedgerow import PureDP
             >>> with tempfile.TemporaryDirectory() as folder:
             ...     register = Register(f"{folder}/people.register", limit=PureDP(3.0))
             ...     print(register.charge(PureDP(0.5), name="of 2019"))
@@ -256,7 +256,7 @@ def shown_limit(limit: Limit) -> str:
     """A limit in a few words.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import ApproxDP
+        >>> from hedgerow import ApproxDP
         >>> shown_limit(ApproxDP(3.0, 1e-9))
         'epsilon 3, delta 1e-09 (add-remove)'
     """

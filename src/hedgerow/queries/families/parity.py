@@ -48,7 +48,7 @@ def parity_scopes(domain: Domain, order: int) -> Ints:
         QueryError: The order is not between 1 and the number of attributes, or there are too many sets.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> parity_scopes(Domain(IntegerRange(name, 0, 1) for name in "ab"), 2).tolist()
         [[0, -1], [1, -1], [0, 1]]
     """
@@ -82,7 +82,7 @@ class Parities(Family):
         axes: The sets, shape ``(n_queries, longest)``: positions in the domain, increasing, then -1 to fill up.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> family = Parities(Domain(IntegerRange(name, 0, 1) for name in "abc"), [("a",), ("a", "c")])
         >>> family.n_queries, family.bounds, family.candidate(1).text
         (2, (-1.0, 1.0), 'parity(a, c)')
