@@ -37,7 +37,7 @@ def check_measurements(
     """Whether each noisy answer was paid for by an event of its own, with the same noise.
 
     Hedgerow stores measurements as they were drawn; what it derives from them is in the model alone. The text of a
-    marginal, a parity or a query of one's own is compared too; that of a condition is not written anew.
+    marginal, a parity or a query of one's own is compared too; that of a condition is not written again.
 
     Args:
         measured: The measurements as the file holds them.

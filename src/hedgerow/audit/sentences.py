@@ -1,4 +1,4 @@
-"""The sentence of a guarantee, written anew from its numbers."""
+"""The sentence of a guarantee, written again from its numbers."""
 
 from __future__ import annotations
 

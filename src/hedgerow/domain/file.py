@@ -290,7 +290,7 @@ _Dumper.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:y
 
 @final
 class _Loader(yaml.SafeLoader):
-    """Reads plain words as texts, and refuses keys that stand there twice."""
+    """Reads plain words as texts, and refuses keys that are there twice."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - PyYAML's own table, emptied: see below
 

@@ -89,7 +89,7 @@ class Answering:
         """Wrap a hypothesis; no table is made yet.
 
         Args:
-            model: The hypothesis; nobody else may change it.
+            model: The hypothesis; no one else may change it.
             kept_cells: Cells of all tables that are kept together.
         """
         self._model = model

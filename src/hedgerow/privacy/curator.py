@@ -4,7 +4,7 @@ Every method goes the same way, in this order: check the public arguments; build
 sensitivity, scale and charge together; charge the ledger, which refuses before anything is touched; only then read
 the exact answer; hand it to the noise source; return noisy values. A failure after the charge never refunds it. Only
 where reading is a pass over a table that may be far away, which can fail, is the pass made before the charge that the
-budget covers: counts that nobody has seen are not a release.
+budget covers: counts that no one has seen are not a release.
 Everything that an algorithm computes from what it gets here is post-processing of the events in the ledger.
 """
 

@@ -35,7 +35,7 @@ _VERDICTS = {
 }
 
 MOST_DRAWN = 60
-"""Attributes that are drawn; a drawing takes a thirtieth of a second, and nobody looks at a thousand."""
+"""Attributes that are drawn; a drawing takes a thirtieth of a second, and no one looks at a thousand."""
 
 MOST_LISTED = 1 << 20
 """The counts of an attribute of more values are asked for range by range."""

@@ -250,7 +250,7 @@ class Questions:
         found = self._parsed.get(query)
         if found is None:
             found = self.read(parse_predicate(query, self._domain))
-            if len(self._parsed) >= _MOST_PARSED:  # nobody should fill the memory by asking
+            if len(self._parsed) >= _MOST_PARSED:  # no one should fill the memory by asking
                 self._parsed.clear()
             self._parsed[query] = found
         return found

@@ -1,6 +1,6 @@
 """A session as the steps that it took, for keeping it in a database.
 
-A session file is written anew each time. A server that commits after every few questions writes only what is new: a
+A session file is written again each time. A server that commits after every few questions writes only what is new: a
 *step*. A `Transcript` puts the session together from its steps, to the same bits, in this process or in another one.
 
 All that a step holds is public but for one value: ``state["watch"]`` is the SECRET noise of the running epoch's
@@ -196,7 +196,7 @@ class Transcript:
     """All steps of a session so far; it puts the session together at any time.
 
     The session that it made last shares its lists with it: while that session goes on, the transcript stays up to date.
-    Steps that others made are added; the session is then put together anew.
+    Steps that others made are added; the session is then put together again.
 
     Args:
         domain: Domain of the private table.

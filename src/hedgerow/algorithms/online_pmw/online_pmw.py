@@ -1,4 +1,4 @@
-"""Online private multiplicative weights: answers to a stream of queries that nobody knows beforehand.
+"""Online private multiplicative weights: answers to a stream of queries that no one knows beforehand.
 
 M. Hardt, G. Rothblum, "A Multiplicative Weights Mechanism for Privacy-Preserving Data Analysis", FOCS 2010; taught in
 C. Dwork, A. Roth, "The Algorithmic Foundations of Differential Privacy" (2014), algorithms 5 and 6; M. Lyu, D. Su,

@@ -183,7 +183,7 @@ def _trees_of(release: Release) -> Markov:
 def earlier_events(release: Release, budget: Budget, domain: Domain) -> tuple[Event, ...]:
     """List what a release of the same table spent, as events of a new ledger.
 
-    Each mechanism is charged anew, in the unit of the new budget: noise that was drawn under a pure budget costs a rho
+    Each mechanism is charged again, in the unit of the new budget: noise that was drawn under a pure budget costs a rho
     too, but Gaussian noise, and what else was charged in rho, has no pure epsilon.
 
     Args:

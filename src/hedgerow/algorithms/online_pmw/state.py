@@ -1,9 +1,9 @@
 """The state of a session between two questions, and the file that it is kept in.
 
-`SessionState` is all that a session is: files are written from it here, steps for a database in `journal`, and whoever
-reads it goes on exactly where the session stopped. The file is the custodian's: unlike a release it may hold a secret,
-the threshold noise of the running epoch, and is written with mode 0600. Everything else in it is a function of the
-session's answers and of public parameters.
+`SessionState` is all that a session is: files are written from it here, steps for a database in `journal`, and a
+session that is read from it continues exactly where it stopped. The file is the custodian's: unlike a release it may
+hold a secret, the threshold noise of the running epoch, and is written with mode 0600. Everything else in it is a
+function of the session's answers and of public parameters.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def save_session(
     Args:
         path: Target; its folder must exist.
         state: The session. SECRET, if it has a running epoch.
-        noise: Name of the noise source, as in the provenance of releases; nobody but an auditor reads it.
+        noise: Name of the noise source, as in the provenance of releases; no one but an auditor reads it.
         notes: Values for the session's keeper, which JSON can hold.
         hold: The most that the look at the data which comes next can cost; None if none comes.
 

@@ -183,7 +183,7 @@ def outward(slots: Ints, other: Places, edge: Ints, starts: Ints, pending: Ints,
         edge: Their numbers.
         starts: One clique of each tree.
         pending: The table of the factors that it still has to be multiplied by.
-        none: A table that changes nothing as factors; the one after it takes sums that nobody wants.
+        none: A table that changes nothing as factors; the one after it takes sums that no one wants.
     """
     room = slots.size + other.size
     node, out, into = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)

@@ -41,7 +41,7 @@ class _Frame:
     Attributes:
         forest: The cliques of all components.
         maps: Maps from cells of cliques to those of separators (see ``elimination_kernels.py``).
-        homes: For each attribute its smallest clique, where its codes stand there, and its component.
+        homes: For each attribute its smallest clique, the place of its codes there, and its component.
     """
 
     forest: Forest

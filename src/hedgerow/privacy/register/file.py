@@ -52,7 +52,7 @@ class RegisterFile:
         return self.path.exists()
 
     def create(self, fixed: Mapping[str, Any]) -> None:
-        """Make the file in one step, for nobody but its owner; leave it as it is where there is one.
+        """Make the file in one step, for no one but its owner; leave it as it is where there is one.
 
         Raises:
             RegisterError: It cannot be made.

@@ -235,7 +235,7 @@ def _checked(domain: Domain, axes: Ints) -> Ints:
     """A copy that cannot be changed.
 
     Raises:
-        QueryError: A row is not a set of attributes of the domain as it should stand there, or is there twice.
+        QueryError: A row is not a set of attributes in domain order, or is given twice.
     """
     sets = np.array(axes, dtype=np.int64)
     if sets.ndim != 2 or not sets.size:
