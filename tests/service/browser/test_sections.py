@@ -283,7 +283,7 @@ def test_a_custodian_registers_sets_limits_and_closes(
     expect(page.get_by_role("alert")).to_contain_text("'age'")  # empty cells: the server's own words
     page.get_by_label("What records could hold").fill(json.dumps(DOMAIN))
     page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_role("alert").first).to_contain_text("a public guess")
+    expect(page.get_by_role("alert").first).to_contain_text("a public estimate")
     page.get_by_label("Records, about").fill("50000")
     page.get_by_role("button", name="Preview").click()
     expect(page.locator(".plan")).to_contain_text("with 95% confidence within")
