@@ -51,7 +51,7 @@ def experiment(
         Path | None, typer.Option("--data", metavar="DIR", help="Folder of the public data sets; examples/data.")
     ] = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Measure everything anew, also what --output holds already.")
+        bool, typer.Option("--fresh", help="Measure everything again, also what --output holds already.")
     ] = False,
     processes: Annotated[
         int | None,

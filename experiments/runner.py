@@ -72,7 +72,7 @@ class CellJournal:
         except (TypeError, ValueError) as error:  # a row is too short, a value is no number, or the file is no text
             raise ConfigError(
                 f"{path} holds no runs of {self._experiment.name}",
-                remedy="name another folder, or give --fresh to measure everything anew",
+                remedy="name another folder, or give --fresh to measure everything again",
             ) from error
 
     def _cells(self, rows: Iterable[Mapping[str, str]]) -> dict[_Key, list[Measured]]:

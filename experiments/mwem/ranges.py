@@ -88,7 +88,7 @@ class Setting(NamedTuple):
 
 @final
 class RangeQueries(Experiment):
-    """Four tables of one or two attributes; ranges and products of two ranges, drawn anew in each repetition."""
+    """Four tables of one or two attributes; ranges and products of two ranges, drawn again in each repetition."""
 
     name: ClassVar[str] = "mwem-figure-2"
     title: ClassVar[str] = "MWEM on range queries, and the SVD bound"

@@ -79,7 +79,7 @@ class Analyst:
 
         Args:
             question: The question that was asked.
-            worth_a_look: Whether to stand there from now on.
+            worth_a_look: Whether to stay there from now on.
         """
         if worth_a_look:
             self.stand = question

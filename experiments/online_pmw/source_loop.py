@@ -1,6 +1,6 @@
 """Online multiplicative weights as its source teaches it, WITHOUT a limit on the updates: to count what its rule does.
 
-A research loop for `threshold.py`, about a rule that is wrong. It reads exact answers and protects nobody; the
+A research loop for `threshold.py`, about a rule that is wrong. It reads exact answers and protects no one; the
 mechanism is `hedgerow.OnlinePMW(variant="4a")`.
 """
 

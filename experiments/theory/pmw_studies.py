@@ -90,7 +90,7 @@ class Sessions:
         return Study(topic, self.run, "records n (millions)", places, self.read)
 
     def read(self, millions: float, seed: int, data: DataSets) -> list[Reading]:
-        """A session with somebody who knows the table and asks what the hypothesis gets wrong."""
+        """A session with someone who knows the table and asks what the hypothesis gets wrong."""
         table = repeated(data.table("czech"), round(millions * _MILLION / _CZECH))
         config = OnlinePMW(self.variant, queries=QUESTIONS, step="theorem")
         session = config.start(table, self.budget, noise=SeededNoise(seed))

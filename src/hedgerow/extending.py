@@ -7,7 +7,7 @@ its entry points: a subclass of `Algorithm` in the group ``hedgerow.mechanisms``
 
 A mechanism reaches the private table through its `Curator` alone, which charges the ledger before it draws noise. That
 holds for a plug-in as for our own mechanisms, by what it is handed. It is no sandbox: a plug-in is code in the same
-process, and whoever installs one trusts its author.
+process, and anyone who installs one trusts its author.
 
 Example:
     >>> from hedgerow.extending import Algorithm, Family

@@ -412,7 +412,7 @@ def test_a_name_that_stands_twice_is_refused(release: Path) -> None:
             archive.writestr(each, content)
         digest = hashlib.sha256(parts["release.json"]).hexdigest()
         archive.comment = b"hedgerow release sha256=" + digest.encode()
-    with pytest.raises(AuditError, match="stands twice"):
+    with pytest.raises(AuditError, match="occurs twice"):
         audit_files([release])
 
 

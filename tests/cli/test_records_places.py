@@ -68,11 +68,11 @@ def test_synth_reads_one_table_of_a_database_and_writes_another(place: Place) ->
 @pytest.mark.parametrize(
     ("output", "words"),
     [
-        ("duckdb:out.db", "names no file and table"),
+        ("duckdb:out.db", "does not name a file and a table"),
         ("duckdb:none/out.db#people", "the folder none does not exist"),
         ("duckdb:people.csv#people", "is not a DuckDB database"),
         ("duckdb:out.db#nowhere.people", "nowhere does not exist"),
-        ("spark:", "names no folder"),
+        ("spark:", "does not name a folder"),
         ("spark:hdfs://somewhere/out", "--release"),
         ("out.xlsx", "duckdb:file.db#table"),
     ],

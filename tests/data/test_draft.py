@@ -31,7 +31,7 @@ def drafted(folder: Path, source: Any, **options: Any) -> Domain:
 def test_a_draft_fits_the_data_it_comes_from(path: Path, tmp_path: Path) -> None:
     text = draft_domain(path)
     assert text.startswith(f"# Draft of a domain file for {path.name}.")
-    assert "private\n# until somebody decides that they are public" in text
+    assert "private\n# until someone decides that they are public" in text
     domain = drafted(tmp_path, path)
     read_table(path, domain)
     assert ("column of counts" in text) == any(name.lower() in COUNT_NAMES for name in domain.names)

@@ -122,8 +122,8 @@ def test_json_with_tabs_and_a_byte_order_mark(tmp_path: Path) -> None:
     [
         ("", "does not map attributes"),
         ("- a\n- b", "does not map attributes"),
-        ("a: [x, y]\na: [u, v]", "'a' stands there twice"),
-        ("a: {min: 0, max: 1, min: 2}", "'min' stands there twice"),
+        ("a: [x, y]\na: [u, v]", "'a' is given twice"),
+        ("a: {min: 0, max: 1, min: 2}", "'min' is given twice"),
         ("a: [x\n", "line 2 is not YAML"),
         ("a: *b", "line 1 is not YAML"),
         ("a: !!python/object:os.system [x]", "line 1 is not YAML"),
@@ -157,7 +157,7 @@ def test_json_with_tabs_and_a_byte_order_mark(tmp_path: Path) -> None:
         ("a: {values: [x, y], missing: [z]}", "'a': 'missing' is neither"),
         ("a: {values: [x, y], missing: true, other: '?'}", "'a': the missing and the other value are both"),
         ("a: {min: 0, max: 9, missing: 5}", "'a': '5' is the text"),
-        ("attributes: {a: 2}\nb: 2", "'b' stands beside"),
+        ("attributes: {a: 2}\nb: 2", "'b' is given beside"),
         ("attributes: {}", "at least one attribute"),
     ],
 )
@@ -166,7 +166,7 @@ def test_files_that_are_refused(tmp_path: Path, text: str, words: str) -> None:
 
 
 def test_json_that_is_refused(tmp_path: Path) -> None:
-    refused(tmp_path, '{"a": ["x", "y"], "a": 2}', "'a' stands there twice", "d.json")
+    refused(tmp_path, '{"a": ["x", "y"], "a": 2}', "'a' is given twice", "d.json")
     refused(tmp_path, '{"a": ["x",\n "y"}', "line 2 is not JSON", "d.json")
     refused(tmp_path, '{"a": ["x", NaN]}', "lists nan", "d.json")
 

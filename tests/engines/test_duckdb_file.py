@@ -129,7 +129,7 @@ def test_tables_and_views_are_found(file: Path) -> None:
 def test_addresses_without_file_or_table(text: str) -> None:
     assert duckdb_table(text) is None
     if text.startswith("duckdb"):
-        with pytest.raises(ConfigError, match="names no file and table"):
+        with pytest.raises(ConfigError, match="does not name a file and a table"):
             writer_for(text)
 
 

@@ -160,7 +160,11 @@ BAD = [
     ("hedgerow.mechanisms", "mwem = toy.mechanism:Singles", "calls a plug-in 'mwem', a name that hedgerow has"),
     ("hedgerow.mechanisms", "singles = toy.mechanism:Singles", "a name that the package 'toy' has"),
     ("hedgerow.mechanisms", "broken = toy.nowhere:Singles", "'broken' of the package 'zoo' cannot be loaded: ModuleNo"),
-    ("hedgerow.mechanisms", "broken = toy.family:AtLeast", "'broken' of the package 'zoo' is no subclass of Algorithm"),
+    (
+        "hedgerow.mechanisms",
+        "broken = toy.family:AtLeast",
+        "'broken' of the package 'zoo' is not a subclass of Algorithm",
+    ),
     ("hedgerow.mechanisms", "broken = zoo:Plain", "'broken' of 'zoo' is not a dataclass with a docstring"),
     ("hedgerow.mechanisms", "broken = zoo:Blank", "'broken' of 'zoo' is not a dataclass with a docstring"),
     ("hedgerow.mechanisms", "broken = zoo:Greedy", r"overrides run\(\), which is given the private table"),

@@ -205,7 +205,7 @@ class _Checking:
 
     @property
     def _origin(self) -> Mapping[str, Any]:
-        """Where it is said who drew the noise."""
+        """The part of the file that names the source of noise."""
         found: Mapping[str, Any] = self._content if self._opened.kind == "session" else self._content["provenance"]
         return found
 

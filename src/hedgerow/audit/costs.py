@@ -84,7 +84,7 @@ class Entry:
             raise ValueError(f"event {number} does not have the fields of an event")
         for name in _TEXTS:
             if not isinstance(mapping[name], str):
-                raise TypeError(f"the {name} of event {number} is no text")
+                raise TypeError(f"the {name} of event {number} is not a text")
         amounts = {name: exact(mapping[name]) for name in (*_NUMBERS, _THRESHOLD) if name in mapping}
         for name, amount in amounts.items():
             if amount < 0:

@@ -31,7 +31,7 @@ def exact(value: Any) -> Fraction:
         Fraction(3602879701896397, 36028797018963968)
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{value!r} is no number")
+        raise TypeError(f"{value!r} is not a number")
     if not math.isfinite(value):
         raise ValueError(f"{value!r} is not finite")
     return Fraction(value)

@@ -161,7 +161,7 @@ def budget_faults(budget: Mapping[str, Any]) -> str:
 
     Example:
         >>> budget_faults({"kind": "pure", "epsilon": "much", "neighbours": "replace"})
-        "'much' is no number"
+        "'much' is not a number"
     """
     try:
         relation_of(budget)

@@ -35,7 +35,7 @@ def check_measurements(
     """Whether each noisy answer was paid for by an event of its own, with the same noise.
 
     Hedgerow stores measurements as they were drawn; what it derives from them is in the model alone. The text of a
-    marginal, a parity or a query of one's own is compared too; that of a condition is not written anew.
+    marginal, a parity or a query of one's own is compared too; that of a condition is not written again.
 
     Args:
         measured: The measurements as the file holds them.
@@ -43,7 +43,7 @@ def check_measurements(
         domain: The attributes as the file holds them.
 
     Returns:
-        Which event paid for what, and the finding.
+        The measurement that each event paid for, and the finding.
     """
     free: dict[tuple[Any, ...], deque[Entry]] = defaultdict(deque)
     for entry in entries:
@@ -82,7 +82,7 @@ def _text_of(target: Mapping[str, Any]) -> str:
             return str(target["name"])
         case "conjunction":
             return f"a condition on {', '.join(target['scope']) or 'nothing'}"
-    raise ValueError(f"nothing that is measured is called {target['kind']!r}")
+    raise ValueError(f"unknown kind of measurement {target['kind']!r}")
 
 
 def _size_of(attribute: Mapping[str, Any]) -> int:
@@ -134,7 +134,7 @@ def check_total(entries: Sequence[Entry], relation: str, *, released: bool, vers
         noise = f"{paid[-1].mechanism} noise of scale {float(paid[-1].scale):.6g}"
         return Finding(TOTAL, Severity.HOLDS, f"paid for, with {noise}")
     if released:
-        return Finding(TOTAL, Severity.FAILS, f"the file tells it, and no event pays for it under {relation!r}")
+        return Finding(TOTAL, Severity.FAILS, f"the file states it, and no event pays for it under {relation!r}")
     return Finding(TOTAL, Severity.NOTE, "no event asks for it")
 
 

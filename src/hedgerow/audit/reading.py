@@ -97,7 +97,7 @@ def _read_archive(file: Path, stream: IO[bytes]) -> Opened:
         head, kind = _parsed(file, text), texts[0].removesuffix(".json")
         digest = hashlib.sha256(text).hexdigest()
         if head.get("format") != f"hedgerow-{kind}" or not isinstance(head.get("content"), dict):
-            raise _strange(file, f"it is no {kind} of Hedgerow")
+            raise _strange(file, f"it is not a {kind} of Hedgerow")
         version = head.get("version")
         if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= NEWEST:
             raise AuditError(
@@ -138,19 +138,19 @@ def _parsed(file: Path, text: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise _strange(file, f"its JSON cannot be read: {error}") from error
     if not isinstance(found, dict):
-        raise _strange(file, "its JSON is no object")
+        raise _strange(file, "its JSON is not an object")
     return found
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name stands twice in one object")
+        raise ValueError("a name occurs twice in one object")
     return found
 
 
 def _refuse(word: str) -> Never:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def _strange(file: Path, reason: str) -> AuditError:

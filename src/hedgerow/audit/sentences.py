@@ -1,4 +1,4 @@
-"""The sentence of a guarantee, written anew from its numbers."""
+"""The sentence of a guarantee, written again from its numbers."""
 
 import math
 from collections.abc import Mapping

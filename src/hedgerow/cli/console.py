@@ -45,7 +45,7 @@ _AGAIN = 0.05
 @final
 @dataclass
 class Output:
-    """Where a command prints, as ``--quiet`` and ``--json`` say.
+    """Output of a command, as ``--quiet`` and ``--json`` say.
 
     Attributes:
         quiet: Nothing is printed but errors and warnings, and the result of ``--json``.
@@ -70,7 +70,7 @@ class Output:
 
     @property
     def shows_progress(self) -> bool:
-        """Whether somebody looks at a terminal."""
+        """Whether someone looks at a terminal."""
         return not self.quiet and self.err.is_terminal
 
     @property
@@ -219,7 +219,7 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def showing_progress(output: Output) -> Iterator[ProgressCallback | None]:
-    """Give a callback that draws rounds, spent budget and time left, or None where nobody looks."""
+    """Give a callback that draws rounds, spent budget and time left, or None where no one looks."""
     chosen = TextColumn("{task.fields[chosen]}", markup=False)
     columns = (TextColumn("{task.fields[spent]}"), TimeRemainingColumn(), chosen)
     with _drawing(output, "round", *columns, spent="counting", chosen="") as update:
@@ -234,7 +234,7 @@ def showing_progress(output: Output) -> Iterator[ProgressCallback | None]:
 
 @contextmanager
 def showing_runs(output: Output) -> Iterator[RunsCallback | None]:
-    """Give a callback that draws how many runs are over and what runs now, or None where nobody looks."""
+    """Give a callback that draws how many runs are over and what runs now, or None where no one looks."""
     with showing_steps(output, "run") as update:
 
         def advance(step: Step) -> None:
@@ -248,9 +248,9 @@ def showing_steps(output: Output, counted: str, note: str = "running") -> Iterat
     """Give a callback that draws how many steps of how many are over and what runs now.
 
     Args:
-        output: Where it is drawn.
+        output: Output of the command.
         counted: Name of a step.
-        note: Printed where nobody looks; the callback does nothing there.
+        note: Printed where no one looks; the callback does nothing there.
     """
     columns = (TimeRemainingColumn(), TextColumn("{task.fields[now]}", markup=False))
     with _drawing(output, counted, *columns, note=note, now="reading") as update:
@@ -266,7 +266,7 @@ def showing_counting(output: Output) -> Iterator[Callable[[float], None]]:
 
 @contextmanager
 def showing_records(output: Output) -> Iterator[Callable[[int, int], None] | None]:
-    """Give a callback that draws how many records are written of how many, or None where nobody looks."""
+    """Give a callback that draws how many records are written of how many, or None where no one looks."""
     with _drawing(output, "record", TimeRemainingColumn(), note="drawing records") as update:
 
         def advance(done: int, wanted: int) -> None:
@@ -279,7 +279,7 @@ def showing_records(output: Output) -> Iterator[Callable[[int, int], None] | Non
 def _drawing(
     output: Output, counted: str, *columns: ProgressColumn, note: str = "running", counts: bool = True, **fields: Any
 ) -> Iterator[Callable[..., None]]:
-    """Draw a bar, and give what changes it; only a note where nobody looks."""
+    """Draw a bar, and give what changes it; only a note where no one looks."""
     if not output.shows_progress:
         output.note(note)
         yield lambda **_: None

@@ -65,8 +65,8 @@ Rho = Annotated[
 neighbours_option = partial(
     budget_option,
     "--neighbours",
-    help="What one person can change: add or remove a record (the number of records is private), or replace one (it is "
-    "public; after a filter, only that of the whole table is).",
+    help="The change that one person can make: add or remove a record (the number of records is private), or replace "
+    "one (it is public; after a filter, only that of the whole table is).",
 )
 NeighboursOption = Annotated[Neighbours, neighbours_option()]
 
@@ -84,7 +84,7 @@ LimitEpsilon = Annotated[
     budget_option(
         "--limit",
         metavar="EPSILON",
-        help="What all releases in the register may add up to: an epsilon, for pure releases alone, or with "
+        help="Limit on the sum of all releases in the register: an epsilon, for pure releases alone, or with "
         "--limit-delta, for all kinds.",
     ),
 ]

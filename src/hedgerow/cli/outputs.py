@@ -1,4 +1,4 @@
-"""Where output goes, records and files, and the checks of it that are made before any budget is spent."""
+"""Places of output, records and files, and the checks that are made before any budget is spent."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -134,7 +134,7 @@ class RecordsPlace:
         if is_duckdb(text):
             table = duckdb_table(text)
             if table is None:
-                raise ConfigError(f"{_OPTION}: {text} names no file and table", remedy=DUCKDB_REMEDY)
+                raise ConfigError(f"{_OPTION}: {text} does not name a file and a table", remedy=DUCKDB_REMEDY)
             return cls(text, table.file.parent / f"{table.parts[-1].replace('/', '_')}.release", table=table)
         if text.startswith(SPARK):
             folder = text.removeprefix(SPARK)
@@ -158,7 +158,7 @@ class RecordsPlace:
             source: Place of the private table, if there is one.
 
         Raises:
-            ConfigError: As `check_outputs` does; the table exists, or the folder does and may not be replaced.
+            ConfigError: See `check_outputs`; or the table exists, or the folder does and may not be replaced.
             RecordsError: The database cannot be written to.
             MissingExtraError: The library that writes the records is not installed.
         """
@@ -174,7 +174,7 @@ class RecordsPlace:
 
 def _named(folder: str) -> str:
     if not Path(folder).name:
-        raise ConfigError(f"{_OPTION}: {SPARK}{folder} names no folder", remedy="write it as spark:folder")
+        raise ConfigError(f"{_OPTION}: {SPARK}{folder} does not name a folder", remedy="write it as spark:folder")
     return Path(folder).name
 
 

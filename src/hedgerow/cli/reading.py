@@ -1,4 +1,4 @@
-"""Where the private table of a command is, and how it is read: as the options say, or as its session remembers."""
+"""Place of a command's private table, and how to read it: from the options, or from the session file."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Reading:
         coded: bool,
         where: str | None,
     ) -> Self:
-        """As the options say, and where they say nothing as the session file remembers; nothing private is read.
+        """Take the place from the options, and what they leave out from the session file; nothing private is read.
 
         Raises:
             typer.BadParameter: There is neither a domain file nor a session.

@@ -24,10 +24,10 @@ _NEEDED = ("alembic", "fastapi", "itsdangerous", "limits", "prometheus_client", 
 _ANALYST = "analyst"
 _MOST_DAYS = 36_500  # as the API has it
 _TLS = (
-    "other machines can reach this server, and it speaks plain HTTP: whoever is between can read tokens and answers. "
+    "other machines can reach this server, and it speaks plain HTTP: anyone between can read tokens and answers. "
     "Put a reverse proxy with TLS before it (docs/server.md)."
 )
-_BEGUN = "there is no anchor {anchor} yet: it is made from the store as it is, whether or not that is the newest."
+_BEGUN = "there is no anchor {anchor} yet: it is made from the present store, which may be an older copy."
 _ACCEPTED = "accepted although the anchor says otherwise: {what}. The older part is closed permanently."
 _NOT_KEPT = "Nothing of this demo is kept when it is stopped (Ctrl-C)."
 
@@ -224,14 +224,16 @@ def scope_of(text: str | None, new_token: str | None) -> tuple[str, ...] | None:
     """
     if (text is None) != (new_token is None):
         raise ConfigError(
-            "--new-token and --token-datasets go together: a token says what it is good for",
-            remedy="--new-token NAME --token-datasets people,visits; or 'all', for later ones too",
+            "--new-token and --token-datasets go together: a token names its data sets",
+            remedy="--new-token NAME --token-datasets people,visits; or 'all', later ones included",
         )
     if text is None or text == "all":
         return None
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     if not names:
-        raise ConfigError("--token-datasets names no data set", remedy="give names with commas between, or 'all'")
+        raise ConfigError(
+            "--token-datasets does not name a data set", remedy="give names separated by commas, or 'all'"
+        )
     return names
 
 

@@ -34,7 +34,7 @@ def open_register(path: Path | None, limit: Limit | None) -> Register | None:
 
     if path is None:
         if limit is not None:
-            raise typer.BadParameter("--limit is that of a register: name it with --register FILE")
+            raise typer.BadParameter("--limit is the limit of a register: name it with --register FILE")
         return None
     if not path.exists():
         check_folder_of("--register", path)

@@ -96,7 +96,7 @@ class ProductTables:
         shares: For each attribute, the probabilities of its codes.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
         >>> ProductTables(domain, [np.array([0.5, 0.5]), np.array([0.25, 0.75])]).marginals([("a", "b")])[0].tolist()
         [[0.125, 0.375], [0.125, 0.375]]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
 
 _NOISY_ANSWERS = {"IndependentNoise": baselines.noisy_answers, "FourierMeasurement": fourier.noisy_answers}
-"""Where the noisy answers to a whole workload come from, by the algorithm of a release."""
+"""Sources of the noisy answers to a whole workload, by the algorithm of a release."""
 
 
 @final

@@ -63,7 +63,7 @@ class Journal(Generic[K, V]):
     """Results so far, in memory and in a CSV file if there is one.
 
     Args:
-        path: The file, which is begun anew with the known results: a half-written one of an interrupted run goes.
+        path: The file, which is begun again with the known results: a half-written one of an interrupted run goes.
         columns: Columns of the file.
         rows_of: Gives the rows of a result.
         known: Results of an earlier run.
@@ -107,7 +107,7 @@ def journal_of(path: str | os.PathLike[str] | None, setting: Setting, *, resume:
         path: The CSV file; None for none.
         setting: Setting of the comparison.
         resume: Whether the file may hold outcomes already, of which those that ran are kept: what could not run is
-            tried again. If not, the file is begun anew.
+            tried again. If not, the file is begun again.
 
     Raises:
         ConfigError: The file holds something else, or outcomes of another setting.

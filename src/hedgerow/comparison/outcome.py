@@ -30,7 +30,7 @@ class Outcome:
         raw: Exact errors of the noisy answers that the model was fitted to, where there is one for every query.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> Outcome("laplace", PureDP(1.0), 1, {"mean": 0.02, "largest": 0.05, "rmse": 0.01}, 0.5).ran
         True
     """
@@ -109,7 +109,7 @@ def common_kind(budgets: tuple[Budget, ...]) -> str:
     kinds = {budget_kind(budget) for budget in budgets}
     if len(kinds) != 1:
         raise ConfigError(
-            f"budgets of {len(kinds)} kinds cannot stand on one axis: {'; '.join(sorted(kinds)) or 'none was given'}",
+            f"budgets of {len(kinds)} kinds cannot share one axis: {'; '.join(sorted(kinds)) or 'none was given'}",
             remedy="give budgets of one kind, with one delta and one neighbouring relation",
         )
     if len(set(budgets)) != len(budgets):
@@ -121,8 +121,7 @@ def measure_of(workload: Workload) -> str:
     """The name of the error of a candidate of a workload.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> measure_of(Workload.marginals(Domain((IntegerRange("a", 0, 2),)), 1))
         'total variation distance'
     """

@@ -73,7 +73,7 @@ class Comparison:
             below; empty where that is not known. It rests on the exact number of records, and on nothing else private.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> setting = Setting("marginals:2", 1000, "epsilon, add-remove", None, "total variation distance")
         >>> errors = [{"mean": m, "largest": 2 * m, "rmse": m / 2} for m in (0.02, 0.04)]
         >>> runs = [Outcome("mwem", PureDP(1.0), i + 1, found, 0.5) for i, found in enumerate(errors)]

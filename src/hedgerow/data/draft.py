@@ -25,7 +25,7 @@ HEADER = """\
 # Draft of a domain file for {file}.
 #
 # Everything below was read off the data. Values and ranges that are seen in private data are themselves private
-# until somebody decides that they are public: nobody but you should see this file until you have made it say what
+# until someone decides that they are public: nobody but you should see this file until you have made it say what
 # is publicly known about each column (a code book, a law, common knowledge), whatever this table happens to hold.
 # Using it as it stands would let the release depend on the data outside the privacy budget.
 #
@@ -56,7 +56,7 @@ def draft_domain(
     like an identifier, is constant or has no values at all is commented out.
 
     Args:
-        source: As for ``read_table``.
+        source: See ``read_table``.
         columns: Columns to draft; None for all.
         max_values: Texts with more distinct values than this are not listed.
         name: Name of the table in the header; its path by default.

@@ -14,9 +14,7 @@ class CountSource(Tables, Protocol):
 
     Example:
         >>> import numpy as np
-        >>> from hedgerow.data.table import Table
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange, Table
         >>> isinstance(Table(Domain([IntegerRange("a", 0, 1)]), [np.array([0, 1, 1])]), CountSource)
         True
     """

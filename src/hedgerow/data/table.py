@@ -40,7 +40,7 @@ class Table:
         domain: The domain of the records.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)])
         >>> table = Table(domain, [[0, 1, 1], [2, 2, 0]])
         >>> table
@@ -193,7 +193,7 @@ def read_table(
         ConfigError: ``extra_columns`` is neither of its values.
 
     Example:
-        >>> from hedgerow.domain.attribute import Categorical
+        >>> from hedgerow import Categorical
         >>> table = pa.table({"sex": ["F", "M", "F"], "age": [20, 30, 40]})
         >>> read_table(table, Domain([Categorical("sex", ("F", "M"))]), columns=["sex"]).marginals([("sex",)])
         [array([2., 1.])]

@@ -25,7 +25,7 @@ class Domain:
     """An ordered set of attributes; a record is one code per attribute.
 
     Example:
-        >>> from hedgerow.domain.attribute import Categorical, IntegerRange
+        >>> from hedgerow import Categorical, IntegerRange
         >>> domain = Domain((Categorical("sex", ("Female", "Male")), IntegerRange("age", 0, 99)))
         >>> domain.shape, domain.size
         ((2, 100), 200)
@@ -137,7 +137,7 @@ class Domain:
         """The domain of some attributes, in the order in which they are named.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow import IntegerRange
         >>> d = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
             >>> d.project(["b"]).shape
             (3,)

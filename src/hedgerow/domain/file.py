@@ -84,7 +84,9 @@ def domain_from_mapping(mapping: Mapping[str, Any]) -> Domain:
         entries = nested
         if len(mapping) > 1:
             extra = next(str(key) for key in mapping if key != "attributes")
-            raise DomainError(f"{extra!r} stands beside 'attributes'", remedy="move it into 'attributes' or delete it")
+            raise DomainError(
+                f"{extra!r} is given beside 'attributes'", remedy="move it into 'attributes' or delete it"
+            )
     return Domain(_attribute(str(name), entry) for name, entry in entries.items())
 
 
@@ -151,10 +153,12 @@ def _parsed(path: Path) -> Any:
             return json.loads(text, object_pairs_hook=_without_repetition)
         return yaml.load(text, Loader=_Loader)
     except json.JSONDecodeError as error:
-        raise DomainError(f"line {error.lineno} is not JSON ({error.msg})", remedy="mend that line") from error
+        raise DomainError(f"line {error.lineno} is not JSON ({error.msg})", remedy="correct that line") from error
     except yaml.MarkedYAMLError as error:
         line = f"line {error.problem_mark.line + 1}" if error.problem_mark else "it"
-        raise DomainError(f"{line} is not YAML ({error.problem})", remedy="mend that line; quote odd texts") from error
+        raise DomainError(
+            f"{line} is not YAML ({error.problem})", remedy="correct that line; quote odd texts"
+        ) from error
     except yaml.YAMLError as error:
         raise DomainError("it is not YAML", remedy="save it as plain UTF-8 text") from error
 
@@ -163,7 +167,7 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise DomainError(f"{key!r} stands there twice", remedy="declare each column and each option once")
+            raise DomainError(f"{key!r} is given twice", remedy="declare each column and each option once")
         found[key] = value
     return found
 
@@ -284,7 +288,7 @@ _Dumper.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:y
 
 @final
 class _Loader(yaml.SafeLoader):
-    """Reads plain words as texts, and refuses keys that stand there twice."""
+    """Reads plain words as texts, and refuses keys that are there twice."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - PyYAML's own table, emptied: see below
 

@@ -74,7 +74,7 @@ class Answering:
 
     Example:
         >>> from hedgerow.domain import IntegerRange
-        >>> from hedgerow.models.dense.histogram import Histogram
+        >>> from hedgerow import Histogram
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> answering = Answering(Histogram(domain, total=12))
         >>> query = Conjunction.where(domain, {"b": [0, 1]})
@@ -89,7 +89,7 @@ class Answering:
         """Wrap a hypothesis; no table is made yet.
 
         Args:
-            model: The hypothesis; nobody else may change it.
+            model: The hypothesis; no one else may change it.
             kept_cells: Cells of all tables that are kept together.
         """
         self._model = model

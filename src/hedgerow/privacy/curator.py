@@ -4,7 +4,7 @@ Every method goes the same way, in this order: check the public arguments; build
 sensitivity, scale and charge together; charge the ledger, which refuses before anything is touched; only then read
 the exact answer; hand it to the noise source; return noisy values. A failure after the charge never refunds it. Only
 where reading is a pass over a table that may be far away, which can fail, is the pass made before the charge that the
-budget covers: counts that nobody has seen are not a release.
+budget covers: counts that no one has seen are not a release.
 Everything that an algorithm computes from what it gets here is post-processing of the events in the ledger.
 """
 
@@ -58,10 +58,7 @@ class Curator:
         BudgetError: The events do not fit into the budget, or are of another neighbouring relation.
 
     Example:
-        >>> from hedgerow.data.table import Table
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.privacy.budgets.budget import PureDP
-        >>> from hedgerow.privacy.randomness.source import SeededNoise
+        >>> from hedgerow import IntegerRange, PureDP, SeededNoise, Table
         >>> from hedgerow.queries.core.query import Marginal
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> curator = Curator(Table(domain, [np.array([0, 1, 1])]), PureDP(1.0), noise=SeededNoise(0))
@@ -78,7 +75,7 @@ class Curator:
         if any(event.neighbours != budget.neighbours.value for event in events):
             raise BudgetError(
                 f"an event was not charged between tables that are neighbours by {budget.neighbours}",
-                remedy="begin anew, under this relation; what was spent under another one stays spent",
+                remedy="start again under this relation; what was spent under the other one stays spent",
             )
         check_mass(source.total())
         ledger = Ledger(budget.limit, budget.unit, events)
@@ -312,7 +309,7 @@ class Curator:
             BudgetError: The newest watch in the ledger is another one, or runs already.
         """
         if self.__watching:
-            raise BudgetError("the newest watch of this curator runs already", remedy="continue that one")
+            raise BudgetError("the newest watch of this curator is running already", remedy="continue that one")
         watches = [event for event in self.__ledger.events if event.mechanism == state.mechanism.name]
         if not watches or not _same_watch(watches[-1], self._watch_event(state.mechanism, label)):
             raise BudgetError("the ledger does not hold this watch", remedy="restore it together with its ledger")

@@ -54,9 +54,7 @@ def exact_errors(source: CountSource, workload: Workload, answers: Floats) -> Ex
         answers: In counts, shape ``(n_queries,)``.
 
     Example:
-        >>> from hedgerow.data.table import Table
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange, Table
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> table = Table(domain, [np.array([0, 1, 1])])
         >>> exact_errors(table, Workload.marginals(domain, 1), np.array([1.5, 1.5])).to_dict()
@@ -79,9 +77,7 @@ def exact_answers(source: CountSource, workload: Workload) -> Floats:
         Counts, shape ``(n_queries,)``.
 
     Example:
-        >>> from hedgerow.data.table import Table
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange, Table
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> exact_answers(Table(domain, [np.array([0, 1, 1])]), Workload.marginals(domain, 1))
         array([1., 2.])
@@ -96,9 +92,7 @@ def exact_total(source: CountSource) -> int:
         source: The counts.
 
     Example:
-        >>> from hedgerow.data.table import Table
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange, Table
         >>> exact_total(Table(Domain((IntegerRange("a", 0, 1),)), [np.array([0, 1, 1])]))
         3
     """
@@ -116,9 +110,7 @@ def relative_entropy(source: CountSource, model: Tables) -> float:
         Infinite where the model has no mass at a record.
 
     Example:
-        >>> from hedgerow.data.table import Table
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange, Table
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> table = Table(domain, [np.array([1, 1, 1])])
         >>> round(relative_entropy(table, Table(domain, [np.array([0, 1])])), 4)

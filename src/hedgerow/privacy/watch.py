@@ -95,12 +95,9 @@ class Watch:
 
     Example:
         >>> import numpy as np
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.data.table import Table
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange, Table
         >>> from hedgerow.privacy.budgets.budget import PureDP, Regime
-        >>> from hedgerow.privacy.curator import Curator
-        >>> from hedgerow.privacy.randomness.source import SeededNoise
+        >>> from hedgerow import Curator, SeededNoise
         >>> from hedgerow.queries.core.query import Conjunction
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> curator = Curator(Table(domain, [np.array([0] + [1] * 999)]), PureDP(1.0), noise=SeededNoise(0))

@@ -35,7 +35,7 @@ class Workload:
         weights: Positive weight of an error in each family, relative to the others.
 
     Example:
-        >>> from hedgerow.domain.attribute import Categorical, IntegerRange
+        >>> from hedgerow import Categorical, IntegerRange
         >>> domain = Domain((Categorical("sex", ("F", "M")), IntegerRange("age", 17, 90)))
         >>> workload = Workload.marginals(domain, 2) + Workload.prefixes(domain, "age")
         >>> workload.spec, workload.n_queries, workload.n_candidates
@@ -214,7 +214,7 @@ class Workload:
         """The same queries in the same order and with the same weights, each of them a candidate of its own.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow import IntegerRange
             >>> domain = Domain(IntegerRange(name, 0, 2) for name in "ab")
             >>> Workload.marginals(domain, 2).by_query().spec
             'cells:2'
@@ -243,7 +243,7 @@ class Workload:
         """The same families with every weight multiplied.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow import IntegerRange
             >>> Workload.prefixes(Domain((IntegerRange("age", 17, 90),)), "age").weighted(0.5).spec
             'prefixes:age @ 0.5'
         """
@@ -307,7 +307,7 @@ class Workload:
             QueryError: A text is not understood, or joins conditions on several attributes with "or".
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow import IntegerRange
             >>> Workload.conjunctions(Domain((IntegerRange("age", 17, 90),)), ["age < 30"]).spec
             'where: age between 17 and 29'
         """
@@ -350,7 +350,7 @@ class Workload:
             QueryError: The text is not understood; the message says where and what is allowed there.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow import IntegerRange
             >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
             >>> Workload.parse("marginals:2 @ 0.5; parities:a*b,c", domain).n_queries
             14

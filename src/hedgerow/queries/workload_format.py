@@ -20,7 +20,7 @@ def workload_to_dict(workload: Workload) -> tuple[dict[str, Any], dict[str, NDAr
         Values that JSON holds, and the arrays that they name.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> workload = Workload.prefixes(Domain((IntegerRange("age", 17, 90),)), "age")
         >>> workload_to_dict(workload)
         ({'families': [{'weight': 1.0, 'kind': 'text', 'text': 'prefixes:age'}]}, {})
@@ -47,7 +47,7 @@ def workload_from_dict(values: Mapping[str, Any], arrays: Mapping[str, NDArray[A
         QueryError: The values are not those of a workload over this domain.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> workload = Workload.prefixes(Domain((IntegerRange("age", 17, 90),)), "age")
         >>> workload_from_dict(*workload_to_dict(workload), workload.domain) == workload
         True

@@ -24,7 +24,7 @@ def parse_workload(text: str, domain: Domain) -> tuple[list[Family], list[float]
         QueryError: The text is not understood; the message names the place, what is allowed and an example.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> parse_workload("marginals:a @ 0.5", Domain((IntegerRange("a", 0, 1),)))[1]
         [0.5]
     """

@@ -76,7 +76,7 @@ class Total:
     Attributes:
         value: The mass of the model, in counts.
         public: Whether the number of records is public, and is ``value``.
-        evidence: Where it is private, the noisy number and its noise; None if it was never measured.
+        evidence: If it is private, the noisy number and its noise; None if it was never measured.
 
     Example:
         >>> Total(100.0, public=True).slack(0.05), Total(100.0, public=False).slack(0.05)

@@ -225,20 +225,22 @@ def writer_for(path: str | os.PathLike[str]) -> Writer:
     Example:
         >>> writer_for("out.xlsx")
         Traceback (most recent call last):
-        hedgerow.errors.ConfigError: cannot write out.xlsx: the ending '.xlsx' is no known format
+        hedgerow.errors.ConfigError: cannot write out.xlsx: the ending '.xlsx' is not a known format
           Remedy: let the name end in .csv or .parquet
     """
     name = os.fspath(path)
     if is_duckdb(name):
         table = duckdb_table(name)
         if table is None:
-            raise ConfigError(f"cannot write {name}: the address names no file and table", remedy=DUCKDB_REMEDY)
+            raise ConfigError(
+                f"cannot write {name}: the address does not name a file and a table", remedy=DUCKDB_REMEDY
+            )
         return partial(_to_table, table)
     ending = Path(path).suffix.lower()
     forms = {".csv": _write_csv, ".parquet": _write_parquet, ".pq": _write_parquet}
     if ending not in forms:
         raise ConfigError(
-            f"cannot write {name}: the ending {ending!r} is no known format",
+            f"cannot write {name}: the ending {ending!r} is not a known format",
             remedy="let the name end in .csv or .parquet",
         )
     return partial(_to_file, Path(path), forms[ending])

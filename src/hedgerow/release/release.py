@@ -140,11 +140,11 @@ class Release:
         hypothesis as one. Numbers inside bins are the same too, unless the batches are smaller than by default.
 
         Args:
-            n: As for ``sample``.
+            n: See ``sample``.
             batch: Records in a batch, at least 1; the last may be smaller. By default half a million, fewer where there
                 are many attributes.
-            seed: As for ``sample``.
-            method: As for ``sample``.
+            seed: See ``sample``.
+            method: See ``sample``.
 
         Returns:
             An iterator; the release must not change until it is exhausted.
@@ -187,9 +187,9 @@ class Release:
             path: A CSV or Parquet file, by its ending ``.csv``, ``.parquet`` or ``.pq``; a table of a DuckDB file,
                 ``duckdb:///folder/file.db#table`` or ``duckdb:file.db#table``; or ``spark:folder``, where the records
                 of ``sample_spark`` are written as Parquet files. On a cluster the folder must not exist.
-            n: As for ``sample``.
-            seed: As for ``sample``, with the same records; with Spark, as for ``sample_spark``.
-            method: As for ``sample``.
+            n: See ``sample``.
+            seed: See ``sample``, with the same records; with Spark, as for ``sample_spark``.
+            method: See ``sample``.
             progress: Called with the number of records written so far, from 0 on, and their number in all.
 
         Returns:
@@ -237,7 +237,7 @@ class Release:
                 need this package, in the same version.
             partitions: Number of pieces that are drawn independently; by default one for four million records.
             seed: Fresh by default; a frame that is evaluated again has the same rows all the same.
-            method: As for ``sample``, within each partition.
+            method: See ``sample``, within each partition.
 
         Raises:
             ConfigError: ``n`` or ``partitions`` is out of its range, or the method is unknown.

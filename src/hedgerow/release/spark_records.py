@@ -81,8 +81,8 @@ def write_folder(
         folder: Folder of the files. If Spark runs on this machine alone, a folder of earlier records is replaced at
             the end; on a cluster an existing folder is refused, as Spark does.
         n: Number of records.
-        seed: As for `sample_spark`.
-        method: As for `sample_spark`.
+        seed: See `sample_spark`.
+        method: See `sample_spark`.
         progress: Called with the approximate number of records written, from another thread.
 
     Raises:

@@ -35,7 +35,7 @@ _VERDICTS = {
 }
 
 MOST_DRAWN = 60
-"""Attributes that are drawn; a drawing takes a thirtieth of a second, and nobody looks at a thousand."""
+"""Attributes that are drawn; a drawing takes a thirtieth of a second, and no one looks at a thousand."""
 
 MOST_LISTED = 1 << 20
 """The counts of an attribute of more values are asked for range by range."""
@@ -154,7 +154,7 @@ def _stamps(release: Release, exact: ExactErrors | None) -> list[str]:
     if exact is not None:
         stamps.append("NOT PRIVATE: this page shows errors computed from the exact data. Do not publish it.")
     if not release.provenance.secure:
-        stamps.append(f"{release.provenance.stamp}. Whoever knows the seed can subtract the noise.")
+        stamps.append(f"{release.provenance.stamp}. Anyone who knows the seed can subtract the noise.")
     return stamps
 
 

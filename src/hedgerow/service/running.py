@@ -123,7 +123,7 @@ def with_password(store: str, file: Path | None) -> str:
         raise ConfigError(f"the file {file} with the store's password cannot be read") from None
     user, mark, place = parts.netloc.rpartition("@")
     if not mark:
-        raise ConfigError("the address of the store names no user", remedy="postgresql://user@host/database")
+        raise ConfigError("the address of the store does not name a user", remedy="postgresql://user@host/database")
     return urlunsplit(parts._replace(netloc=f"{user}:{quote(password, safe='')}@{place}"))
 
 

@@ -1,8 +1,8 @@
 """Hash chains: a list of entries in which none can be changed, left out or moved without its head changing.
 
 Each entry is hashed together with the link before it, so the last link, the *head*, stands for all entries and their
-order. A head is not a signature: whoever rewrites all entries can compute a new one. It is evidence for those who noted
-an earlier head somewhere else.
+order. A head is not a signature: anyone who rewrites all entries can compute a new one. It is evidence for those who
+noted an earlier head somewhere else.
 """
 
 import hashlib

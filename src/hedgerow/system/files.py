@@ -46,7 +46,7 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
     """Remove the temporary files of processes that were killed while they were `replacing` a file.
 
     Args:
-        path: The file, which nobody may be writing now; see `alone_with`.
+        path: The file, which no one may be writing now; see `alone_with`.
 
     Example:
         >>> import tempfile

@@ -62,7 +62,7 @@ def load_plug_in(group: str, name: str, base: type) -> Any:
         message = f"the plug-in {name!r} of the package {_package(point)} cannot be loaded: {error!r}"
         raise PlugInError(message, remedy=remedy) from error
     if not (isinstance(loaded, type) and base in loaded.mro()):
-        message = f"the plug-in {name!r} of the package {_package(point)} is no subclass of {base.__name__}"
+        message = f"the plug-in {name!r} of the package {_package(point)} is not a subclass of {base.__name__}"
         raise PlugInError(message, remedy=remedy)
     return loaded
 

@@ -460,7 +460,7 @@ def test_one_at_a_time(tmp_path: Path) -> None:
     kept.begin()
     with SessionFile(kept.path) as file:
         file.restore(kept.source)
-        with pytest.raises(SessionError, match="another call is at this session"):
+        with pytest.raises(SessionError, match="another process is using this session"):
             kept.ask("a = 0")
     for unlocked in (file.summary, lambda: file.ask("a = 0"), lambda: file.restore(kept.source)):
         with pytest.raises(SessionError, match="'with' block"):

@@ -104,7 +104,7 @@ def test_options_that_contradict_the_session_are_refused(place: Place, options: 
     before = (place / "s.session").read_bytes()
     refused = ask(place, *options, "age < 22")
     assert refused.exit_code == 1
-    assert f"started otherwise: {word}" in refused.stderr
+    assert f"started with other values of: {word}" in refused.stderr
     assert (place / "s.session").read_bytes() == before
     assert ask(place, *BUDGET, "age < 22").exit_code == 0  # the same options are no contradiction
 
@@ -177,7 +177,7 @@ def test_codes_after_values_are_refused(place: Place) -> None:
     assert ask(place, *BUDGET).exit_code == 0
     refused = go_on(place, "--coded", "age = 25", data="codes.csv")
     assert refused.exit_code == 1
-    assert "started otherwise: --coded" in refused.stderr
+    assert "started with other values of: --coded" in refused.stderr
 
 
 def test_a_first_call_needs_a_domain(place: Place) -> None:
@@ -262,7 +262,7 @@ def test_a_first_call_that_is_interrupted_is_paid_for_and_begun_anew(
     for options, word in ((("--epsilon", 30), "budget"), (("--where", "age > 20"), "--where")):
         refused = ask(place, *options)
         assert refused.exit_code == 1
-        assert f"started otherwise: {word}" in refused.stderr
+        assert f"started with other values of: {word}" in refused.stderr
     later = go_on(place, "--updates", 3, "--seed", 2, "--json")
     assert later.exit_code == 0, later.stderr
     found = json.loads(later.stdout)
@@ -308,7 +308,7 @@ def test_two_calls_at_once_are_refused(place: Place) -> None:
         assert alone
         refused = ask(place, "sex = 'F'")
     assert refused.exit_code == 1
-    assert "another call" in refused.stderr
+    assert "another process" in refused.stderr
     assert ask(place, "sex = 'F'").exit_code == 0
 
 

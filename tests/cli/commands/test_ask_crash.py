@@ -276,7 +276,7 @@ def test_two_processes_do_not_interleave(tmp_path: Path, zygote: Zygote) -> None
         _wait_until_stopped(stopped)
         before = calls.session.read_bytes()
         assert calls.call("age = 20") == 1
-        assert "another call is at this session" in calls.printed
+        assert "another process is using this session" in calls.printed
         assert calls.session.read_bytes() == before
         assert calls.held is not None
     finally:

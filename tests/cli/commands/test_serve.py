@@ -212,9 +212,9 @@ def test_a_token_of_the_command_line_says_what_it_is_good_for(place: Place) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--new-token", "custodian"), "a token says what it is good for"),
+        (("--new-token", "custodian"), "a token names its data sets"),
         (("--token-datasets", "all"), "go together"),
-        (("--new-token", "custodian", "--token-datasets", " ,"), "names no data set"),
+        (("--new-token", "custodian", "--token-datasets", " ,"), "does not name a data set"),
         (("--new-token", "custodian", "--token-datasets", "nothing"), "no such data set"),
         (("--new-token", "custodian", "--token-datasets", "all", "--token-days", "0"), "from 1 to 36,500"),
         (("--token-days", "-1"), "from 1 to 36,500"),

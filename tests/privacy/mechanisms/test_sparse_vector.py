@@ -566,11 +566,11 @@ def test_a_watch_is_resumed_once_and_not_beside_itself() -> None:
     """Otherwise one threshold noise would serve more fires than were paid for."""
     made = Curator(DenseCounts(ONE, [5, 5]), PureDP(9.0), noise=SeededNoise(0))
     state = made.watch(EPOCH).state()
-    with pytest.raises(BudgetError, match="runs already"):
+    with pytest.raises(BudgetError, match="is running already"):
         made.resume_watch(state)
     again = Curator(DenseCounts(ONE, [5, 5]), PureDP(9.0), noise=SeededNoise(0), events=made.ledger.events)
     again.resume_watch(state)
-    with pytest.raises(BudgetError, match="runs already"):
+    with pytest.raises(BudgetError, match="is running already"):
         again.resume_watch(state)
 
 

@@ -187,10 +187,10 @@ def test_all_data_sets_and_for_ever_are_ticked_and_30_days_are_not(
     left = datetime.fromisoformat(first["expires"]) - datetime.now(UTC)
     assert (first["datasets"], round(left / timedelta(days=1))) == (["survey"], 30)
     page.get_by_label("all data sets").check()
-    page.get_by_label("for ever").check()
+    page.get_by_label("forever").check()
     with page.expect_response(re.compile(r"/v1/tokens$")):
         page.get_by_role("button", name="Make token").click()
-    expect(page.get_by_role("table", name="Tokens").locator("tbody tr").last).to_contain_text("for ever")
+    expect(page.get_by_role("table", name="Tokens").locator("tbody tr").last).to_contain_text("no expiry")
     second = server.call("GET", "me", token=page.get_by_label("Token of sonja").input_value())
     assert (second["datasets"], second["expires"]) == ("all", None)
 
@@ -201,7 +201,7 @@ def test_a_custodian_of_some_data_sets_sees_these_alone(server: Server, open_pag
     page = open_page(server.token_of("emil", datasets=["apart"], role="custodian"), "#/people")
     assert page.get_by_role("link", name="Register").count() == 0
     assert page.get_by_role("button", name="Add person").count() == 0
-    assert page.get_by_label("all data sets").count() == page.get_by_label("for ever").count() == 0
+    assert page.get_by_label("all data sets").count() == page.get_by_label("forever").count() == 0
     expect(page.get_by_role("table", name="People")).to_contain_text("emil")
     assert "nelly" not in page.locator("main").inner_text()
     page.get_by_label("Person", exact=True).select_option("emil")

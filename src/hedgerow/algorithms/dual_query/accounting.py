@@ -147,7 +147,7 @@ def stated_delta(budget: Budget) -> float:
     """The delta of the budget, or the one that tables use in its place.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> stated_delta(PureDP(1.0)), stated_delta(ApproxDP(1.0, 1e-9))
         (1e-06, 1e-09)
     """

@@ -32,7 +32,7 @@ def check_queries(workload: Workload) -> None:
         ConfigError: A parity or a query given by its values spans too many cells.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> check_queries(Workload.parities(Domain(IntegerRange(name, 0, 1) for name in "abc"), 3))
     """
     for family in workload.families:
@@ -62,7 +62,7 @@ def sampled_problem(workload: Workload, drawn: Ints) -> BestResponseProblem:
         QueryError: An index does not exist.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> workload = Workload.parse("cells:a", Domain([IntegerRange("a", 0, 1)]))
         >>> problem = sampled_problem(workload, np.array([0, 0, 3, 1, 3]))  # the complement of query 1 is there twice
         >>> problem.value([0]), problem.value([1])

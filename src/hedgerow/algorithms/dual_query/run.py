@@ -30,7 +30,7 @@ def population(budget: Budget, total: float) -> float:
     """Number of records that the release describes; a run on a sample sees fewer.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> population(Subsampled(PureDP(1.0, "replace"), sampled=10, population=100), 10.0)
         100.0
     """

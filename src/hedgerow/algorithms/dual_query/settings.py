@@ -84,7 +84,7 @@ class DualQuerySettings:
         """Probability with which the theorem may fail; the rest of beta is for `outside_error`.
 
         Example:
-            >>> from hedgerow.privacy.budgets.budget import PureDP
+            >>> from hedgerow import PureDP
             >>> DualQuerySettings(beta=0.1).beta_for(PureDP(1.0, "replace"))
             0.1
         """
@@ -99,7 +99,7 @@ class DualQuerySettings:
             charge: epsilon or rho for the noisy number of records.
 
         Example:
-            >>> from hedgerow.privacy.budgets.budget import PureDP
+            >>> from hedgerow import PureDP
             >>> DualQuerySettings().outside_error(PureDP(1.0), Game(100, 10.0, 1000), 0.02)
             0.265
         """

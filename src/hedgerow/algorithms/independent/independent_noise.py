@@ -281,4 +281,4 @@ def _kind_of(noise: NoiseKind | str) -> NoiseKind:
         return NoiseKind(noise)
     except ValueError as error:
         remedy = f"give {' or '.join(repr(kind.value) for kind in NoiseKind)}, or leave it out"
-        raise ConfigError(f"there is no noise {noise!r}", remedy=remedy) from error
+        raise ConfigError(f"unknown noise {noise!r}", remedy=remedy) from error

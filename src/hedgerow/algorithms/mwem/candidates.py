@@ -47,8 +47,7 @@ def closure(workload: Workload) -> Workload | None:
         None where the workload does not consist of whole marginals, or where there would be too many.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> closure(Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)).spec
         'marginals:1 @ 2.0; marginals:2 @ 4.0'
     """
@@ -68,8 +67,7 @@ def attributes_of(workload: Workload) -> Clique:
     """The attributes that a workload asks about.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> attributes_of(Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), cliques=["ac"]))
         ('a', 'c')
     """
@@ -87,8 +85,7 @@ def check_answers(workloads: Sequence[Workload]) -> None:
         MarginalTooLargeError: The answers do not fit.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> check_answers([Workload.marginals(Domain((IntegerRange("a", 0, 1),)), 1)])
     """
     required = _ANSWER_BYTES * sum(workload.n_queries for workload in workloads)
@@ -111,8 +108,7 @@ class Limit:
     """The limit on the size of a hypothesis, and the candidates that it leaves.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
         >>> limit = Limit(Workload.marginals(domain, cliques=[("x0", "x1"), ("x2", "x3", "x4", "x5")]), 5000)
         >>> limit.allows([], spent=1.0).tolist()

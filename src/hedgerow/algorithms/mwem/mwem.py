@@ -63,7 +63,7 @@ class MWEM(MWEMSettings, Algorithm):
         offsets: Whether the expected noise of a measurement is taken off a candidate's score.
         total_share: Share of the budget for the noisy number of records, spent under "add-remove" only.
         error_share: Share of the budget for the noisy error of the workload at the end; 0 leaves it out.
-        largest_tree: Where the domain is too large for a histogram: cells that the cliques of the junction trees may
+        largest_tree: For domains too large for a histogram: cells that the cliques of the junction trees may
             have. Candidates beyond that are left out; while the budget is being spent the limit grows with the share
             that is spent.
 

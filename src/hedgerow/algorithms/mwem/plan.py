@@ -25,10 +25,10 @@ _TOUR_SECONDS = 5e-9
 up to the end need, for they are smaller before."""
 
 _CALL_SECONDS = 60e-6
-"""What a pass costs besides, however small the hypothesis."""
+"""Fixed cost of a pass, however small the hypothesis."""
 
 _ANSWER_SECONDS = 15e-6
-"""What each candidate's answer from junction trees costs besides, however small; parities are answered together."""
+"""Fixed cost of each candidate's answer from junction trees, however small; parities are answered together."""
 
 
 @final

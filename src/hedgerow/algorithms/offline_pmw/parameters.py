@@ -99,7 +99,7 @@ class Setting:
         return self.total >= self.required
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, for plans and provenance; ``bound`` is a fraction of a query's width, or None."""
+        """Plain values, for plans and provenance; ``bound`` is a fraction of a query's width, or None."""
         return {
             "alpha": self.alpha,
             "rounds": self.rounds,

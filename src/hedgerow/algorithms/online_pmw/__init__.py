@@ -1,4 +1,4 @@
-"""Online private multiplicative weights: answers to a stream of queries that nobody knows beforehand.
+"""Online private multiplicative weights: answers to a stream of queries that no one knows beforehand.
 
 `online_pmw` is the configuration and its plan, `settings` its fields and checks; `rules` and `parameters` fix noise and
 thresholds; `session` answers questions, by `answer` and `hypothesis`, and `start` begins it. What outlasts a process:

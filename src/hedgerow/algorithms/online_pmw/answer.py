@@ -218,8 +218,7 @@ class Questions:
         bounds: Smallest and largest value that their queries may have.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> questions = Questions(Domain((IntegerRange("a", 0, 9),)), (0.0, 1.0))
         >>> one, other = questions.read("a > 7"), questions.read("not a < 8")
         >>> one[0] == other[0], one[1].text
@@ -249,7 +248,7 @@ class Questions:
         found = self._parsed.get(query)
         if found is None:
             found = self.read(parse_predicate(query, self._domain))
-            if len(self._parsed) >= _MOST_PARSED:  # nobody should fill the memory by asking
+            if len(self._parsed) >= _MOST_PARSED:  # no one should fill the memory by asking
                 self._parsed.clear()
             self._parsed[query] = found
         return found

@@ -36,7 +36,7 @@ class SessionFile:
     """A session of `OnlinePMW` in a file of its own, for as long as a ``with`` block lasts.
 
     Whatever kills the process, the file then says at least what was spent: a question that was under way is forfeited
-    by whoever goes on, at the most that it can have cost. An error in the middle of a question is no different.
+    by anyone who continues, at the most that it can have cost. An error in the middle of a question is no different.
 
     The file is secret, as that of `OnlineSession.save`. Not for several threads at once.
 
@@ -95,14 +95,16 @@ class SessionFile:
                     remedy="name a file in a folder that exists and can be written to",
                 ) from error
             if not is_alone:
-                raise SessionError(f"{self._path}: another call is at this session", remedy="wait until it is done")
+                raise SessionError(
+                    f"{self._path}: another process is using this session", remedy="wait until it is done"
+                )
             self._lock = locking.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let others go on with it."""
+        """Let others continue with it."""
         self._session = self._table = None
         if self._lock is not None:
             self._lock.close()
@@ -129,7 +131,7 @@ class SessionFile:
     ) -> None:
         """Start a session; what the number of records costs is in the file before it is bought.
 
-        A session whose process died before it had begun is started anew, out of what is left of its budget.
+        A session whose process died before it had begun is started again, out of what is left of its budget.
 
         Args:
             config: The configuration, an `OnlinePMW`.
@@ -138,7 +140,7 @@ class SessionFile:
             noise: Source of noise; the secure one unless given. A seeded source makes the answers not private.
             warm: An earlier release of the *same* table, to start from; what it spent is charged to the budget.
             notes: Values to find again in `notes`, which JSON can hold.
-            register: Register of the table; see `OnlinePMW.start`. A session that is started anew is not charged again.
+            register: Register of the table; see `OnlinePMW.start`. A session that is started again is charged once.
             name: Name of the session in the register.
 
         Raises:
@@ -171,7 +173,7 @@ class SessionFile:
         warn_of_weakness(session.budget, float(session.summary()["total"]), noise)
 
     def restore(self, source: Any, *, noise: NoiseSource | None = None) -> None:
-        """Go on with the session in the file; start it anew if its process died before it had begun.
+        """Continue with the session in the file; start it again if its process died before it had begun.
 
         Args:
             source: The private table, which must be the same as before; only its domain can be checked.
@@ -191,7 +193,7 @@ class SessionFile:
         elif opening.warm:
             raise SessionError(
                 f"{self._path}: the session was to start from an earlier release, and was interrupted",
-                remedy="name that release once more",
+                remedy="name that release again",
             )
         else:
             self.start(opening.config, source, opening.budget, noise=noise, notes=opening.notes)
@@ -344,7 +346,7 @@ class SessionFile:
         self.forfeited, self._lost = (*self.forfeited, *self._lost), ()
 
     def _running(self) -> OnlineSession:
-        """The session; put together anew from the file if a question failed."""
+        """The session; put together again from the file if a question failed."""
         self._check_locked()
         if self._table is None and self._session is None:
             raise SessionError(f"{self._path}: the session is not open", remedy="start or restore it first")
@@ -354,18 +356,19 @@ class SessionFile:
         return cast("OnlineSession", self._session)
 
     def _interrupted(self, domain: Domain, budget: Budget) -> Opening:
-        """The beginning that is to be made anew, about the same table and out of the same budget."""
+        """The beginning that is to be made again, about the same table and out of the same budget."""
         opening = self.opening()
         if opening is None:
             raise SessionError(f"{self._path}: there is a session already", remedy="restore it")
         if (opening.domain, opening.budget) != (domain, budget):
             raise SessionError(
-                f"{self._path}: the session was to begin with another domain or budget", remedy="name the same ones"
+                f"{self._path}: the session was started with another domain or budget", remedy="name the same ones"
             )
         return opening
 
     def _check_locked(self) -> None:
         if self._lock is None:
             raise SessionError(
-                f"{self._path}: nothing keeps other processes away", remedy="use the file in a 'with' block"
+                f"{self._path}: the session file is not locked against other processes",
+                remedy="use the file in a 'with' block",
             )

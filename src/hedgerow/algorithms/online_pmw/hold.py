@@ -34,7 +34,7 @@ class Hold:
         purpose: ``"opening"``, the number of records with which a session begins, or ``"question"``.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> print(Hold(0.02, "opening").lost(PureDP(1.0)))
         lost: the most that an interrupted opening can have cost by discrete Laplace, scale 50, 0.02 epsilon
     """

@@ -66,7 +66,7 @@ class OnlineHypothesis:
         """Start from a state.
 
         Args:
-            model: Exactly as `put_together` gives it; nobody else may change it.
+            model: Exactly as `put_together` gives it; no one else may change it.
         """
         self._model = model
         self._answering = Answering(model)
@@ -141,7 +141,7 @@ class OnlineHypothesis:
         self._answering.replace(self._model)
 
     def settle(self) -> None:
-        """Replace the model by a copy made from its potentials, as restoring does: both go on from the same bits."""
+        """Replace the model by a copy made from its potentials, as restoring does: both continue from the same bits."""
         self._model = self.anew()
         self._answering.replace(self._model)
 

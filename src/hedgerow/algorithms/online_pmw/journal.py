@@ -1,6 +1,6 @@
 """A session as the steps that it took, for keeping it in a database.
 
-A session file is written anew each time. A server that commits after every few questions writes only what is new: a
+A session file is written again each time. A server that commits after every few questions writes only what is new: a
 *step*. A `Transcript` puts the session together from its steps, to the same bits, in this process or in another one.
 
 All that a step holds is public but for one value: ``state["watch"]`` is the SECRET noise of the running epoch's
@@ -103,7 +103,7 @@ def step_since(session: OnlineSession, mark: Mark, *, first: bool = False) -> St
 
 
 def step_of(state: SessionState, *, since: Mark, first: bool) -> Step:
-    """As `step_since`, for the state of a session."""
+    """The same as `step_since`, for the state of a session."""
     basis, history, watch = state.basis, state.history, state.watch
     new = len(history.known) - since.findings
     measured = iter(history.measurements[since.measurements :])
@@ -125,8 +125,7 @@ def finding_about(query: LinearQuery) -> Finding:
         query: The query in canonical form.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> from hedgerow.queries.core.query import Conjunction
         >>> domain = Domain((IntegerRange("a", 0, 60_000),))
         >>> finding_about(Conjunction.where(domain, {"a": range(1, 60_000)})).entry["target"]["codes"]
@@ -195,7 +194,7 @@ class Transcript:
     """All steps of a session so far; it puts the session together at any time.
 
     The session that it made last shares its lists with it: while that session goes on, the transcript stays up to date.
-    Steps that others made are added; the session is then put together anew.
+    Steps that others made are added; the session is then put together again.
 
     Args:
         domain: Domain of the private table.

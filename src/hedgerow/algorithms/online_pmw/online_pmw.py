@@ -1,4 +1,4 @@
-"""Online private multiplicative weights: answers to a stream of queries that nobody knows beforehand.
+"""Online private multiplicative weights: answers to a stream of queries that no one knows beforehand.
 
 M. Hardt, G. Rothblum, "A Multiplicative Weights Mechanism for Privacy-Preserving Data Analysis", FOCS 2010; taught in
 C. Dwork, A. Roth, "The Algorithmic Foundations of Differential Privacy" (2014), algorithms 5 and 6; M. Lyu, D. Su,
@@ -102,9 +102,7 @@ class OnlinePMW(OnlineSettings):
             ConfigError: The configuration does not fit the budget.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
-            >>> from hedgerow.domain.domain import Domain
-            >>> from hedgerow.privacy.budgets.budget import PureDP
+            >>> from hedgerow import Domain, IntegerRange, PureDP
             >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abcde")
             >>> plan = OnlinePMW().plan(domain, PureDP(1.0), total=50_000)
             >>> plan.facts["updates"], dict(plan.lines(50_000))["bound"].split(":")[0]

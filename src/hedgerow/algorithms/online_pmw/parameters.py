@@ -85,7 +85,7 @@ def theorem_rules(stream: Stream, budget: Budget, amount: float, variant: Varian
         updates: c.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import ApproxDP
+        >>> from hedgerow import ApproxDP
         >>> budget = ApproxDP(1.0, 1e-6)
         >>> rules = theorem_rules(Stream(4.6e5, math.log(1024), 1000), budget, budget.limit, "4b", 1100)
         >>> round(rules.error / 4.6e5, 3), round(rules.watch.test_scale / rules.watch.threshold_scale, 6)
@@ -126,7 +126,7 @@ def best_rules(stream: Stream, budget: Budget, amount: float, variant: Variant) 
         ConfigError: The variant does not fit the budget.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> rules = best_rules(Stream(1e6, math.log(1024), 1000), PureDP(1.0), 1.0, "4c")
         >>> round(rules.error / 1e6, 2)
         0.11
@@ -169,7 +169,7 @@ def cheapest_rules(stream: Stream, budget: Budget, amount: float, variant: Varia
         ConfigError: The whole amount does not reach the target; the message says how many records would.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> rules = cheapest_rules(Stream(1e7, math.log(1024), 1000), PureDP(1.0), 1.0, "4c", 0.2)
         >>> 0.0 < rules.spending(Regime.PURE) < 0.2, rules.error <= 0.2e7
         (True, True)
@@ -206,7 +206,7 @@ def required_records(stream: Stream, budget: Budget, amount: float, variant: Var
         target: Largest error, as a fraction of the unit.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> f"{required_records(Stream(1.0, math.log(1024), 1000), PureDP(1.0), 1.0, '4a', 0.1):.1e}"
         '1.5e+08'
     """

@@ -82,7 +82,7 @@ class Rules:
 
     Example:
         >>> from hedgerow.algorithms.online_pmw.parameters import best_rules
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> rules = best_rules(Stream(1e6, math.log(1024), 1000), PureDP(1.0), 1.0, "4c")
         >>> rules.watch.fires == rules.updates, rules.draws
         (True, 1)
@@ -141,7 +141,7 @@ def rules_from_dict(mapping: dict[str, Any]) -> Rules:
 
     Example:
         >>> from hedgerow.algorithms.online_pmw.parameters import best_rules
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> rules = best_rules(Stream(1e6, math.log(1024), 1000), PureDP(1.0), 1.0, "4c")
         >>> rules_from_dict(rules.to_dict()) == rules
         True
@@ -166,7 +166,7 @@ def check_variant(variant: Variant, budget: Budget) -> None:
         ConfigError: Variant 4a with a zCDP budget, or 4b with a pure one.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> check_variant("4b", PureDP(1.0))
         Traceback (most recent call last):
             ...
@@ -225,7 +225,7 @@ def practical_rules(
         ConfigError: The variant does not fit.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> stream = Stream(48_842.0, math.log(1e6), 1000)
         >>> rules = practical_rules(
         ...     stream, PureDP(1.0), 1.0, "4c", updates=20, threshold=0.02, answer_share=0.3

@@ -1,4 +1,4 @@
-"""One session of online private multiplicative weights: questions one by one, for as long as somebody asks.
+"""One session of online private multiplicative weights: questions one by one, for as long as someone asks.
 
 **Privacy.** The private table is reached through the curator alone: a noisy number of records, sparse vectors (charged
 when an epoch starts, whatever its length) and noisy answers, each charged before it is drawn. Everything else is a
@@ -59,7 +59,7 @@ class OnlineSession:
     def __init__(
         self, curator: Curator, basis: Basis, model: Hypothesis, history: History, watch: Watch | None
     ) -> None:
-        """Go on from a state.
+        """Continue from a state.
 
         Args:
             curator: Stands before the private table.
@@ -103,7 +103,7 @@ class OnlineSession:
 
     @property
     def model(self) -> Hypothesis:
-        """A copy of the hypothesis, made anew: its last bits do not depend on what it was asked."""
+        """A copy of the hypothesis, made again: its last bits do not depend on what it was asked."""
         return self._hypothesis.anew()
 
     @property
@@ -375,13 +375,13 @@ class OnlineSession:
         return made
 
     def save(self, path: str | os.PathLike[str], *, secret: bool = True, hold: Hold | None = None) -> None:
-        """Write the session to a file that only its owner may read, to go on with it later.
+        """Write the session to a file that only its owner may read, to continue with it later.
 
-        The file holds the *secret* noise of the running epoch's threshold. Whoever learns it together with the answers
+        The file holds the *secret* noise of the running epoch's threshold. Anyone who learns it and the answers
         learns more about the data than the ledger says: keep the file where the data are.
 
         **The order.** A session that is saved after it was asked says nothing of a question that its process did not
-        survive: whoever goes on from the file can ask again, with the same threshold noise, and it was never paid for.
+        survive: a process that continues from the file can ask again, with the same threshold noise, unpaid for.
         `SessionFile` writes the file in the order that outlasts that; use it for private data.
 
         **Forks.** The file remembers what was spent, but not that it was restored. Going on twice from one file spends
@@ -392,7 +392,7 @@ class OnlineSession:
             secret: Whether the secret noise is written. Without it restoring must start a new epoch, which is charged
                 (and with one threshold draw for all corrections, variant 4c, means that the data are not looked at
                 again unless budget is left).
-            hold: The most that the next look at the data can cost: whoever restores the file forfeits it.
+            hold: The most that the next look at the data can cost: anyone who restores the file forfeits it.
 
         Raises:
             SessionError: The file cannot be written.
@@ -415,7 +415,7 @@ class OnlineSession:
 
     @classmethod
     def restore(cls, path: str | os.PathLike[str], source: Any, *, noise: NoiseSource | None = None) -> OnlineSession:
-        """Go on with a saved session about the *same* private table.
+        """Continue with a saved session about the *same* private table.
 
         If its process died after it had held something, that is forfeited: the ledger has an event ``lost`` more.
         `SessionFile.restore` does the same, keeps other processes away, and writes what comes in the order that
@@ -441,7 +441,7 @@ class OnlineSession:
 
 
 def resume_session(state: SessionState, source: Any, noise: NoiseSource | None) -> OnlineSession:
-    """Go on from a state, about the same private table.
+    """Continue from a state, about the same private table.
 
     Args:
         state: The state.
@@ -459,7 +459,7 @@ def resume_session(state: SessionState, source: Any, noise: NoiseSource | None) 
 def restore_session(
     path: str | os.PathLike[str], source: Any, noise: NoiseSource | None
 ) -> tuple[OnlineSession, Event | None]:
-    """Go on with the session in a file, as `OnlineSession.restore` does; and name what became of its hold.
+    """Continue with the session in a file, as `OnlineSession.restore` does; and name what became of its hold.
 
     Returns:
         The session; and the event that the hold of a process that died at a question became, if there was one.

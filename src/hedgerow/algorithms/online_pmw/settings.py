@@ -123,7 +123,7 @@ class OnlineSettings:
             ConfigError: The budget cannot pay for it.
 
         Example:
-            >>> from hedgerow.privacy.budgets.budget import PureDP
+            >>> from hedgerow import PureDP
             >>> OnlineSettings().variant_for(PureDP(1.0))
             '4c'
         """
@@ -143,7 +143,7 @@ class OnlineSettings:
             ConfigError: The target cannot be reached, or the variant does not fit the budget.
 
         Example:
-            >>> from hedgerow.privacy.budgets.budget import PureDP
+            >>> from hedgerow import PureDP
             >>> stream = Stream(records=48_842.0, log_cells=15.0, queries=1000)
             >>> OnlineSettings().rules(stream, PureDP(1.0), 1.0).error is None
             True
@@ -175,7 +175,7 @@ class OnlineSettings:
             warm: Whether the session starts from a release.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow import IntegerRange
             >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
             >>> OnlineSettings().footprint(domain, warm=False).tree_cells
             4194304

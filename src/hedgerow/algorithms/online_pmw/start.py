@@ -53,7 +53,7 @@ class Opening:
 def check_source(
     config: OnlineSettings, source: Any, budget: Budget, warm: Release | None
 ) -> tuple[Budget, tuple[Event, ...]]:
-    """As `check_start`, for a private table.
+    """Do the checks of `check_start`, for a private table.
 
     Returns:
         The budget, between tables that are filtered if this one is; and what the release spent, as events.
@@ -103,7 +103,7 @@ def check_start(config: OnlineSettings, domain: Domain, budget: Budget, warm: Re
         warm: The release to start from, if there is one.
 
     Returns:
-        What that release spent, as events of the session's ledger.
+        The charges of that release, as events of the session's ledger.
 
     Raises:
         ConfigError: The configuration does not fit the budget, or the release does not fit the session.
@@ -181,7 +181,7 @@ def _trees_of(release: Release) -> Markov:
 def earlier_events(release: Release, budget: Budget, domain: Domain) -> tuple[Event, ...]:
     """List what a release of the same table spent, as events of a new ledger.
 
-    Each mechanism is charged anew, in the unit of the new budget: noise that was drawn under a pure budget costs a rho
+    Each mechanism is charged again, in the unit of the new budget: noise that was drawn under a pure budget costs a rho
     too, but Gaussian noise, and what else was charged in rho, has no pure epsilon.
 
     Args:
@@ -274,7 +274,7 @@ def warm_factors(model: Markov, gamma: float) -> dict[Clique, Floats]:
         gamma: Share of the uniform distribution.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> model = Markov(Domain((IntegerRange("a", 0, 1),)), 4.0)
         >>> model.reweigh(("a",), np.log([9.0, 1.0]))
         >>> np.exp(warm_factors(model, 0.5)["a",]).round(12).tolist()

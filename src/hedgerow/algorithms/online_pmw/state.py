@@ -1,9 +1,9 @@
 """The state of a session between two questions, and the file that it is kept in.
 
-`SessionState` is all that a session is: files are written from it here, steps for a database in `journal`, and whoever
-reads it goes on exactly where the session stopped. The file is the custodian's: unlike a release it may hold a secret,
-the threshold noise of the running epoch, and is written with mode 0600. Everything else in it is a function of the
-session's answers and of public parameters.
+`SessionState` is all that a session is: files are written from it here, steps for a database in `journal`, and a
+session that is read from it continues exactly where it stopped. The file is the custodian's: unlike a release it may
+hold a secret, the threshold noise of the running epoch, and is written with mode 0600. Everything else in it is a
+function of the session's answers and of public parameters.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def save_session(
     Args:
         path: Target; its folder must exist.
         state: The session. SECRET, if it has a running epoch.
-        noise: Name of the noise source, as in the provenance of releases; nobody but an auditor reads it.
+        noise: Name of the noise source, as in the provenance of releases; no one but an auditor reads it.
         notes: Values for the session's keeper, which JSON can hold.
         hold: The most that the look at the data which comes next can cost; None if none comes.
 
@@ -198,26 +198,26 @@ def read_session(path: str | os.PathLike[str], domain: Domain) -> tuple[SessionS
         if domain != domain_from_mapping(content["domain"]):
             raise SessionError(
                 f"{container.path}: the session is about a table with another domain",
-                remedy="go on with the table, the columns and the domain file that it was started with",
+                remedy="continue with the table, the columns and the domain file that it was started with",
             )
         hold = held_in(content)
         if hold is not None and hold.purpose == "opening":
             raise SessionError(
                 f"{container.path}: the session had not begun when its process died",
-                remedy="start it anew with SessionFile.restore or 'hedgerow ask', out of what is left",
+                remedy="start it again with SessionFile.restore or 'hedgerow ask', with the rest of the budget",
             )
         basis = Basis.from_dict(content)
         watch = None if content["watch"] is None else WatchState.from_dict(content["watch"])
         events, lost = Ledger.from_dict(content["ledger"], version=container.version).events, None
         if hold is not None:
             if watch is None or hold.charge != basis.rules.answer_charge:
-                raise ValueError("the hold is not what a question costs")
+                raise ValueError("the hold does not match the cost of a question")
             watch, lost = watch.after_a_fire(), hold.lost(basis.budget, basis.rules)
             events = (*events, lost)
         model = hypothesis_from_dict(content["model"], arrays, domain, basis.total)
         measured, count = measurements_from_list(content["measured"], arrays, domain), int(content["measurements"])
         if len(measured) != count + int(content["known"]):
-            raise ValueError("the number of answers is another one")
+            raise ValueError("the number of answers does not match")
         known = {query_key(each.query): each for each in map(Known.of_measurement, measured[count:])}
         state = SessionState(basis, model, History.of(content, known, list(measured[:count])), events, watch)
         state.check_paid()

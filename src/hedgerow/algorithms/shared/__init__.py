@@ -1,4 +1,4 @@
-"""What several mechanisms need: the protocol of an algorithm, plans, bounds, and hypotheses that learn.
+"""Parts that several mechanisms share: the protocol of an algorithm, plans, bounds, and hypotheses that learn.
 
 `algorithm` says how an algorithm is called and puts releases together; `checks` are those of configurations; `plans`
 divides budgets and tells what a run would need; `bounds` are the error theorems of multiplicative weights; `learning`

@@ -118,7 +118,7 @@ def laplace_error(task: Task, scale: float, rounds: int, beta: float) -> float:
 
 
 def gaussian_error(task: Task, sigma: float, rounds: int, beta: float) -> float:
-    """As `laplace_error`, for Gaussian noise; for one value ``sigma sqrt(2 ln(4 T / beta))``.
+    """The same as `laplace_error`, for Gaussian noise; for one value ``sigma sqrt(2 ln(4 T / beta))``.
 
     For marginals by the concentration of the L2 norm: ``sqrt(size) sigma (sqrt(size) + sqrt(2 ln(2 T / beta)))``.
 

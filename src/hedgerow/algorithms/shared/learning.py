@@ -1,4 +1,4 @@
-"""How a hypothesis learns: a model that is fitted to noisy answers, or moved towards them (theory.md section 1).
+"""Hypotheses that learn: a model is fitted to noisy answers, or moved towards them (theory.md section 1).
 
 The *hypothesis* is the model of the data that an algorithm keeps and improves; everything it learns is already noisy.
 
@@ -17,7 +17,7 @@ from hedgerow.models import CELL_RATES, Histogram, Hypothesis, Model, Refit, Ste
 from hedgerow.queries import LinearQuery, Measurable, Measurement
 
 Output = Literal["last", "average"]
-"""Which hypothesis to return: A_T, or the average of A_0 ... A_(T-1)."""
+"""The hypothesis to return: A_T, or the average of A_0 ... A_(T-1)."""
 
 
 @final

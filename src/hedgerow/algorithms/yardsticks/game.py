@@ -149,7 +149,7 @@ def solve_game(
     try:
         matrix = np.asarray(payoffs, dtype=np.float64)
     except ValueError as error:
-        raise ConfigError("the payoffs are no matrix of numbers", remedy="give rows of the same length") from error
+        raise ConfigError("the payoffs are not a matrix of numbers", remedy="give rows of the same length") from error
     if matrix.ndim != 2 or matrix.size == 0 or rows not in (None, len(matrix)):
         raise ConfigError(
             f"a game needs a matrix of rows and columns, not the shape {matrix.shape}",
@@ -192,7 +192,7 @@ def gap_bound(rows: int, rounds: int) -> float:
     """
     _check_rows(rows)
     if rounds < 1:
-        raise ConfigError(f"a game of {rounds} rounds cannot be played", remedy="give at least one round")
+        raise ConfigError(f"expected at least one round, got {rounds}", remedy="give at least one round")
     return math.sqrt(2.0 * math.log(rows) / rounds)
 
 

@@ -88,7 +88,7 @@ class MultiplicativeWeights:
             ConfigError: There is no round, or a name is unknown.
         """
         if self.rounds < 1:
-            raise ConfigError(f"{self.rounds} rounds cannot be made", remedy="ask for at least one round")
+            raise ConfigError(f"expected at least one round, got {self.rounds}", remedy="ask for at least one round")
         check_choice("step", self.step, Step)
         check_choice("output", self.output, Output)
 

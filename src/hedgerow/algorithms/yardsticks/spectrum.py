@@ -208,7 +208,7 @@ class _Core:
         for index in range(family.n_queries):
             query = family.candidate(index)
             if not isinstance(query, LinearQuery):
-                raise QueryError(f"{query.text!r} is no single query", remedy="use workload.by_query()")
+                raise QueryError(f"{query.text!r} is not a single query", remedy="use workload.by_query()")
             values = query.values().reshape(-1)[self._positions(query.scope)]
             matrix += square * np.multiply.outer(values, values)
 

@@ -77,7 +77,7 @@ class _Wishes:
         from hedgerow.algorithms.online_pmw import check_start
 
         if self.seed is not None:
-            raise typer.BadParameter("a register adds up guarantees: there is none with --seed")
+            raise typer.BadParameter("a register adds up guarantees, and a run with --seed has none")
         if self.budget is not None:
             check_start(self.algorithm, domain, self.budget, self.earlier)
 
@@ -301,7 +301,7 @@ def _anew(path: Path, opening: Opening, wishes: _Wishes, reading: Reading) -> _W
     if opening.warm and wishes.warm is None:
         raise SessionError(
             f"{path}: the first call was interrupted as it started from an earlier release",
-            remedy="name it once more with --warm",
+            remedy="name it again with --warm",
         )
     _refuse(path, [*wishes.changed(opening.budget), *reading.departs(opening.notes)])
     return replace(wishes, budget=opening.budget, config={**opening.config.parameters(), **wishes.config})
@@ -321,9 +321,9 @@ def _restore(kept: SessionFile, path: Path, wishes: _Wishes, reading: Reading, t
 def _refuse(path: Path, changed: Sequence[str]) -> None:
     if changed:
         raise SessionError(
-            f"{path}: the session was started otherwise: {', '.join(changed)}",
-            remedy="leave these options out to continue it, or name another --session file to start anew, with "
-            "a budget of its own",
+            f"{path}: the session was started with other values of: {', '.join(changed)}",
+            remedy="leave these options out to continue it, or name another --session file to start a new "
+            "one, with its own budget",
         )
 
 
@@ -370,7 +370,7 @@ def _tell(
         output.warn(f"FORFEITED: {lost.charge:.6g} {lost.unit}, {lost.target}, of a call that did not end")
     options.warn_of_budget(output, kept.budget, summary["total"])
     if not summary["private"]:
-        output.warn("NOT PRIVATE: seeded: whoever knows the seed can subtract the noise")
+        output.warn("NOT PRIVATE: seeded: anyone who knows the seed can subtract the noise")
     listed = [{"condition": text, **asdict(answer)} for text, answer in zip(asked, found, strict=True)]
     forfeited = [lost.to_dict() for lost in kept.forfeited]
     output.result({"answers": listed, "session": {"file": str(path), **summary}, "forfeited": forfeited, **in_register})

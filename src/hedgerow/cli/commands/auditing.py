@@ -46,7 +46,7 @@ def audit(
 ) -> None:
     """Verify from files alone that releases promise no more than what was paid for, and say what they add up to.
 
-    The auditor computes everything anew, by code of its own: what each mechanism costs, the sum, the conversion to
+    The auditor computes everything again, by code of its own: what each mechanism costs, the sum, the conversion to
     epsilon and delta, the sentence of the guarantee, and the hash chain over the ledger. No private table is needed.
 
     Examples:
@@ -129,8 +129,8 @@ def show_register(
     """Show what was released of a table, what it adds up to, and what is left.
 
     The register is checked: that no entry was changed, left out or moved, and that each is charged what its budget
-    costs. Note the head of its chain somewhere else: it stands for all entries so far, also against whoever could write
-    them all anew.
+    costs. Note the head of its chain elsewhere: it stands for all entries so far, also against anyone who could
+    rewrite them all.
 
     Examples:
       hedgerow register show people.register

@@ -44,7 +44,7 @@ def compare(
         options.algorithm_option(
             "--mechanisms",
             metavar="A,B,...",
-            help=f"Which algorithms: {', '.join(NAMES)}, or plug-ins. Options follow a colon, as in mwem:rounds=30.",
+            help=f"{', '.join(NAMES)}, or plug-ins. Options follow a colon, as in mwem:rounds=30.",
             show_default="all",
         ),
     ] = ",".join(NAMES),
@@ -65,7 +65,7 @@ def compare(
     workload: options.WorkloadText = None,
     repeats: Annotated[
         int,
-        options.algorithm_option("--repeats", min=1, help="How often each is run with each budget."),
+        options.algorithm_option("--repeats", min=1, help="Number of runs of each mechanism with each budget."),
     ] = 5,
     columns: options.Columns = None,
     count_column: options.CountColumn = None,
@@ -80,13 +80,13 @@ def compare(
     ] = None,
     seed: Annotated[
         int | None,
-        options.algorithm_option("--seed", help="Of the noise, to get the same figures again."),
+        options.algorithm_option("--seed", help="Seed of the noise, to get the same figures again."),
     ] = None,
     resume: Annotated[
         bool,
         options.output_option(
             "--resume",
-            help="Go on from the runs that --output holds already: after an interruption, or with more runs, "
+            help="Continue from the runs that --output holds already: after an interruption, or with more runs, "
             "mechanisms or budgets.",
         ),
     ] = False,

@@ -14,7 +14,7 @@ from hedgerow.queries import Neighbours
 from hedgerow.system import replacing
 
 _DRAFT = (
-    "This draft was read off the data. Its values are as private as the data until somebody decides that they are "
+    "This draft was read off the data. Its values are as private as the data until someone decides that they are "
     "public: replace them by answer lists, legal ranges or code books, and do not publish the draft."
 )
 _BUDGETS = {(Regime.PURE, Regime.ZCDP): "any", (Regime.PURE,): "epsilon", (Regime.ZCDP,): "with delta, or rho"}
@@ -150,7 +150,7 @@ def _described(each: Entry) -> dict[str, object]:
 def key(
     ctx: typer.Context,
     *,
-    file: Annotated[Path, typer.Argument(metavar="NEW_FILE", help="Where the private key goes.")],
+    file: Annotated[Path, typer.Argument(metavar="NEW_FILE", help="File to write the private key to.")],
     quiet: options.Quiet = False,
     as_json: options.AsJson = False,
 ) -> None:

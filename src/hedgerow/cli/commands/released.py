@@ -36,7 +36,13 @@ def sample(
     release: ReleaseFile,
     output: Annotated[str, output_option("--output", "-o", metavar="PLACE", help=f"Records: {RECORDS}.")],
     n: Annotated[
-        int | None, typer.Option("-n", "--records", min=0, help="How many; by default the (noisy) number of records.")
+        int | None,
+        typer.Option(
+            "-n",
+            "--records",
+            min=0,
+            help="Number of records to draw; by default the (noisy) number of records of the table.",
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Draw the same records again; harmless here.")] = None,
     method: Annotated[

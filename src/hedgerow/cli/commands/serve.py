@@ -96,7 +96,7 @@ def serve(
         _setting(
             "Budget",
             "--limit",
-            "What all data sets in the register may add up to: an epsilon, for pure budgets alone, or with "
+            "Limit on the sum of all data sets in the register: an epsilon, for pure budgets alone, or with "
             "--limit-delta, for all kinds.",
             metavar="EPSILON",
         ),
@@ -112,7 +112,7 @@ def serve(
         _setting(
             "Budget",
             "--limit-neighbours",
-            "What one person can change in the tables of the register; its data sets must agree.",
+            "The change that one person can make in the tables of the register; its data sets must agree.",
         ),
     ] = Neighbours.ADD_REMOVE,
     rate: Annotated[
@@ -158,7 +158,7 @@ def serve(
         _setting(
             "Limits",
             "--stall-timeout",
-            "Longest time that the body of a request, or an answer, may stand still: below 500 bytes a second.",
+            "Longest time that the body of a request, or an answer, may stall: below 500 bytes a second.",
             metavar="SECONDS",
             min=0.1,
         ),
@@ -168,7 +168,7 @@ def serve(
         _setting(
             "Places",
             "--proxies",
-            "Reverse proxies whose X-Forwarded-For is believed: addresses or networks with commas between.",
+            "Reverse proxies whose X-Forwarded-For is believed: addresses or networks, separated by commas.",
             metavar="ADDRESSES",
             show_default="none",
         ),
@@ -200,7 +200,7 @@ def serve(
         _option(
             "Tokens",
             "--token-datasets",
-            "Data sets that the token of --new-token is good for, with commas between; or 'all', also later ones.",
+            "Data sets that the token of --new-token opens, separated by commas; or 'all', later ones included.",
             metavar="NAMES|all",
         ),
     ] = None,

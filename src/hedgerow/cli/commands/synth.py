@@ -58,7 +58,7 @@ def synth(
             "--records",
             metavar="N",
             min=1,
-            help="How many records to draw; by default the (noisy) number of records. The exact number of rows "
+            help="Number of records to draw; by default the (noisy) number of records. The exact number of rows "
             "of a private table is itself private.",
         ),
     ] = None,
@@ -130,7 +130,9 @@ def synth(
     place = RecordsPlace.of(output)
     release = release or place.release
     if release is None:
-        raise ConfigError("the release has no place beside the records", remedy="say where it goes: --release FILE")
+        raise ConfigError(
+            "there is no place for the release beside the records", remedy="name its file: --release FILE"
+        )
     budget = options.budget_of(epsilon, delta, rho, neighbours)
     algorithm = options.algorithm_of(mechanism, rounds, alpha)
     inputs = [*inputs_of(data), domain, *([] if register is None else [register])]
@@ -140,7 +142,7 @@ def synth(
     asked = options.workload_of(domain, columns, workload)
     algorithm.check(asked, budget.regime)  # before a large table is read for nothing
     if register is not None and (evaluate or seed is not None):
-        raise typer.BadParameter("a register adds up guarantees: there is none with --evaluate or --seed")
+        raise typer.BadParameter("a register adds up guarantees, and a run with --evaluate or --seed has none")
     kept = open_register(register, options.limit_of(limit, limit_delta, limit_rho, neighbours))
     registered = Registered(shown, kept, budget, "release", release.name, asked.domain.names)
     reading = Reading(asked.domain, count_column, coded, some_columns=columns is not None, where=where)
@@ -238,7 +240,7 @@ def _tell(
         output.tell(error_sentence(release))
     options.warn_of_budget(output, release.budget, release.total)
     if not release.provenance.secure:
-        output.warn(f"{release.provenance.stamp}: whoever knows the seed can subtract the noise")
+        output.warn(f"{release.provenance.stamp}: anyone who knows the seed can subtract the noise")
     if exact is not None:
         output.warn(f"NOT PRIVATE: exact errors: mean {exact.mean:.6g}, largest {exact.maximum:.6g} counts")
         summary["not_private_evaluation"] = exact.to_dict()

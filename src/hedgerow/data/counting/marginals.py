@@ -53,7 +53,7 @@ def count_marginals(
         MarginalTooLargeError: A table does not fit into memory.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)])
         >>> columns = [np.array([0, 1, 1], dtype=np.uint8), np.array([2, 0, 0], dtype=np.uint8)]
         >>> count_marginals(domain, columns, None, [("a", "b")])
@@ -102,7 +102,7 @@ def count_conjunctions(
         Shape ``(len(queries),)``, in counts.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain([IntegerRange("a", 0, 9)])
         >>> column = np.array([1, 5, 9], dtype=np.uint8)
         >>> count_conjunctions(domain, [column], None, [Conjunction.where(domain, {"a": range(5, 10)})])
@@ -167,7 +167,7 @@ def check_memory(domain: Domain, axes_of: Sequence[tuple[int, ...]]) -> None:
         MarginalTooLargeError: Together they are too large.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> check_memory(Domain([IntegerRange("a", 0, 1)]), [(0,)])
     """
     shape = domain.shape

@@ -72,7 +72,7 @@ class Records:
 
 
 def starts_of(lengths: Sequence[int]) -> Ints:
-    """Where each of some runs starts, and where the last one ends.
+    """Start of each run, and the end of the last one.
 
     Example:
         >>> starts_of([2, 3])

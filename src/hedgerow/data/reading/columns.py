@@ -74,7 +74,7 @@ def select_columns(
     Example:
         >>> import pyarrow as pa
         >>> from hedgerow.data.reading.readers import open_table
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)])
         >>> select_columns(open_table(pa.table({"b": [1], "c": [2]})), domain, columns=["b"]).domain.names
         ('b',)

@@ -291,7 +291,7 @@ def plain(values: pa.Array[Any]) -> pa.Array[Any]:
 
 
 def _wide(numbers: pa.Array[Any]) -> NDArray[Any]:
-    """As int64 or float64; a narrow float as the decimal number that it is written as."""
+    """Convert to int64 or float64; a narrow float as the decimal number that it is written as."""
     kind = numbers.type
     if pa.types.is_integer(kind):
         found = numbers.to_numpy(zero_copy_only=False)

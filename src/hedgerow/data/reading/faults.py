@@ -40,7 +40,7 @@ class FaultLog:
 
     Example:
         >>> from hedgerow.data.reading.encoding import encoder
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> age = IntegerRange("age", 0, 99)
         >>> column, codes = pa.array([20, 120]), encoder(age).codes
         >>> log = FaultLog("t.csv", show_values=False)

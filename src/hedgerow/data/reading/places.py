@@ -33,7 +33,7 @@ def open_place(source: str | os.PathLike[str], where: str | None = None) -> Read
         return kind(text, where)
     if "://" in text:
         kinds = "give a file, a pattern, a folder, duckdb:///file.db#table or postgresql://host/database#table"
-        raise UnreadableTableError("no such kind of address is known", file=shown_address(text), remedy=kinds)
+        raise UnreadableTableError("this kind of address is unknown", file=shown_address(text), remedy=kinds)
     path = Path(text)
     if path.is_dir():
         return open_folder(path, where)
@@ -83,7 +83,7 @@ def _scheme(text: str) -> Callable[[str, str | None], Reader] | None:
 def _of_duckdb(text: str, where: str | None) -> Reader:
     table = duckdb_table(text)
     if table is None:
-        raise UnreadableTableError("the address names no file and table", file=text, remedy=DUCKDB_REMEDY)
+        raise UnreadableTableError("the address does not name a file and a table", file=text, remedy=DUCKDB_REMEDY)
     return open_database(table, where)
 
 
@@ -91,7 +91,7 @@ def _of_postgresql(text: str, where: str | None) -> Reader:
     address, mark, table = text.partition("#")
     if not mark or not table:
         remedy = "write it as postgresql://user@host/database#table"
-        raise UnreadableTableError("the address names no table", file=shown_address(text), remedy=remedy)
+        raise UnreadableTableError("the address does not name a table", file=shown_address(text), remedy=remedy)
     return open_postgresql(address, unquote(table), where, shown_address(text))
 
 

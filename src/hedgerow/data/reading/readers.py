@@ -119,7 +119,7 @@ def _open_file(path: Path) -> Reader:
     opener = _from_csv if name.endswith((".csv", ".csv.gz")) else _from_parquet
     if not name.endswith((".csv", ".csv.gz", ".parquet", ".pq")):
         raise UnreadableTableError(
-            f"the ending {path.suffix!r} says no kind of table", file=str(path), remedy="name it .csv or .parquet"
+            f"the ending {path.suffix!r} is not that of a table", file=str(path), remedy="name it .csv or .parquet"
         )
     try:
         with path.open("rb") as file:

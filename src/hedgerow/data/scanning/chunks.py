@@ -33,9 +33,9 @@ def chunks(reader: Reader, coding: Coding, rows: int | None = None) -> Iterator[
 
     Example:
         >>> import pyarrow as pa
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> from hedgerow.data.reading.readers import open_table
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain
         >>> coding = Coding(Domain([IntegerRange("a", 0, 2)]))
         >>> [table.total() for table in chunks(open_table(pa.table({"a": [0, 1, 2]})), coding)]
         [3]
@@ -49,7 +49,7 @@ def in_chunks(parts: Iterator[Part], coding: Coding, rows: int | None = None) ->
     Args:
         parts: Codes and counts of batches.
         coding: The columns that were read.
-        rows: As for `chunks`.
+        rows: See `chunks`.
     """
     held: list[Part] = []
     n_held = 0
@@ -82,7 +82,7 @@ def scan_table(
     Args:
         source: A file, a pattern of file names, a folder of Parquet files, a table of a DuckDB file or of a PostgreSQL
             database: see `open_place`; a Spark data frame, or ``spark:table``.
-        domain: As for ``read_table``, and so all the following.
+        domain: See ``read_table``, and so all the following.
         count_column: Column that says how many records a row stands for.
         columns: Read these columns only, in this order.
         extra_columns: ``"ignore"`` skips columns that the domain does not declare.
@@ -92,14 +92,14 @@ def scan_table(
             time, since otherwise a record could decide whether others count.
 
     Raises:
-        DataError: As for ``read_table``, of columns; of cells when the table is first counted.
+        DataError: See ``read_table``, of columns; of cells when the table is first counted.
         QueryError: The condition may look at more than one row.
         MissingExtraError: The library that reads it is not installed.
 
     Example:
         >>> import tempfile
         >>> import pyarrow as pa, pyarrow.parquet
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> folder = tempfile.TemporaryDirectory()
         >>> for part in range(3):
         ...     pyarrow.parquet.write_table(pa.table({"a": [part, 0]}), f"{folder.name}/{part}.parquet")

@@ -36,10 +36,10 @@ class Wanted:
         domain: Domain of the records.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)])
         >>> wanted = Wanted(domain)
-        >>> from hedgerow.queries.workload import Workload
+        >>> from hedgerow import Workload
         >>> Workload.marginals(domain, 2).answers(wanted)
         array([0., 0., 0., 0., 0., 0.])
         >>> list(wanted.cliques)
@@ -89,7 +89,7 @@ class Counts:
         wanted: The counts to make.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain([IntegerRange("a", 0, 1)])
         >>> wanted = Wanted(domain)
         >>> wanted.marginals([("a",)])
@@ -134,7 +134,7 @@ def scopes_of(domain: Domain, scopes: Sequence[Clique] | Ints) -> list[Scope]:
     """Sets of attributes as positions in the domain.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)])
         >>> scopes_of(domain, [("b",)]), scopes_of(domain, np.array([[0, 1], [0, -1]]))
         ([(1,)], [(0, 1), (0,)])
@@ -158,7 +158,7 @@ class ScannedTable:
         domain: Domain of the records.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain([IntegerRange("a", 0, 2)])
         >>> days = [Table(domain, [[0, 1, 1]]), Table(domain, [[2]])]
         >>> table = ScannedTable(domain, lambda wanted, progress: counted(days, wanted, progress), "days")
@@ -309,7 +309,7 @@ def counted(
         n_rows: Number of rows; None if that is not known, and then nothing is called.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain([IntegerRange("a", 0, 1)])
         >>> counted(iter([Table(domain, [[0]]), Table(domain, [[1, 1]])]), Wanted(domain)).total
         3

@@ -98,7 +98,7 @@ def _filtered(frame: DataFrame, condition: str) -> DataFrame:
     except AnalysisException as error:  # about names and types: no row is looked at
         first = str(error).partition("\n")[0]
         raise QueryError(
-            f"Spark does not understand the filter: {first}", remedy="compare what is comparable"
+            f"Spark does not understand the filter: {first}", remedy="compare values of the same type"
         ) from None
 
 

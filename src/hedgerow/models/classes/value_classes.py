@@ -4,7 +4,7 @@ Values of an attribute that no update tells apart keep equal weight, so they are
 a smaller domain; the hypothesis is a product over junction trees there, which starts at the sizes of the classes, and
 inside each class it is uniform. T ranges on one attribute make at most 2 T + 1 classes, whether it has a hundred values
 or 2**32; T boxes on two attributes make a grid of (2 T + 1)**2. It is the same distribution as that of ``Histogram``
-and ``Markov`` after the same updates. An update that cuts a class refines the classes, and the product is built anew
+and ``Markov`` after the same updates. An update that cuts a class refines the classes, and the product is built again
 from all updates so far.
 """
 
@@ -140,7 +140,7 @@ class ValueClasses(Factored):
     def cover(self, queries: Iterable[LinearQuery]) -> None:
         """Refine the classes and make room for updates of some queries; the distribution stays the same.
 
-        The product is built anew at most once: cheaper than query by query.
+        The product is built again at most once: cheaper than query by query.
 
         Args:
             queries: Queries over the domain of the model.
@@ -214,7 +214,7 @@ class ValueClasses(Factored):
         if isinstance(target, Marginal | Parity):
             return type(target)(coarse, target.scope)
         if not isinstance(target, LinearQuery):
-            raise QueryError(f"the measurement of {target.text} is of no known kind")
+            raise QueryError(f"the measurement of {target.text} is of an unknown kind")
         scope, values = self._coarsening.coarse_table(target.scope, target.values())
         return Explicit(coarse, scope, target.text, values, target.bounds)
 

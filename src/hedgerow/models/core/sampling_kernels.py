@@ -53,8 +53,8 @@ def round_rows(
 
     Args:
         table: Flat; cell ``k`` of row ``g`` is ``table[group_place[g] + rest_place[k]]``.
-        group_place: Where each row starts.
-        rest_place: Where each cell stands in its row.
+        group_place: Start of each row.
+        rest_place: Position of each cell in its row.
         sizes: The sum that each row gets.
         least: A row whose cells sum to less counts as even.
         state: State of the generator.

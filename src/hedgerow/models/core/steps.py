@@ -141,7 +141,7 @@ def implicit(model: Model, run: Run) -> list[Floats]:
 def joint(model: Model, run: Run) -> None:
     """One sweep towards implicit steps ``rate * (value - answer after all steps)`` of many measurements at once.
 
-    Each time the step of a measurement is taken anew, given the others: its part of the whole step so far is
+    Each time the step of a measurement is taken again, given the others: its part of the whole step so far is
     ``rate * (value - answer after it)``, so that from there it moves with the last answer in the place of the value,
     which is what ``run.values`` holds afterwards. Repeated sweeps converge (block ascent of a concave dual).
     """

@@ -26,7 +26,7 @@ LOG_FLUSH = -450.0
 PARALLEL_CELLS = 2**19
 """Fewer cells are passed over by one thread."""
 MASS_ERROR = 1e-12
-"""Largest relative error of the tracked sum before it is taken anew."""
+"""Largest relative error of the tracked sum before it is taken again."""
 
 _SUMMED = 1024
 """Weights that are summed at once: the cell of a record is looked for in one block."""
@@ -94,7 +94,7 @@ class Weights:
     # Sums and products over rows
 
     def marginal(self, clique: Clique) -> Floats:
-        """Unscaled table of a clique; takes the mass anew."""
+        """Unscaled table of a clique; takes the mass again."""
 
         def run(sums: Floats, frame: Frame, start: int, stop: int) -> None:
             kernels().sum_rows(self.weights, sums, frame.block, frame.row, start, stop)

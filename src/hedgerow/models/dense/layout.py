@@ -30,7 +30,7 @@ _NONE = np.zeros(0, dtype=np.int64)
 @final
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Where a small table meets the rows.
+    """Positions of a small table's cells in the rows.
 
     Attributes:
         axes: Axes of the clique in the order of the layout.
@@ -118,7 +118,7 @@ class RowLayout:
         return cells.reshape(self.shape).transpose([self.position[axis] for axis in range(len(self.shape))])
 
     def frame(self, clique: Clique) -> Frame:
-        """Where the table of a clique meets the rows; kept for the next time."""
+        """Positions of the cells of a clique's table in the rows; kept for the next time."""
         found = self._frames.get(clique)
         if found is None:
             found = self._frames[clique] = self._make_frame(clique)
@@ -177,7 +177,7 @@ class RowLayout:
         return sums.reshape(frame.sizes).transpose(frame.from_layout).copy()
 
     def slice_of(self, query: Conjunction) -> Slice:
-        """Where the cells of a conjunction lie."""
+        """Positions of the cells of a conjunction."""
         codes = dict(zip(self.axes(query.scope), query.codes, strict=True))
         start, runs = 0, []
         for axis, (size, stride) in enumerate(zip(self.shape, self._strides, strict=True)):

@@ -259,7 +259,7 @@ def _refit_trees(model: Markov, measurements: Sequence[Measurement], rule: Refit
 
 
 def _is_fitted(part: Beliefs, measurements: Sequence[Measurement], rule: Refit) -> bool:
-    """Whether a fit that starts anew would end where the part is."""
+    """Whether a fit that starts again would end where the part is."""
     before = part.source
     if not (rule.anew and isinstance(before, _Source) and before.rule == rule):
         return False

@@ -58,14 +58,16 @@ def put_back(flat: Floats, shape: tuple[int, ...]) -> Floats:
 @final
 @dataclass(frozen=True, eq=False)
 class WalkLayout:
-    """Where everything is. Tables are those of the edges, then one for each scope that is measured in a clique.
+    """Positions of everything that a walk uses.
+
+    The tables are those of the edges, then one for each scope that is measured in a clique.
 
     Attributes:
         nodes: For each clique, and then each host (``hosts.py``), where its cells start, its rows and their width.
         hosts: Positions of the attributes of each host.
         edges: The two ends of each edge: those of the trees in their order, then one for each host.
         views: Places of tables in cliques, and ``pool`` their index maps; see ``sweep_kernels.Fit``.
-        tables: Where each table starts, and its cells.
+        tables: Start of each table, and its cells.
         room: Cells of the largest table, also when it is spread over the rows of a clique.
         visits: Visits of the walk: clique, view and table of the factors, view and table of the sums, first and last
             step.
@@ -160,7 +162,7 @@ class _Plan:
         self.scopes = np.array([place for scope in scopes for place in scope], dtype=np.int32)
         self.owners = forest.holders(self.ends, self.scopes)
         if self.owners.min(initial=0) < 0:
-            raise QueryError("a measured scope lies in no clique", remedy="take trees over all scopes")
+            raise QueryError("a measured scope is not inside any clique", remedy="take trees over all scopes")
         self.graph = _Graph.of(edges, len(forest.cells))
         self.rooted = rooted(self.graph.slots, self.graph.other, self.graph.back, -1)
         self.table, self.first = tables_of(self.owners, len(forest.cells), self.ends, self.scopes)

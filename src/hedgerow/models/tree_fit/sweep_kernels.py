@@ -60,7 +60,7 @@ def implicit_marginal(p: Floats, target: Floats, dt: float, theta: Floats, room:
         p: Changed in place.
         target: y.
         dt: Length.
-        theta: Where the log-factors are added.
+        theta: Array to which the log-factors are added.
         room: Six rows of at least as many numbers.
 
     Returns:

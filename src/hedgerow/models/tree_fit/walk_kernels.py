@@ -67,7 +67,7 @@ def around(
     """Walk around every tree of the cliques that are kept.
 
     Args:
-        slots: Where the edges of each clique start.
+        slots: Starts of the edges of each clique.
         other: Their far ends.
         back: The slots of the same edges there.
         edge: Their numbers.
@@ -176,12 +176,12 @@ def outward(slots: Ints, other: Places, edge: Ints, starts: Ints, pending: Ints,
     """Messages from one clique of each tree to all others; see ``around``.
 
     Args:
-        slots: Where the edges of each clique start.
+        slots: Starts of the edges of each clique.
         other: Their far ends.
         edge: Their numbers.
         starts: One clique of each tree.
         pending: The table of the factors that it still has to be multiplied by.
-        none: A table that changes nothing as factors; the one after it takes sums that nobody wants.
+        none: A table that changes nothing as factors; the one after it takes sums that no one wants.
     """
     room = slots.size + other.size
     node, out, into = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
@@ -215,7 +215,7 @@ def rows_of(sizes: Floats, starts: Ints, members: Places, one_row: int, least: i
 
     Args:
         sizes: Codes of each attribute.
-        starts: Where the members of each clique start.
+        starts: Starts of the members of each clique.
         members: Members of cliques.
         one_row: Largest number of cells of a clique that is one row.
         least: Cells that a row of others has at least.
@@ -272,7 +272,7 @@ def views_of(
 
     Args:
         sizes: Codes of each attribute.
-        starts: Where the members of each clique start.
+        starts: Starts of the members of each clique.
         members: Members of cliques.
         rows: Result of ``rows_of``.
         owners: For each view its clique.

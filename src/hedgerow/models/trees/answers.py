@@ -48,7 +48,7 @@ class TreeAnswers:
 
         Args:
             domain: The domain.
-            parts: The part of each attribute that is in one; looked at anew for every answer.
+            parts: The part of each attribute that is in one; looked at again for every answer.
         """
         self._domain = domain
         self._parts = parts
@@ -101,7 +101,7 @@ class TreeAnswers:
     def parities(self, axes: Ints) -> Floats:
         """Expectations of the products of ``1 - 2 code`` over sets of binary attributes.
 
-        Asked with the same array again, only sets are computed anew of which a part has changed since.
+        Asked with the same array again, only sets are computed again of which a part has changed since.
 
         Args:
             axes: Positions in the domain, increasing, then -1 to fill up; shape ``(sets, longest)``.

@@ -109,14 +109,14 @@ def separator_maps(
     """Write the cell of the separator for each edge and each cell of its clique; returns the cells of each separator.
 
     Args:
-        starts: Where the members of each clique of a forest start (see ``structure_kernels.py``).
+        starts: Starts of the members of each clique of a forest (see ``structure_kernels.py``).
         members: Attributes of the cliques.
-        slots: Where the edges of each clique start.
+        slots: Starts of the edges of each clique.
         shared: Attributes that each edge shares, as bits.
         sizes: Codes of each attribute.
         firsts: First cell of each clique, one more than there are cliques.
         places: For each edge where its map starts.
-        maps: Where the maps go.
+        maps: Output, the maps.
     """
     counts = np.ones(shared.size, dtype=np.int64)
     for i in range(starts.size - 1):
@@ -161,7 +161,7 @@ def _given_one(cells: Floats, sums: Floats, home: int, stride: int, tree: Maps, 
         stride: Cells from one of its codes to the next there.
         tree: See ``Maps``.
         room: For as many numbers as a separator has cells.
-        out: Where the part goes; other components are left as they are.
+        out: Output, the part; other components are left as they are.
     """
     firsts, slots, other, back, maps, places, rooms, _ = tree
     stack = np.empty(other.size + 1, dtype=np.int64)
@@ -236,7 +236,7 @@ def pair_parities(
         changed: Whether a component is not as it was when ``pairs`` was filled.
         tree: See ``Maps``.
         singles: Result of ``single_parities``.
-        pairs: Where the expectations go; those in components that did not change are left as they are.
+        pairs: Output, the expectations; those in components that did not change are left as they are.
     """
     home, strides, parts = homes
     room, one = np.empty(sums.size), np.zeros(cells.size)
@@ -279,7 +279,7 @@ def set_parities(
         axes: Sets, -1 after the last attribute; sets that begin alike should stand together.
         tree: See ``Maps``.
         known: Results of ``single_parities`` and, if a set has two attributes, ``pair_parities``.
-        found: Where the expectations go; sets of components that did not change are left as they are.
+        found: Output, the expectations; sets of components that did not change are left as they are.
     """
     (home, strides, parts), (singles, pairs) = homes, known
     room, sums_one = np.empty(sums.size), np.zeros(sums.size)

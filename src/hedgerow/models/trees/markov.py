@@ -2,7 +2,7 @@
 
 Attributes that updates connect form a part, with a junction tree of its own; the hypothesis is the product of its
 parts and of the uniform distribution over all other attributes. It is the same distribution as that of ``Histogram``
-after the same updates. A tree is built anew when an update has a scope that lies in no clique, and only for the parts
+after the same updates. A tree is built again when an update has a scope that lies in no clique, and only for the parts
 that the scope touches.
 """
 
@@ -26,7 +26,7 @@ from hedgerow.queries import Conjunction, filled_axes
 _CELL_BYTES = 48
 """Logarithms, exponentials, and sums and conditionals of these that have twice as many cells each at most."""
 _CHANGES = 1 << 14
-"""Changes of a part after which it is built anew from its factors, so that rounding errors never add up."""
+"""Changes of a part after which it is built again from its factors, so that rounding errors never add up."""
 
 
 def markov_bytes(trees: Iterable[JunctionTree]) -> int:
@@ -259,7 +259,7 @@ class Markov(Factored):
     def parities(self, scopes: Sequence[Clique] | Ints) -> Floats:
         """Sums of the product of ``1 - 2 code`` over each set of binary attributes, in counts.
 
-        Asked with the same array again, only sets are computed anew of which a component has changed since.
+        Asked with the same array again, only sets are computed again of which a component has changed since.
 
         Args:
             scopes: Sets by name; or shape ``(sets, longest)``, positions in the domain, increasing, then -1 to fill up.

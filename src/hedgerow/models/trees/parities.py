@@ -41,7 +41,7 @@ class _Frame:
     Attributes:
         forest: The cliques of all components.
         maps: Maps from cells of cliques to those of separators (see ``elimination_kernels.py``).
-        homes: For each attribute its smallest clique, where its codes stand there, and its component.
+        homes: For each attribute its smallest clique, the place of its codes there, and its component.
     """
 
     forest: Forest
@@ -170,5 +170,5 @@ def _probabilities(part: Beliefs) -> Floats:
 
 
 def _from_zero(counts: Ints) -> Ints:
-    """Where each of several runs starts, and where the last ends."""
+    """Start of each run, and the end of the last one."""
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)])

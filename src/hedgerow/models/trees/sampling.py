@@ -118,7 +118,7 @@ class _Table:
         return tuple(name for name in self.clique if name not in self.given)
 
     def places(self, names: Clique, inside: Clique) -> Ints:
-        """Where each combination of codes of some attributes stands in a table, all others of which have code 0."""
+        """Position in a table of each combination of codes of some attributes; all others have code 0."""
         strides = dict(zip(inside, _strides(self.domain, inside).tolist(), strict=True))
         found = np.zeros(1, dtype=np.int64)
         for name in names:

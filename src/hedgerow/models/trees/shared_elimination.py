@@ -114,7 +114,7 @@ class SharedElimination:
     # Where
 
     def _places(self, cliques: Sequence[Clique]) -> Iterator[_Group | None]:
-        """Where each marginal is put together: a clique nearest to all its attributes.
+        """Clique in which each marginal is put together, one nearest to all its attributes.
 
         The smallest of those, with the products in any order; where that takes long, the best of all.
         """

@@ -42,7 +42,7 @@ def holders(
     """Find the smallest clique of some trees that holds each scope; -1 if none does, and for no attribute.
 
     Args:
-        starts: Where the members of each clique start.
+        starts: Starts of the members of each clique.
         members: Attributes of the cliques, ascending in each.
         cells: Cells of each clique.
         homes: The cliques of attribute a are ``cliques[homes[a]:homes[a + 1]]``, ascending.
@@ -119,7 +119,7 @@ def pair_growth(tree: Tree, homes: Ints, cliques: Places, sizes: Floats, growth:
         homes: See ``holders``.
         cliques: See ``holders``.
         sizes: Codes of each attribute.
-        growth: Where the cells go, shape ``(attributes, attributes)``, symmetric; other pairs are left as they are.
+        growth: Output, the cells, shape ``(attributes, attributes)``, symmetric; other pairs are left as they are.
     """
     starts, members, slots, other, back, shared, _ = tree
     stack, spent = np.empty(other.size + 1, dtype=np.int64), np.empty(other.size + 1)
@@ -159,7 +159,7 @@ def rooted(slots: Ints, other: Places, back: Ints, root: int) -> tuple[Ints, Int
     """Find the edge of each clique towards the root of its part, -1 for roots, its depth, and the root.
 
     Args:
-        slots: Where the edges of each clique start.
+        slots: Starts of the edges of each clique.
         other: Their far ends.
         back: The same edges as the far ends count them.
         root: A clique to be the root of its part, instead of the first clique; -1 for none.
@@ -232,7 +232,7 @@ def joined(
         scope: The attributes.
         marks: Room for what each clique shares with those below it; zeros, and zeros again afterwards.
         carried: Room for what is carried to each clique; zeros again afterwards too.
-        found: Where the new cliques go, shape ``(3, cliques)``: the clique beside which each stands, what it has of its
+        found: Output, the new cliques, shape ``(3, cliques)``: the clique beside which each stands, what it has of its
             attributes, and which attributes of the scope.
 
     Returns:
@@ -326,7 +326,7 @@ def routes(homes: Ints, cliques: Places, slots: Ints, other: Places) -> tuple[Pl
     Args:
         homes: See ``holders``.
         cliques: See ``holders``.
-        slots: Where the edges of each clique of one tree start.
+        slots: Starts of the edges of each clique of one tree.
         other: Their far ends.
 
     Returns:

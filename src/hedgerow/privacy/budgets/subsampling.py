@@ -46,7 +46,7 @@ class Subsampled:
         delta: The delta at which an inner budget in zCDP is turned into (epsilon, delta).
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import ApproxDP
+        >>> from hedgerow import ApproxDP
         >>> budget = Subsampled(ApproxDP(1.0, 1e-6, "replace"), sampled=100, population=1000)
         >>> [float(f"{amount:.6g}") for amount in budget.approximate()]
         [0.158565, 1e-07]

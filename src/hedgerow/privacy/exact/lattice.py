@@ -29,8 +29,7 @@ def step_of(target: Measurable) -> float:
             wrong.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> step_of(Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",)))
         1.0
     """

@@ -36,7 +36,7 @@ class PaidNoise:
 
     Example:
         >>> import numpy as np
-        >>> from hedgerow.privacy.randomness.source import SeededNoise
+        >>> from hedgerow import SeededNoise
         >>> ledger = Ledger(1.0, "epsilon")
         >>> noise = PaidNoise(SeededNoise(0), ledger)
         >>> event = Event("measure", "discrete Laplace", "sex", 1.0, 4.0, 0.5, "epsilon", "add-remove", 2)
@@ -197,7 +197,7 @@ def check_limit(ledger: Ledger, budget: Budget) -> None:
         BudgetError: Its limit is larger, or in another unit.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> check_limit(Ledger(1.0, "epsilon"), PureDP(1.0))
     """
     if ledger.unit != budget.unit or ledger.limit > budget.limit * (1.0 + TOLERANCE):

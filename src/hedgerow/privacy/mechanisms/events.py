@@ -1,4 +1,4 @@
-"""Mechanisms made anew from the numbers of a ledger's events, so that nobody has to believe a charge.
+"""Mechanisms rebuilt from the numbers of a ledger's events, so that no one has to believe a charge.
 
 An event names its mechanism and gives sensitivity, scale and number of values. That is all that the charge follows
 from, so it is computed again whenever an event is made or read: a charge below what the mechanism costs is refused.

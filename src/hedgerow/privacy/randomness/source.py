@@ -1,4 +1,4 @@
-"""Where randomness comes from: the secure source, and the seeded one for tests and experiments.
+"""Sources of randomness: the secure source, and the seeded one for tests and experiments.
 
 A source receives exact values and returns noisy ones, so that a recorded or replaying source can stand in its place.
 All values are integers (lattice units of the mechanism), all scores exact binary fractions: nothing is rounded in

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hedgerow.privacy.register.register import Register
 
 _ABOVE_THE_CALLER = 3
-"""Frames from the warning to whoever called ``run`` or ``start``."""
+"""Frames from the warning to anyone who called ``run`` or ``start``."""
 
 
 def before_a_run(

@@ -51,7 +51,7 @@ class Entry:
         digests: SHA-256 of the files that were written, in hexadecimal digits; empty as long as none is.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> str(Entry(1, "2030-01-01T00:00:00+00:00", "release", "people", 0.5, "epsilon", PureDP(0.5)))
         '1: release people, 0.5 epsilon'
     """
@@ -147,7 +147,7 @@ def charge_of(budget: Budget, limit: Limit) -> float:
         ConfigError: The budget is of another neighbouring relation, or has no charge in the register's unit.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import ZCDP, PureDP
+        >>> from hedgerow import PureDP, ZCDP
         >>> charge_of(PureDP(1.0), PureDP(3.0)), round(charge_of(PureDP(1.0), ZCDP(3.0)), 6)
         (1.0, 0.462117)
         >>> charge_of(ZCDP(0.1), PureDP(3.0))
@@ -190,7 +190,7 @@ class Contents:
         head: The last link of the chain.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> contents = Contents.of(fixed_of("people", PureDP(3.0)), [])
         >>> contents.spent, contents.remaining, contents.covers(3.0), contents.covers(3.5)
         (0.0, 3.0, True, False)
@@ -265,7 +265,7 @@ class Contents:
             ConfigError: A delta is needed and none is known, or it is not between 0 and 1.
 
         Example:
-            >>> from hedgerow.privacy.budgets.budget import ApproxDP
+            >>> from hedgerow import ApproxDP
             >>> Contents.of(fixed_of("people", ApproxDP(1.0, 1e-9)), []).approximate()
             (0.0, 1e-09)
         """
@@ -310,7 +310,7 @@ def checked_limit(budget: object) -> Limit:
         ConfigError: It is not a budget, or one for a sample.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> checked_limit(PureDP(3.0)).limit
         3.0
     """

@@ -28,7 +28,7 @@ _MAKE = (
 _FAULTS = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH)
-_AS_WRITTEN = "use the file as hedgerow wrote it; what was released stays spent, whatever the file says"
+_AS_WRITTEN = "use the file as hedgerow wrote it; the budget of what was released stays spent"
 
 
 @final
@@ -50,7 +50,7 @@ class RegisterFile:
         return self.path.exists()
 
     def create(self, fixed: Mapping[str, Any]) -> None:
-        """Make the file in one step, for nobody but its owner; leave it as it is where there is one.
+        """Make the file in one step, for no one but its owner; leave it as it is where there is one.
 
         Raises:
             RegisterError: It cannot be made.

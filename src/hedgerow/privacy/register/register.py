@@ -128,10 +128,10 @@ class Register:
             budget: The budget of a release.
 
         Returns:
-            What it would be charged.
+            The charge, in the unit of the register.
 
         Raises:
-            RegisterExceededError: What is left does not cover it.
+            RegisterExceededError: The rest of the limit does not cover it.
             ConfigError: The budget is of another neighbouring relation, or has no charge in the register's unit.
         """
         charge = charge_of(budget, self._limit)
@@ -153,7 +153,7 @@ class Register:
             The entry. It is on the disk.
 
         Raises:
-            RegisterExceededError: What is left does not cover it; nothing was charged.
+            RegisterExceededError: The rest of the limit does not cover it; nothing was charged.
             ConfigError: The budget is of another neighbouring relation, or has no charge in the register's unit; or the
                 kind or the name is none.
             RegisterBusyError: Other processes are at it for longer than one waits.
@@ -161,7 +161,7 @@ class Register:
 
         Example:
             >>> import tempfile
-            >>> from hedgerow.privacy.budgets.budget import PureDP
+            >>> from hedgerow import PureDP
             >>> with tempfile.TemporaryDirectory() as folder:
             ...     register = Register(f"{folder}/people.register", limit=PureDP(3.0))
             ...     print(register.charge(PureDP(0.5), name="of 2019"))
@@ -254,7 +254,7 @@ def shown_limit(limit: Limit) -> str:
     """A limit in a few words.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import ApproxDP
+        >>> from hedgerow import ApproxDP
         >>> shown_limit(ApproxDP(3.0, 1e-9))
         'epsilon 3, delta 1e-09 (add-remove)'
     """

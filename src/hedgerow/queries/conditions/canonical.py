@@ -24,8 +24,7 @@ def canonical(query: LinearQuery) -> LinearQuery:
         query: Any linear query.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> canonical(Conjunction.where(domain, {"a": [0, 1], "b": [2]})).text
         'b = 2'
@@ -46,8 +45,7 @@ def query_key(query: LinearQuery) -> Hashable:
         query: A query that ``canonical`` returned.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> query_key(canonical(Explicit.of(domain, ["a"], [0, 1]))) == query_key(Conjunction.where(domain, {"a": [1]}))
         True

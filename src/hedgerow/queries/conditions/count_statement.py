@@ -37,7 +37,7 @@ def parse_count(text: str, domain: Domain, table: str) -> LinearQuery:
             not understood.
 
     Example:
-        >>> from hedgerow.domain.attribute import Categorical, IntegerRange
+        >>> from hedgerow import Categorical, IntegerRange
         >>> domain = Domain((Categorical("sex", ("Female", "Male")), IntegerRange("age", 17, 90)))
         >>> parse_count("select count(*) from adult where age < 30;", domain, "adult").text
         'age between 17 and 29'
@@ -65,7 +65,7 @@ def count_sql(query: LinearQuery, table: str) -> str:
         QueryError: The query does not count records that meet a condition.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> from hedgerow.queries.core.query import Conjunction
         >>> domain = Domain((IntegerRange("age", 17, 90),))
         >>> count_sql(Conjunction.where(domain, {"age": [0, 1]}), "adult-2024")

@@ -62,7 +62,7 @@ def parse_json_predicate(value: object, domain: Domain) -> LinearQuery:
             says where, as in "predicate.and[2].op".
 
     Example:
-        >>> from hedgerow.domain.attribute import Categorical, IntegerRange
+        >>> from hedgerow import Categorical, IntegerRange
         >>> domain = Domain((Categorical("sex", ("Female", "Male")), IntegerRange("age", 17, 90)))
         >>> young = {"attribute": "age", "op": "<", "value": 30}
         >>> woman = {"attribute": "sex", "in": ["Female"]}

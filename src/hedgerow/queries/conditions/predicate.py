@@ -37,7 +37,7 @@ def parse_predicate(text: str, domain: Domain) -> LinearQuery:
             many attributes with "or".
 
     Example:
-        >>> from hedgerow.domain.attribute import Categorical, IntegerRange
+        >>> from hedgerow import Categorical, IntegerRange
         >>> domain = Domain((Categorical("sex", ("Female", "Male")), IntegerRange("age", 17, 90)))
         >>> parse_predicate("age >= 30 and not sex = 'Female'", domain).text
         "sex = 'Male' and age between 30 and 90"
@@ -56,7 +56,7 @@ def parse_conjunction(text: str, domain: Domain) -> Conjunction:
         QueryError: See `parse_predicate`; or the condition joins several attributes with "or" or "not".
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> parse_conjunction("age < 30", Domain((IntegerRange("age", 17, 90),))).scope
         ('age',)
     """

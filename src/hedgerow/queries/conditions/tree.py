@@ -77,7 +77,7 @@ class Leaf:
             QueryError: The attribute has no such value or no order, or the value cuts a bin.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow import IntegerRange
             >>> Leaf.comparison(IntegerRange("age", 17, 90), ">", Constant("88", quoted=False)).truth.yes
             CodeSet(72..73)
         """
@@ -97,7 +97,7 @@ class Leaf:
             QueryError: The attribute has no order, or a value cuts a bin.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow import IntegerRange
             >>> ends = Constant("30", quoted=False), Constant("40", quoted=False)
             >>> Leaf.between(IntegerRange("age", 17, 90), *ends).text
             'age between 30 and 40'
@@ -113,7 +113,7 @@ class Leaf:
             QueryError: The attribute has no such value.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow import IntegerRange
             >>> Leaf.among(IntegerRange("age", 17, 90), [Constant("17"), Constant("19")]).truth.yes
             CodeSet(0, 2)
         """
@@ -130,7 +130,7 @@ class Leaf:
             QueryError: The attribute declares no missing value.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow import IntegerRange
             >>> Leaf.missing(IntegerRange("age", 17, 90, missing="?")).truth.yes
             CodeSet(74)
         """
@@ -191,7 +191,7 @@ def query_of(condition: Condition, domain: Domain) -> LinearQuery:
         QueryError: It joins attributes of more than ``MAX_CELLS`` cells with "or" or "not".
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> signs = [("a", "=", "1"), ("b", ">", "0")]
         >>> parts = [Leaf.comparison(domain[name], sign, Constant(value)) for name, sign, value in signs]

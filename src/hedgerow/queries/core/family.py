@@ -249,7 +249,7 @@ def distinct_cliques(domain: Domain, cliques: Iterable[Iterable[str]]) -> tuple[
         DomainError: A name is not an attribute.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> distinct_cliques(Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2))), [("b", "a"), ("a",)])
         (('a', 'b'), ('a',))
     """

@@ -120,8 +120,7 @@ class Marginal(Measurable):
     """All cells of the marginal of a clique, as one group.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> Marginal(domain, ("b", "a")).scope
         ('a', 'b')
@@ -189,8 +188,7 @@ class Conjunction(LinearQuery):
         codes: The codes that count, one set per attribute of the scope; sorted lists of codes become sets.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> Conjunction.where(domain, {"b": [2, 1], "a": [0]}).values()
         array([[0., 1., 1.],
@@ -268,8 +266,7 @@ class Parity(LinearQuery):
     """Sum over the records of ``(-1) ** (sum of the codes of the scope)``, for attributes with two codes.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
         >>> Parity(domain, ("a", "b")).of_table(np.array([[5.0, 1.0], [2.0, 0.0]]))
         array([2.])
@@ -314,8 +311,7 @@ class Explicit(LinearQuery):
         limits: Public bounds; those of the rounded values unless wider ones are given.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> query = Explicit.of(Domain((IntegerRange("a", 0, 2),)), ["a"], [0, 0.5, 2])
         >>> query.bounds, query.of_table(np.array([7.0, 4.0, 1.0]))
         ((0.0, 2.0), array([4.]))
@@ -391,8 +387,7 @@ class Measurement:
         scale: Scale in counts: b of Laplace noise, sigma of Gaussian noise.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> target = Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",))
         >>> Measurement(target, np.array([51.0, -2.0]), NoiseKind.GAUSSIAN, scale=3.0).std
         3.0

@@ -121,7 +121,7 @@ def condition(attribute: Attribute, codes: Iterable[int]) -> str:
         codes: Its codes.
 
     Example:
-        >>> from hedgerow.domain.attribute import Categorical
+        >>> from hedgerow import Categorical
         >>> condition(IntegerRange("age", 17, 90, missing="?"), range(14))
         'age between 17 and 30'
         >>> condition(IntegerRange("age", 17, 90, missing="?"), [0, 1, 74])

@@ -32,7 +32,7 @@ class Conjunctions(Family):
     """Conditions over any attributes, each of them one candidate.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain((IntegerRange("age", 17, 90), IntegerRange("hours", 1, 99)))
         >>> family = Conjunctions(domain, [Conjunction.where(domain, {"age": range(14), "hours": [39]})])
         >>> family.spec
@@ -115,7 +115,7 @@ class Boxes(Family):
         origin: The short text that makes these ranges, empty for ranges given by hand.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> family = Boxes(Domain((IntegerRange("age", 17, 90),)), ["age"], [[0]], [[13]])
         >>> family.candidate(0).text
         'age between 17 and 30'
@@ -183,7 +183,7 @@ class Boxes(Family):
             QueryError: There are more than ``MAX_RANGES``.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow import IntegerRange
             >>> Boxes.prefixes(Domain((IntegerRange("age", 17, 90),)), "age").n_queries
             74
         """
@@ -210,7 +210,7 @@ class Boxes(Family):
             QueryError: There are more than ``MAX_RANGES`` ranges and no count is given, or the count is not positive.
 
         Example:
-            >>> from hedgerow.domain.attribute import IntegerRange
+            >>> from hedgerow import IntegerRange
             >>> domain = Domain((IntegerRange("age", 17, 90), IntegerRange("hours", 1, 99)))
             >>> Boxes.ranges(domain, ["age"]).n_queries
             2775

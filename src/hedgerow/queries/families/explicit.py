@@ -31,7 +31,7 @@ class ExplicitMatrix(Family):
         names: Names of the queries in tables and reports.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> family = ExplicitMatrix(Domain((IntegerRange("a", 0, 2),)), ["a"], [[0, 0.5, 1], [1, -1, 0]])
         >>> family.bounds, family.candidate(1).text
         ((-1.0, 1.0), 'explicit 1')

@@ -35,7 +35,7 @@ def cliques_of_order(domain: Domain, order: int, largest: int | None = None) -> 
         QueryError: The order is not between 1 and the number of attributes, or every marginal has more cells.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain(IntegerRange(name, 1, size) for name, size in zip("abcd", (2, 2, 5, 9)))
         >>> len(cliques_of_order(domain, 2)), cliques_of_order(domain, 2, largest=10)
         (6, (('a', 'b'), ('a', 'c'), ('b', 'c')))
@@ -163,7 +163,7 @@ class Marginals(_CliqueFamily):
     """Marginals, each of them one candidate.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> family = Marginals(Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2))), [("a",), ("b", "a")])
         >>> family.n_candidates, family.n_queries, family.candidate(1).text
         (2, 8, 'a * b')
@@ -211,7 +211,7 @@ class Cells(_CliqueFamily):
     """Cells of marginals, each of them one candidate.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> family = Cells(Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2))), [("a", "b")])
         >>> family.n_candidates, family.candidate(4).text
         (6, 'a = 1 and b = 1')

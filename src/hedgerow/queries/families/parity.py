@@ -48,7 +48,7 @@ def parity_scopes(domain: Domain, order: int) -> Ints:
         QueryError: The order is not between 1 and the number of attributes, or there are too many sets.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> parity_scopes(Domain(IntegerRange(name, 0, 1) for name in "ab"), 2).tolist()
         [[0, -1], [1, -1], [0, 1]]
     """
@@ -82,7 +82,7 @@ class Parities(Family):
         axes: The sets, shape ``(n_queries, longest)``: positions in the domain, increasing, then -1 to fill up.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> family = Parities(Domain(IntegerRange(name, 0, 1) for name in "abc"), [("a",), ("a", "c")])
         >>> family.n_queries, family.bounds, family.candidate(1).text
         (2, (-1.0, 1.0), 'parity(a, c)')
@@ -216,7 +216,7 @@ class Parities(Family):
 
     @cached_property
     def _positions(self) -> Ints:
-        """Where each parity stands in the transforms of the largest sets, one after the other."""
+        """Position of each parity in the transforms of the largest sets, one after the other."""
         place: dict[Clique, int] = {}
         wanted = set(self.scopes)
         start = 0
@@ -235,7 +235,7 @@ def _checked(domain: Domain, axes: Ints) -> Ints:
     """A copy that cannot be changed.
 
     Raises:
-        QueryError: A row is not a set of attributes of the domain as it should stand there, or is there twice.
+        QueryError: A row is not a set of attributes in domain order, or is given twice.
     """
     sets = np.array(axes, dtype=np.int64)
     if sets.ndim != 2 or not sets.size:

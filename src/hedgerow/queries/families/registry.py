@@ -72,5 +72,5 @@ def add_family(family: type[Family]) -> None:
         return
     taken = {"text", *known_families(), *text_forms()} & {family.kind, *family.forms}
     if taken:
-        raise QueryError(f"the family {name} wants the name {min(taken)!r}, which is taken", remedy="choose another")
+        raise QueryError(f"the family {name} takes the name {min(taken)!r}, which is taken", remedy="choose another")
     _KNOWN[family.kind] = family

@@ -53,9 +53,7 @@ class Desks:
 
     Example:
         >>> import tempfile
-        >>> from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-        >>> from hedgerow.privacy.budgets.budget import PureDP
-        >>> from hedgerow.queries.conditions.predicate import parse_predicate
+        >>> from hedgerow import OnlinePMW, PureDP, parse_predicate
         >>> from hedgerow.service.store.store import Store
         >>> from hedgerow.service.desks.summaries import summary_of
         >>> folder = tempfile.TemporaryDirectory()

@@ -270,9 +270,7 @@ def most_bytes(query: LinearQuery) -> int:
         query: The query in canonical form.
 
     Example:
-        >>> from hedgerow.domain.attribute import Categorical
-        >>> from hedgerow.domain.domain import Domain
-        >>> from hedgerow.queries.conditions.predicate import parse_predicate
+        >>> from hedgerow import Categorical, Domain, parse_predicate
         >>> domain = Domain((Categorical("a", [str(number) for number in range(60_000)]),))
         >>> most_bytes(parse_predicate("a not in ('7', '8')", domain)) < 3_000
         True

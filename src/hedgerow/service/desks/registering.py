@@ -22,7 +22,7 @@ def within_filter(new: Registration) -> Registration:
     """Adapt a registration's budget to its filter, if it has one: the number of rows that pass is private.
 
     Example:
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> source = {"place": "people.csv", "where": "age >= 18"}
         >>> told = Registration("people", "", source, {}, PureDP(1.0, "replace").to_dict(), {})
         >>> within_filter(told).budget["neighbours"]

@@ -3,7 +3,7 @@
 A connection *waits* while the server has no head of a request of it to answer: nothing came, half a head came, or its
 last request is answered. When a limit is reached the connection that has waited longest makes room for the new one:
 first those that never brought a valid token, then those that did, then those that owe a body and have gone silent. So
-clients that open connections and send nothing drive out connections of the same kind, and nobody who asks. Only if all
+clients that open connections and send nothing drive out connections of the same kind, and no one who asks. Only if all
 are being answered is a new one turned away.
 """
 

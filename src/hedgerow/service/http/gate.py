@@ -171,7 +171,7 @@ class ForAnyone(GatedRoute):
 
 @final
 class ForTokens(GatedRoute):
-    """A route for everybody with a token."""
+    """A route for everyone with a token."""
 
     who = "token"
 

@@ -297,7 +297,7 @@ class Shield(Guard):
 
         try:
             await self._app(scope, receive, told)
-        except ClientDisconnect:  # nobody is left to answer
+        except ClientDisconnect:  # no one is left to answer
             return
         except Exception as error:  # noqa: BLE001 - nothing of it may reach the client
             if begun:

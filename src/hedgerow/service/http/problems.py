@@ -90,7 +90,7 @@ _BUSY_SECONDS = 1.0
 
 
 def kind_of(error: Exception) -> Kind | None:
-    """The kind of problem that an error is; None for those that nobody outside may see.
+    """The kind of problem that an error is; None for those that no one outside may see.
 
     Example:
         >>> kind_of(errors.StoreBusyError("...")).code, kind_of(errors.SessionError("..."))

@@ -247,7 +247,7 @@ def _written(here: Service, data_set: DataSet, n: int | None, form: str, by: Cal
 
 @final
 class _Sent(StreamingResponse):
-    """A file as a response; closed even if nobody fetches it to its end."""
+    """A file as a response; closed even if no one fetches it to its end."""
 
     def __init__(self, file: IO[bytes], **options: Any) -> None:
         super().__init__(_pieces(file), **options)

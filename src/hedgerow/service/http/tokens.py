@@ -265,10 +265,10 @@ def people_in(store: Store, by: Caller) -> list[Person]:
 
 
 def person_in(store: Store, name: str, by: Caller) -> Person:
-    """Somebody by name.
+    """Someone by name.
 
     Raises:
-        NotThereError: There is nobody of this name, or nobody that the custodian may know of.
+        NotThereError: There is no one of this name, or no one that the custodian may know of.
     """
     found = next((person for person in people_in(store, by) if person.name == name), None)
     if found is None:

@@ -17,5 +17,5 @@ def run() -> None:
         context.run_migrations()
 
 
-if __name__ == "env_py":  # as Alembic names it; whoever else imports this runs nothing
+if __name__ == "env_py":  # as Alembic names it; anything else that imports this runs nothing
     run()

@@ -84,5 +84,5 @@ function axis(labels, apart, left, step, y) {
 
 /** @param {string} title @param {number} width @param {number} height @param {any[]} children */
 export function drawing(title, width, height, children) {
-  return draw("svg", { class: "chart", role: "img", "aria-label": `${title}; the same stands in the table below`, viewBox: `0 0 ${width} ${height}`, width, height }, children);
+  return draw("svg", { class: "chart", role: "img", "aria-label": `${title}; the table below shows the same`, viewBox: `0 0 ${width} ${height}`, width, height }, children);
 }

@@ -59,7 +59,7 @@ export async function dataSetView(place, app, name, section) {
 }
 
 /** Seeded noise can be computed again by anybody who knows the seed. */
-const stamp = () => notice("alarm", "Not private", ["The noise of this data set is seeded, so it protects nobody. It is good for trials only."]);
+const stamp = () => notice("alarm", "Not private", ["The noise of this data set is seeded, so it protects no one. Use it for trials only."]);
 
 /** The heading of a section. @param {string} title @param {import("./dom.js").Child} [text] */
 export function sectionHead(title, text) {

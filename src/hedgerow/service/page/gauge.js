@@ -78,7 +78,7 @@ export function usedUp(summary) {
   }
   if (summary.closed) {
     return notice("caution", "The data are not looked at any more", [sentence(summary.closed), ALONE, KEPT,
-      "If you need answers that are checked, ask your custodian: a further budget means registering the table anew."]);
+      "If you need answers that are checked, ask your custodian: a further budget means registering the table again."]);
   }
   if (mine.budget !== null && summary.price !== null && mine.budget - mine.spent < summary.price) {
     return notice("caution", mine.spent > 0 ? "Your share of the budget is used up" : "Your share of the budget is too small for an answer from the data", [

@@ -64,7 +64,7 @@ function tokenForm(app, known, sets, refresh, chosen) {
   const note = h("input", { autocomplete: "off" });
   const [said, made, button] = [h("div", {}), h("div", {}), h("button", { class: "button" }, "Make token")];
   const form = h("form", { class: "row-form", novalidate: true }, field("Person", person), field("Valid for days", days), field("Note", note),
-    (app.whole || app.me.expires === null) && h("fieldset", { class: "ticks" }, h("legend", {}, "Lasts"), tick(ever, "for ever")),
+    (app.whole || app.me.expires === null) && h("fieldset", { class: "ticks" }, h("legend", {}, "Lasts"), tick(ever, "forever")),
     h("fieldset", { class: "ticks" }, h("legend", {}, "Opens"), app.whole && tick(every, "all data sets, also later ones"), sets.map((set, i) => tick(boxes[i], set.title || set.name))),
     button);
   onSubmit(form, button, said, async () => {
@@ -116,6 +116,6 @@ function row(token, refresh) {
     await refresh();
   }));
   return [h("code", {}, token.id), token.person, token.datasets === "all" ? "all" : token.datasets.join(", ") || "none", token.note ?? "",
-    token.revoked ? h("span", { class: "quiet" }, "revoked ", moment(token.revoked)) : moment(token.expires) || "for ever",
+    token.revoked ? h("span", { class: "quiet" }, "revoked ", moment(token.revoked)) : moment(token.expires) || "no expiry",
     token.revoked ? "" : [button, said]];
 }

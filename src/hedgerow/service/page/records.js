@@ -29,6 +29,6 @@ export async function recordsSection(place, app, { name, detail }) {
     fill(said, notice("good", "The file is on its way to your downloads", [`${count(n)} synthetic records of ${name}.`]));
     announce("The download has begun.");
   });
-  fill(place, sectionHead("Synthetic records", "Records drawn from the current hypothesis: nobody's own, free of charge, and as private as the answers. "
-    + "What they say about conditions that nobody asked about is a guess."), form);
+  fill(place, sectionHead("Synthetic records", "Records drawn from the current hypothesis: no real person's, free of charge, and as private as the answers. "
+    + "What they say about conditions that were never asked about is a guess."), form);
 }

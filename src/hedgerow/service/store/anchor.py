@@ -1,11 +1,11 @@
 """The anchor: a small file outside the store that records how far the store has come, so that an older one is noticed.
 
 Before anything of a commit leaves, the anchor covers it. So a store may be newer than its anchor, after a crash between
-the two, and is never older, unless somebody restored a copy. Processes that share a store share the file: each takes
+the two, and is never older, unless someone restored a copy. Processes that share a store share the file: each takes
 its lock, reads it, and replaces it by the later of what it says and what the process knows.
 
 When a server starts, the store is compared with its anchor: an older store is refused, or accepted deliberately.
-Accepting a restored store does not mean trusting it: nobody knows what was answered after the copy was made, so its
+Accepting a restored store does not mean trusting it: no one knows what was answered after the copy was made, so its
 budget may be spent, and the noise of a running threshold may be known. The data sets that are older than the anchor
 says are closed permanently; their hypotheses still answer. The audit log says what was accepted.
 """
@@ -122,8 +122,8 @@ class Anchor:
         except _FAULTS:
             raise StoreError(
                 f"{self.path} is not an anchor, or is damaged",
-                remedy="give the file that the server wrote; without it nobody can tell whether the store is an older "
-                "copy (a new file begins with the store as it is)",
+                remedy="give the file that the server wrote; without it an older copy of the store cannot be "
+                "recognised (a new file begins with the store as it is)",
             ) from None
 
     def cover(self, ledgers: Mapping[str, Point], audit: Point | None) -> None:
@@ -252,7 +252,7 @@ def _departure(store: Store, name: str, found: Point, said: Point) -> str:
         return f"its ledger has {found.count:,} events, and had {said.count:,}"
     try:
         linked = store.ledger_link(store.data_set(name).id, said.count)
-    except DamagedStoreError:  # which everybody sees who uses the data set
+    except DamagedStoreError:  # which everyone sees who uses the data set
         return ""
     if linked != said.head:
         return f"the first {said.count:,} events of its ledger differ from what they were"

@@ -238,7 +238,7 @@ class LedgerEntry:
         number: Place in the ledger, from 0.
         event: The event.
         at: Time, in UTC.
-        person: Name of the person whose question caused it; None for what nobody asked for.
+        person: Name of the person whose question caused it; None for what no one asked for.
     """
 
     number: int

@@ -42,7 +42,7 @@ class Lists(Part):
 
         Args:
             data_set: Its number.
-            person: Number of the person who was answered; None for everybody.
+            person: Number of the person who was answered; None for everyone.
             before: Only answers with smaller numbers.
             limit: Largest number of entries.
         """

@@ -61,7 +61,7 @@ class People(Part):
         """A person by name.
 
         Raises:
-            NotThereError: There is nobody of this name.
+            NotThereError: There is no one of this name.
         """
         with self._database.reading() as connection:
             row = connection.execute(select(PEOPLE).where(PEOPLE.c.name == name)).first()
@@ -130,7 +130,7 @@ class People(Part):
         return Grant(person, None, None, 0, 0.0) if row is None else record_of(Grant, row)
 
     def grants(self, data_set: int) -> list[Grant]:
-        """The limits of everybody who has limits on a data set or has asked it."""
+        """The limits of everyone who has limits on a data set or has asked it."""
         wanted = select(GRANTS).where(GRANTS.c.data_set == data_set).order_by(GRANTS.c.person)
         with self._database.reading() as connection:
             return [record_of(Grant, row) for row in connection.execute(wanted).mappings()]

@@ -82,7 +82,7 @@ class PostgreSQLDatabase(Database):
             finally:
                 released = _unlock(connection, number)
         finally:
-            if not released:  # nobody else may get a connection that still has the lock
+            if not released:  # no one else may get a connection that still has the lock
                 connection.invalidate()
             connection.close()
 
@@ -94,7 +94,7 @@ class PostgreSQLDatabase(Database):
             yield connection
 
     def close(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the connections that no one uses."""
         super().close()
         self._locks.dispose()
 

@@ -256,7 +256,7 @@ class Sessions(Part):
         return write_rows(writing, session, step, person, at)
 
     def _count(self, connection: Connection, data_set: int, used: Sequence[_Used]) -> None:
-        """Add to what people have asked, spent and stored; events that nobody asked for count for nobody."""
+        """Add to what people have asked, spent and stored; events that no one asked for count for no one."""
         shares = defaultdict(list)
         for each in used:
             if each.person is not None:

@@ -116,7 +116,7 @@ def write_rows(writing: Writing, session: Row[Any], step: Step, person: int | No
         at: Time, in UTC.
 
     Returns:
-        How many bytes the events take together, and then each of the findings.
+        Bytes that the events take together, and then those of each finding.
     """
     connection = writing.connection
     if step.opening is not None:

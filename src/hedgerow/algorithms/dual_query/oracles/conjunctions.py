@@ -98,7 +98,7 @@ class ConjunctionTable:
         members: The literals of all rows; their attributes increase within a row.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> both = Conjunction.where(domain, {"a": [1], "b": [0]})
         >>> without_b = Conjunction.where(domain, {"a": [1], "b": [0, 1, 2]})

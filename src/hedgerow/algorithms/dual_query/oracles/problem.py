@@ -139,7 +139,7 @@ class BestResponseProblem:
         weights: Total weight of each row of the table, shape ``(rows,)``.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
+        >>> from hedgerow import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> first = Conjunction.where(domain, {"a": [1], "b": [0]})
         >>> second = Conjunction.where(domain, {"b": [0, 1]})

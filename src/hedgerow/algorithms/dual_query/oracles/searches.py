@@ -29,8 +29,7 @@ class BruteForce:
         cells: Largest number of combinations to look at.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> from hedgerow.queries.core.query import Conjunction
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> both = Conjunction.where(domain, {"a": [1], "b": [0]})
@@ -83,8 +82,7 @@ class TabuSearch:
             Small problems use less: a quarter of the changes that are possible.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> from hedgerow.queries.core.query import Conjunction
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> both = Conjunction.where(domain, {"a": [1], "b": [0]})
@@ -130,8 +128,7 @@ class MixedInteger:
         start: Oracle that finds the record to beat.
 
     Example:
-        >>> from hedgerow.domain.attribute import IntegerRange
-        >>> from hedgerow.domain.domain import Domain
+        >>> from hedgerow import Domain, IntegerRange
         >>> from hedgerow.queries.core.query import Conjunction
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> cells = [Conjunction.where(domain, {"a": [1], "b": [0]}), Conjunction.where(domain, {"b": [0]})]

@@ -48,7 +48,7 @@ def _require(table: str, **columns: Any) -> None:
 
 
 def _link_ledgers(connection: sa.Connection) -> None:
-    """Events of earlier versions said less; they are written anew as those of today, and linked as such."""
+    """Events of earlier versions said less; they are written again as those of today, and linked as such."""
     data_sets = sa.table("data_sets", sa.column("id"), sa.column("registration", sa.JSON()))
     sessions = sa.table("sessions", sa.column("data_set"), sa.column("fixed", sa.JSON()), sa.column("head"))
     plain: list[Any] = [sa.column(name) for name in ("data_set", "number", "link")]
