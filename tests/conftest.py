@@ -14,7 +14,7 @@ from tests.engines.spark import spark
 __all__ = ["new_postgresql_database", "postgresql_address", "spark"]
 
 settings.register_profile("full", derandomize=True, deadline=None, max_examples=60)
-settings.register_profile("quick", settings.get_profile("full"), max_examples=15)
+settings.register_profile("quick", settings.get_profile("full"), max_examples=10)
 settings.load_profile("full")
 
 SERVICES = {

@@ -62,7 +62,7 @@ def test_plans_can_be_read(each: Entry, regime: Regime) -> None:
         assert sentence
 
 
-@pytest.mark.many(quick=3)
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize(("each", "regime"), RUNS)
 def test_runs_end_in_a_release_that_is_saved_sampled_and_reported(each: Entry, regime: Regime, tmp_path: Path) -> None:
     told: list[float] = []

@@ -40,7 +40,7 @@ def finding_of(audit: Audit, check: str) -> Finding:
     return found
 
 
-@pytest.mark.many(quick=8)
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_release_of_every_algorithm_holds(name: str, budget: Budget, tmp_path: Path) -> None:
@@ -134,6 +134,7 @@ def events_of(content: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("share", [1e-9, 0.5, 1.0 - 1e-12])
 def test_every_charge_that_is_made_smaller_is_found(release: Path, share: float) -> None:
     with zipfile.ZipFile(release) as archive:
@@ -362,7 +363,7 @@ SHAPES: list[Callable[[dict[str, Any]], object]] = [
 ]
 
 
-@pytest.mark.many(quick=27)
+@pytest.mark.many(quick=10)
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 def test_content_of_another_shape_is_a_finding_and_no_crash(release: Path, number: int) -> None:
     path = rewritten(release, SHAPES[number], chain=False)

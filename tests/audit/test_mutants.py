@@ -36,7 +36,7 @@ def mutant_of(mistake: Mistake) -> Mutant:
 MUTANTS = [mutant_of(mistake) for mistake in MISTAKES]
 
 
-@pytest.mark.many(quick=6)
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(mutant, monkeypatch)

@@ -38,7 +38,7 @@ def checked(run: Run, folder: Path, **places: Any) -> int:
         raise AssertionError(f"{error}\n{run}\nto see it again: {repeat}") from error
 
 
-@pytest.mark.many(quick=3)
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("number", QUICK)
 def test_a_random_run_is_paid_for(number: int, tmp_path: Path) -> None:
     checked(drawn(number), tmp_path)

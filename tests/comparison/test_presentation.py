@@ -106,6 +106,7 @@ def test_the_drawing_is_a_file_of_its_own_without_scripts_or_fonts_from_elsewher
     assert drawing == made("mwem").plot()
 
 
+@pytest.mark.slow
 def test_one_budget_and_one_run_can_be_drawn() -> None:
     for runs, words in ((1, "average of 1 run"), (2, "average of 2 runs")):
         assert words in texts_of(made("mwem", runs=runs, budgets=(1.0,)).plot())

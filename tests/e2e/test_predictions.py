@@ -93,6 +93,7 @@ def test_the_predicted_errors_hold(get: Callable[[], tuple[Case, list[Release]]]
     assert off_maximum <= most_failures(case.runs)
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("get", CASES)
 def test_the_records_reproduce_the_workload_at_the_predicted_error(
     get: Callable[[], tuple[Case, list[Release]]],

@@ -87,6 +87,7 @@ def test_a_table_is_replaced_and_its_neighbours_stay(file: Path) -> None:
     assert rows(file, "SELECT count(*) FROM other.people") == [(3,)]
 
 
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize("failure", [ZeroDivisionError, KeyboardInterrupt, ConfigError])
 @pytest.mark.parametrize("name", ["some.db", "new.db"])
 def test_a_failure_leaves_everything_as_it_was(file: Path, failure: type[BaseException], name: str) -> None:

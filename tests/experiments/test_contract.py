@@ -34,7 +34,7 @@ def tiny(
     return experiment, run(experiment, data, Size.TINY, path), path
 
 
-@pytest.mark.many(quick=1)
+@pytest.mark.slow
 def test_every_cell_says_something(tiny: tuple[Experiment, Results, Path]) -> None:
     experiment, found, path = tiny
     journal = CellJournal(experiment, path)
@@ -46,6 +46,7 @@ def test_every_cell_says_something(tiny: tuple[Experiment, Results, Path]) -> No
     assert set(experiment.tolerances)
 
 
+@pytest.mark.many(quick=1)
 def test_a_cell_gives_the_same_values_again(tiny: tuple[Experiment, Results, Path], data: DataSets) -> None:
     experiment, _, path = tiny
     cell = experiment.cells(Size.TINY)[-1]
@@ -54,6 +55,7 @@ def test_a_cell_gives_the_same_values_again(tiny: tuple[Experiment, Results, Pat
     assert again == before
 
 
+@pytest.mark.many(quick=1)
 def test_what_was_measured_is_not_measured_again(
     tiny: tuple[Experiment, Results, Path], data: DataSets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,7 +75,7 @@ def test_claims_are_told_for_part_of_the_grid_too(tiny: tuple[Experiment, Result
     assert all(claim.text and claim.figures and isinstance(claim.holds, bool) for claim in claims)
 
 
-@pytest.mark.many(quick=1)
+@pytest.mark.slow
 def test_every_drawing_says_what_is_along_its_axes(tiny: tuple[Experiment, Results, Path]) -> None:
     experiment, found, _ = tiny
     drawings, texts = experiment.drawings(found), svgs_of(experiment, found)

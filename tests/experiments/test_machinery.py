@@ -118,6 +118,7 @@ def test_a_cell_that_two_runs_wrote_counts_once(data: DataSets, tmp_path: Path) 
     assert run(Squares(), data, Size.FULL, path).one("whole", size=2).runs == 3
 
 
+@pytest.mark.slow
 def test_several_processes_find_the_same(data: DataSets, tmp_path: Path) -> None:
     alone = run(find(NAME), data, Size.TINY, tmp_path / "one.csv")
     together = run(find(NAME), data, Size.TINY, tmp_path / "two.csv", processes=2)

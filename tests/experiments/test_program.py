@@ -28,6 +28,7 @@ def test_the_help_has_examples_and_the_package_has_no_such_command() -> None:
     assert "No such command" in unknown.stderr
 
 
+@pytest.mark.slow
 def test_the_command_lists_and_runs(tmp_path: Path) -> None:
     listed = call("--json")
     assert NAME in [each["name"] for each in json.loads(listed.stdout)["experiments"]]

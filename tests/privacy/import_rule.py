@@ -46,6 +46,13 @@ MAY_TAKE = {"run", "start", "restore"}
 """Methods of algorithms and sessions."""
 
 
+@cache
+def parsed(code: str) -> ast.Module:
+    """The syntax tree of a module, which nobody changes."""
+    return ast.parse(code)
+
+
+@cache
 def modules() -> dict[str, str]:
     """Source text of every module, by its dotted name."""
     found = {}
@@ -79,7 +86,7 @@ def imports(module: str, tree: ast.AST, *, package: bool = False) -> Iterator[st
 
 def violations(module: str, code: str) -> list[str]:
     """What the rule finds in one module."""
-    tree = ast.parse(code)
+    tree = parsed(code)
     found = reached(module, tree, guarded())
     if within(module, ("hedgerow.privacy", "hedgerow.data")):
         return found
@@ -201,7 +208,7 @@ def import_graph(texts: dict[str, str]) -> dict[str, set[str]]:
     """Which module imports which, lazily or not; type-checking blocks included, and the faces of packages."""
     graph, given = {}, faces()
     for module, code in texts.items():
-        wanted = set(imports(module, ast.parse(code)))
-        wanted |= set(imports(module, ast.parse(given.get(module, "")), package=True))
+        wanted = set(imports(module, parsed(code)))
+        wanted |= set(imports(module, parsed(given.get(module, "")), package=True))
         graph[module] = (wanted | {want.rsplit(".", 1)[0] for want in wanted}) & texts.keys()
     return graph

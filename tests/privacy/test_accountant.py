@@ -37,6 +37,7 @@ from tests.privacy.tables import DenseCounts, neighbours_of
 ONES = Conjunction.where(DOMAIN, {"a": [1]})
 
 
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(mutant, monkeypatch)
@@ -71,7 +72,7 @@ def unequal_course(made: Curator) -> None:
     made.measure(Explicit.of(DOMAIN, ["a"], [0.3, -1.7]), 0.2)
 
 
-@pytest.mark.many(quick=6)
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("histogram", TABLES, ids=str)
 def test_replays_of_unequal_candidates_lose_at_most_their_charges(relation: Neighbours, histogram: list[int]) -> None:

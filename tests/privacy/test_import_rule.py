@@ -31,12 +31,12 @@ def test_the_code_keeps_the_rule() -> None:
 
 
 def test_every_exception_is_used() -> None:
-    used = {(module, what) for module, code in modules().items() for what in found(module, ast.parse(code), guarded())}
+    used = {(module, what) for module, code in modules().items() for what in found(module, parsed(code), guarded())}
     assert set(ALLOWED) <= used
 
 
 def test_the_rule_knows_things_by_the_names_that_they_have() -> None:
-    whole = [ast.parse(code) for code in modules().values()]
+    whole = [parsed(code) for code in modules().values()]
     defined = {getattr(node, "name", "") for tree in whole for node in ast.walk(tree)}
     assert EXACT | EVALUATION | TABLE_MAKERS | TABLE_TYPES - {"PrivateTable"} <= defined
     assert PRIVATE_TABLE.rpartition(".")[0] in modules()
@@ -57,7 +57,7 @@ def test_these_never_reach_the_data_even_through_others(package: str) -> None:
 def test_no_module_imports_from_the_face_of_a_room_that_it_is_in() -> None:
     for module, code in modules().items():
         rooms = {".".join(module.split(".")[:depth]) for depth in range(1, module.count(".") + 1)}
-        for node in ast.walk(ast.parse(code)):
+        for node in ast.walk(parsed(code)):
             if isinstance(node, ast.ImportFrom) and node.module in rooms:
                 below = {f"{node.module}.{alias.name}" for alias in node.names}
                 assert below <= modules().keys(), f"{module} imports from {node.module}, whose layers it is part of"
@@ -66,7 +66,7 @@ def test_no_module_imports_from_the_face_of_a_room_that_it_is_in() -> None:
 def test_faces_give_away_names_of_their_own_room_alone() -> None:
     assert len(faces()) > 20
     for room, code in faces().items():
-        given = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
+        given = [node for node in ast.walk(parsed(code)) if isinstance(node, ast.ImportFrom)]
         assert given
         assert {node.level for node in given} == {1}, f"{room} gives away names of others, past the contracts"
     assert {name for name in _given_away_at_the_root() if "able" in name} == {

@@ -95,6 +95,7 @@ def test_lattice_quadrature_sums_polynomials_exactly(size: int) -> None:
         )
 
 
+@pytest.mark.slow
 def test_the_law_of_a_watch_is_the_sum_over_its_threshold_noise() -> None:
     generator = np.random.default_rng(1)
     for _ in range(150):
@@ -154,6 +155,7 @@ def watched(
     return tuple(watch.test(ONES, answer, 6.0) for answer in answers if watch.fires_left)
 
 
+@pytest.mark.slow
 def test_a_replay_returns_what_was_told_and_its_probability() -> None:
     source = DenseCounts(DOMAIN, COUNTS)
     for seed in range(20):

@@ -98,6 +98,7 @@ def test_more_evidence_narrows_where_it_is_better() -> None:
     assert widths(narrow, "sex = 'Male'") < 0.8 * widths(wide, "sex = 'Male'")
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_intervals_of_half_the_width_would_be_caught(budget: Budget, monkeypatch: pytest.MonkeyPatch) -> None:
     """The power of the tests above: half as wide, an interval of 80% confidence misses about 40 times in 100."""
@@ -149,6 +150,7 @@ def test_a_value_inside_the_interval_is_the_models() -> None:
     assert release.answer("age = 1").value == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_explicit_queries_are_covered_through_a_marginal() -> None:
     query = Explicit.of(DOMAIN, ["age"], [-1.0, -0.5, 0.0, 0.5, 1.0])
     exact = float(query.of_table(TABLE.marginals([("age",)])[0])[0])

@@ -210,6 +210,7 @@ def test_a_release_comes_back(tmp_path: Path) -> None:
     assert loaded.answer("a = 1 and c > 1").low is not None
 
 
+@pytest.mark.slow
 def test_wide_domains_run() -> None:
     domain = Domain(IntegerRange(f"x{i}", 0, 1) for i in range(130))
     rng = np.random.default_rng(0)

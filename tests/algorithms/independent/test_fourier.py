@@ -152,6 +152,7 @@ def _noiseless(workload: Workload, index: int) -> Measurement:
     return Measurement(workload.candidate(index), np.array([3.0]), NoiseKind.GAUSSIAN, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", NoiseKind)
 def test_the_noise_of_cells_made_of_coefficients_is_told_as_it_is(kind: NoiseKind) -> None:
     # Variance of 400 runs of 4 uncorrelated cells, within 15%: 4 standard deviations for the heavier Laplace tails.
@@ -212,13 +213,14 @@ def no_transcript_loses_more(name: str, relation: Neighbours, seeds: range, *, l
         assert least * epsilon < worst <= epsilon + 1e-9
 
 
-@pytest.mark.many(quick=3)
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_no_transcript_loses_more_than_epsilon(name: str, relation: Neighbours) -> None:
     no_transcript_loses_more(name, relation, range(1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_worst_case_comes_near_epsilon(relation: Neighbours) -> None:
     no_transcript_loses_more("one attribute", relation, range(10), least=0.5)
@@ -252,6 +254,7 @@ MUTANTS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(mutant, monkeypatch)

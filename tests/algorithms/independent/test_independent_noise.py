@@ -56,7 +56,7 @@ def no_transcript_loses_more(name: str, relation: Neighbours, seeds: range, *, l
 # Privacy
 
 
-@pytest.mark.many(quick=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_no_transcript_loses_more_than_epsilon(name: str, relation: Neighbours) -> None:
@@ -97,6 +97,7 @@ def test_replayed_transcripts_stay_below_delta(kind: NoiseKind, relation: Neighb
             assert float(np.mean(np.maximum(0.0, -np.expm1(epsilon - loss)))) <= delta + slack
 
 
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_release_is_a_function_of_the_noisy_values(name: str, relation: Neighbours) -> None:
@@ -220,6 +221,7 @@ def allowed(runs: int) -> int:
     return int(binom.isf(1e-6, runs, BETA))
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("budget", BUDGETS, ids=["pure", "zcdp", "add-remove"])
 @pytest.mark.parametrize("name", ACCURATE)
 def test_the_theorem_holds(name: str, budget: Budget) -> None:

@@ -40,6 +40,7 @@ def uniform(domain: Domain, records: int = 1024) -> ModelCounts:
     return ModelCounts(Markov(domain, records))
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize(
     ("config", "workload", "far"),
     [
@@ -116,7 +117,7 @@ def test_what_fits_neither_form_is_refused_before_anything_is_spent() -> None:
     assert not IndependentNoise().plan(workload, PureDP(1.0), total=1024).fits
 
 
-@pytest.mark.many(quick=3)
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("algorithm", [IndependentNoise(), FourierMeasurement()], ids=["independent", "fourier"])
 def test_no_transcript_over_trees_loses_more_than_epsilon(

@@ -51,6 +51,7 @@ def allowed(runs: int, beta: float) -> int:
     return int(binom.isf(1e-6, runs, beta))
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("budget", BUDGETS, ids=["pure", "zcdp"])
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_the_theorem_holds(name: str, budget: Budget) -> None:

@@ -67,6 +67,7 @@ def curator(budget: Budget, seed: int = 0, data: DenseTables = DATA) -> Curator:
 # ---- charges ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many(quick=28)
 @pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: f"{type(budget).__name__} {budget.neighbours}")
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_whole_budget_is_spent_and_no_more(name: str, budget: Budget) -> None:
@@ -360,6 +361,7 @@ def test_reports_show_the_hypothesis_of_the_round_and_the_last_one_that_of_the_r
 # ---- plans -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many(quick=25)
 @pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: f"{type(budget).__name__} {budget.neighbours}")
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_plan_says_what_a_run_then_does(name: str, budget: Budget) -> None:

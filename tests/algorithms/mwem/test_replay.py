@@ -70,6 +70,7 @@ WORST = {
 }
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", WORST)
 def test_worst_cases_come_near_epsilon(name: str, relation: Neighbours) -> None:

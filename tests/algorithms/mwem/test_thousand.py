@@ -52,6 +52,7 @@ def test_twenty_thousand_candidates_are_chosen_from_by_one_draw_each_and_the_rig
     assert release.model.cells < 1_000
 
 
+@pytest.mark.slow
 def test_attributes_beside_the_workload_change_nothing() -> None:
     """The same seed, the same records and candidates, and thirty more attributes: the same measurements."""
     narrow = copies(40, 5_000, 1)
@@ -66,6 +67,7 @@ def test_attributes_beside_the_workload_change_nothing() -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_a_domain_beyond_all_floats_is_planned_run_saved_and_asked(tmp_path: Path) -> None:
     """2^1200 cells, of which no float knows."""
     table = copies(1_200, 300, 4)

@@ -214,6 +214,7 @@ def test_an_annealed_run_measures_single_attributes_first_and_spends_all(budget:
     assert all(later <= earlier * (1 + 1e-9) for earlier, later in pairwise(scales))
 
 
+@pytest.mark.many(quick=6)
 @pytest.mark.usefixtures("trees")
 @pytest.mark.parametrize("rounds", ["annealed", "adaptive", 3])
 @pytest.mark.parametrize("budget", [PureDP(1e-9), PureDP(1e-9, REPLACE), ZCDP(1e-18), PureDP(1e9)], ids=repr)
@@ -277,7 +278,7 @@ TRIPLE = binary(3)
 WHOLE = Workload.marginals(TRIPLE, 2)
 
 
-@pytest.mark.many(quick=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("rounds", ["annealed", 2])
 @pytest.mark.usefixtures("trees")
@@ -305,6 +306,7 @@ def test_what_is_left_out_depends_on_public_numbers_alone() -> None:
     assert not all(masks[0])
 
 
+@pytest.mark.slow
 def test_a_plan_counts_the_time_of_many_answers() -> None:
     """19,900 tables are answered one by one, as many parities together; by the same number of rounds."""
     domain, mwem = Domain(IntegerRange(f"q{i}", 0, 1) for i in range(200)), MWEM(rounds=50)

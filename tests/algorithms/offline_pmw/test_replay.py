@@ -80,7 +80,7 @@ def divergence(truth: list[float], hypothesis: list[float]) -> float:
     return sum(b * math.log(b / p) for b, p in zip(truth, hypothesis, strict=True) if b > 0)
 
 
-@pytest.mark.many(quick=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["source", "sharp"])
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_every_good_update_brings_the_promised_drop(workload: str, step: Any) -> None:
@@ -117,7 +117,7 @@ LOSSY = {
 }
 
 
-@pytest.mark.many(quick=3)
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE])
 @pytest.mark.parametrize("name", LOSSY)
 def test_no_transcript_loses_more_than_epsilon(name: str, relation: Neighbours) -> None:

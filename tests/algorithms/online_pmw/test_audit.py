@@ -89,6 +89,7 @@ CASES: list[tuple[Variant, Budget]] = [
 ]
 
 
+@pytest.mark.slow
 def test_an_interval_of_a_patient_analyst_quickly() -> None:
     runs = 60
     misses = sum(attack("pay-as-you-go", PureDP(5.0, REPLACE), seed) for seed in range(runs))

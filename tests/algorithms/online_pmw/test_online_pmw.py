@@ -491,6 +491,7 @@ def test_a_release_out_of_the_same_budget_is_not_charged_twice() -> None:
     assert second.spent == spent
 
 
+@pytest.mark.slow
 def test_insecure_noise_of_an_earlier_release_is_not_forgotten() -> None:
     source = skewed(10_000)
     release = earlier(source, PureDP(0.1, REPLACE))
@@ -504,6 +505,7 @@ def test_insecure_noise_of_an_earlier_release_is_not_forgotten() -> None:
 # ---- releases of sessions --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_hypothesis_can_be_released_at_any_time(tmp_path: Path) -> None:
     session = start("4b", ApproxDP(5.0, 1e-6), skewed(50_000), noise=SeededNoise(1))
     assert session.release().workload.spec == "marginals:1"

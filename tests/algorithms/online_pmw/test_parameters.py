@@ -294,6 +294,7 @@ def test_configurations_are_checked(wrong: dict[str, object]) -> None:
         OnlinePMW(**wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("relation", ["replace", "add-remove"])
 @pytest.mark.parametrize("warm", [False, True])
 def test_a_plan_names_the_rules_that_a_session_will_have(relation: str, warm: bool) -> None:

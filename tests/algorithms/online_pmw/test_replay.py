@@ -72,7 +72,7 @@ def largest_loss(run: Run, relation: Neighbours) -> float:
     return worst
 
 
-@pytest.mark.many(quick=2)
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE])
 @pytest.mark.parametrize("variant", ["4a", "4c", "pay-as-you-go"])
 def test_the_loss_of_a_session_is_at_most_epsilon(variant: Variant, relation: Neighbours) -> None:
@@ -130,6 +130,7 @@ def no_stream_loses_more_than_epsilon() -> None:
             assert worst_stream(variant, updates, pattern) <= 4.0 + 1e-9, (variant, quiet)
 
 
+@pytest.mark.slow
 def test_hand_built_streams_lose_much_and_never_more_than_epsilon() -> None:
     no_stream_loses_more_than_epsilon()
     assert worst_stream("4c", 1, [False] * 100 + [True]) > 0.95 * 4.0
@@ -251,6 +252,7 @@ MUTANTS: tuple[tuple[str, Patch, Callable[[], None]], ...] = (
 )
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("mutant", [Mutant(*each) for each in MUTANTS], ids=str)
 def test_mutants_are_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(mutant, monkeypatch)

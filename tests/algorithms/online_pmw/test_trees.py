@@ -58,6 +58,7 @@ def released(source: Any, workload: Workload = PAIRS) -> hedgerow.Release:
 # ---- the same distribution -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize(
     ("config", "far"),
     [
@@ -85,6 +86,7 @@ def test_a_session_over_trees_answers_as_one_over_all_cells(
     assert np.abs(np.subtract(*found)).max() <= far
 
 
+@pytest.mark.slow
 def test_the_form_follows_what_was_corrected() -> None:
     domain = Domain(IntegerRange(name, 0, 9) for name in "abcdef")
     source = ModelCounts(Markov(domain, 100_000))
@@ -105,6 +107,7 @@ def wide_session(noise: NoiseSource, **options: Any) -> tuple[OnlineSession, Cur
     return OnlinePMW(updates=9, threshold=0.02, **options).start_with(curator), curator
 
 
+@pytest.mark.slow
 def test_a_question_that_could_not_be_learnt_is_refused_before_anything_is_spent() -> None:
     session, curator = wide_session(ScriptedNoise([True, True, False], SeededNoise(0)), largest_tree=1_000)
     assert session.ask("x0 = 1 and x1 = 2").source == "data"
@@ -169,6 +172,7 @@ def test_a_limit_is_a_number_of_cells() -> None:
 # ---- saved and restored ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.usefixtures("trees")
 @pytest.mark.parametrize("step", ["residual", "refit"])
 @pytest.mark.parametrize("warm", [False, True])

@@ -44,6 +44,7 @@ def moved(p: Floats, exponent: Floats) -> Floats:
     return after / after.sum()
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("rule", STEPS)
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (-1.0, 1.0), (-3.0, 2.0)])
 def test_the_drop_is_at_least_the_guaranteed_one(rule: Step, bounds: tuple[float, float]) -> None:

@@ -167,7 +167,7 @@ def no_transcript_loses_more(name: str, relation: Neighbours, seeds: range) -> N
         assert 0.0 < worst <= epsilon + 1e-9
 
 
-@pytest.mark.many(quick=5)
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_no_transcript_loses_more_than_epsilon(name: str, relation: Neighbours) -> None:

@@ -79,6 +79,7 @@ HAND = {
 }
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("name", HAND)
 def test_games_solved_by_hand(name: str) -> None:
     payoffs, value, row, column = HAND[name]

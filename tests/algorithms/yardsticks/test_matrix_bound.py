@@ -219,6 +219,7 @@ def test_no_strategy_passes_the_bound(workload: Workload, neighbours: Neighbours
     assert error >= svd_bound(workload, ZCDP(0.5, neighbours)).total_squared * (1.0 - 1e-6) - 1e-6
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize(
     "budget", [ZCDP(0.02, REPLACE), ZCDP(0.02), PureDP(0.5)], ids=["replace", "add-remove", "pure"]
 )

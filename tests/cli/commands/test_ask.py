@@ -89,6 +89,7 @@ def test_a_session_can_be_begun_without_a_question(place: Place) -> None:
     assert begun["session"]["spent"] == pytest.approx(0.4)  # type: ignore[index]
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize(
     ("options", "word"),
     [

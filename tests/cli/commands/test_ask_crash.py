@@ -230,6 +230,7 @@ def test_a_question_that_is_killed_again_and_again_does_not_fire_for_free(
     dies_until_the_budget_is_spent(Calls(tmp_path, zygote, budget=budget), 3)
 
 
+@pytest.mark.slow
 def test_that_notices_a_call_that_looks_before_it_holds(tmp_path: Path, zygote: Zygote) -> None:
     calls = Calls(tmp_path, zygote, budget=BUDGETS[0], mutant=True)
     with pytest.raises(AssertionError, match=r"1 <= \(0 \+ 0\)"):  # a fire that nothing covers
@@ -255,6 +256,7 @@ def test_what_deaths_leave_behind_does_not_depend_on_the_data(tmp_path: Path, zy
     assert sources == ["data", "hypothesis"]
 
 
+@pytest.mark.slow
 def test_what_deaths_in_the_opening_leave_behind_does_not_depend_on_the_data(tmp_path: Path, zygote: Zygote) -> None:
     left = []
     for name, rows in (("one", ONE_KIND[:7]), ("all", ALL_KINDS)):

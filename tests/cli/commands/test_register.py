@@ -168,6 +168,7 @@ def test_a_register_is_not_written_over(place: Place) -> None:
     assert opened(place).spent == 1.0
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_stays_charged(place: Place, start: Callable[..., subprocess.Popen[str]]) -> None:
     rows = (place / "people.csv").read_text().splitlines()
     (place / "people.csv").write_text("\n".join([*rows, *rows[1:] * 5000]) + "\n")  # reading it takes a while

@@ -79,6 +79,7 @@ def test_a_missing_extra_is_named(place: Place, release: Path, monkeypatch: pyte
     assert place.names() == before
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("command", ["sample", "show", "answer", "report"])
 def test_foreign_and_missing_files_are_named(place: Place, command: str) -> None:
     for path in (place / "people.csv", place / "none.release"):

@@ -391,6 +391,7 @@ def test_two_servers_on_one_database(place: Place, at_once: list[str], new_postg
     assert not (place / "hedgerow.db").exists()
 
 
+@pytest.mark.slow
 def test_others_who_can_reach_it_are_warned_of(place: Place, at_once: list[str]) -> None:
     outside = place.call("serve", "--port", 0, "--host", "0.0.0.0", "--quiet")
     assert "reverse proxy with TLS" in outside.stderr

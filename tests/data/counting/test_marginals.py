@@ -105,6 +105,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
 
 
+@pytest.mark.many(quick=3)
 @pytest.mark.usefixtures("small_limits")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_rows", [1, 6, 7, 8, 29, 30, 101])
@@ -135,6 +136,7 @@ def test_wide_codes_of_every_type() -> None:
     assert table.conjunctions([wide]).tolist() == [expected]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_many_records_agree_with_bincount(weighted: bool) -> None:
     """Several chunks and threads at the real limits; frequent values, so that neighbours fall into one cell."""

@@ -47,6 +47,7 @@ def relative_gap(found: Floats, expected: Floats) -> float:
     return float(np.max(np.abs(found - expected) / expected.sum()))
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("seed", range(3))
 def test_thousands_of_adversarial_updates(seed: int) -> None:
     """Cells are driven down by e**-2000 and brought back, by slices and by tables, in random order."""

@@ -167,6 +167,7 @@ def test_parts_equal_the_whole(rule: Refit, monkeypatch: pytest.MonkeyPatch) -> 
         np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.many(quick=6)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_groups_equal_steps_on_the_whole(rule: Refit, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,7 +250,7 @@ HARD = {
 }
 
 
-@pytest.mark.many(quick=41)
+@pytest.mark.many(quick=16)
 @pytest.mark.parametrize("values", HARD.values(), ids=HARD)
 @pytest.mark.parametrize("total", [1.0, 60.0, 1e12])
 @pytest.mark.parametrize("sigma", [0.0, 1e-9, 1.0, 1e6])
@@ -368,6 +369,7 @@ def test_trees_with_many_unmeasured_cliques_between_measured_ones(rule: Refit) -
         np.testing.assert_allclose(tree.marginals([scope])[0], dense.marginals([scope])[0], rtol=1e-3)
 
 
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize(("make", "kind"), [case for case in itertools.product([Histogram, Markov], KINDS)
                                             if case != (Histogram, "parities")])  # fmt: skip
 def test_repeated_last_steps_converge_to_one_step_of_all(make: type[Histogram | Markov], kind: str) -> None:

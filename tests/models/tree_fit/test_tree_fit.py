@@ -247,6 +247,7 @@ def test_elementary_functions_of_tables() -> None:
 # What is refused, skipped, or done in logarithms
 
 
+@pytest.mark.many(quick=11)
 @pytest.mark.parametrize("values", HARD.values(), ids=HARD)
 @pytest.mark.parametrize("sigma", [0.0, 1e-9, 1.0, 1e6])
 @pytest.mark.parametrize("rule", [Sweeps(20), Sweeps(20, clip=False), Proximal()], ids=str)

@@ -84,6 +84,7 @@ def test_evidence_is_absorbed_as_read_off_tables(data: st.DataObject, domain: Do
         np.testing.assert_allclose(model.conjunctions(asked), expected, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("seed", range(3))
 def test_thousands_of_adversarial_updates(seed: int) -> None:
     """Cells are driven down by e**-2000 and brought back, so that messages cross hundreds of powers of ten."""
@@ -116,6 +117,7 @@ def test_thousands_of_adversarial_updates(seed: int) -> None:
     assert relative_gap(model.marginals([domain.names])[0], reference.cells) < 1e-9
 
 
+@pytest.mark.slow
 def test_answers_after_thousands_of_updates_are_those_of_the_factors() -> None:
     """Nothing is lost or added up along 5,000 updates: the sum of all factors, made dense at once, says the same."""
     domain, rng = domain_of(2, 2, 2, 3, 2, 2, 2, 2), np.random.default_rng(8)

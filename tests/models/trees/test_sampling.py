@@ -133,6 +133,7 @@ def test_counts_hold_over_all_blocks_and_in_each() -> None:
         left, rows = left - given, rows - len(block)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("method", METHODS)
 def test_every_single_record_has_the_law_of_the_model(method: str) -> None:

@@ -57,6 +57,7 @@ def databases(workload: Workload) -> Floats:
     return np.concatenate([answers, -answers])
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_the_choice_of_a_database_loses_at_most_its_charge(name: str, relation: Neighbours) -> None:

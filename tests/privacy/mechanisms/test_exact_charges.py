@@ -112,6 +112,7 @@ def test_pure_costs_are_the_largest_loss_of_the_law(scale: float) -> None:
     assert float(pure.high) == pytest.approx(np.abs(losses).max() / scale, rel=1e-12)
 
 
+@pytest.mark.many(quick=5)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(mutant, monkeypatch)

@@ -156,6 +156,7 @@ def test_no_transcript_loses_more_than_its_charge(name: str, family: str, relati
     assert max(losses) > 0.2
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_renyi_divergence_of_a_watch_is_at_most_order_times_rho(family: str, relation: Neighbours) -> None:

@@ -67,6 +67,7 @@ def caught(noise: NoiseSource, mechanism: SparseVector, story: Story, runs: int)
     return epsilon_shown(*counts, runs)
 
 
+@pytest.mark.slow
 def test_the_audit_tells_private_from_wrong_epochs() -> None:
     """Seeded: an epoch of epsilon 1 shows no more, and Lap(1/epsilon) on queries and threshold shows more."""
     assert caught(SeededNoise(1), SparseVector(2.0, 4.0), (5, 0.0, 1.0), 3_000) <= 1.0

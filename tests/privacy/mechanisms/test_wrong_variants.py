@@ -16,6 +16,7 @@ def test_right_variants_reach_their_bound_and_do_not_pass_it(variant: Variant) -
     assert loss(variant) <= 1.0 + 1e-9
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("variant", RIGHT, ids=str)
 def test_right_variants_lose_at_most_epsilon_on_any_story(variant: Variant) -> None:
     generator = np.random.default_rng(5)

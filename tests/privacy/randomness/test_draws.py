@@ -315,6 +315,7 @@ def test_a_draw_never_loses_more_than_its_share_of_the_charge(name: str, relatio
     assert worst > (0.05 if name == "rows" else 0.5)
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("name", ["parities", "conjunctions"])
 def test_renyi_divergence_of_a_draw_is_at_most_order_times_rho(name: str, relation: Neighbours) -> None:

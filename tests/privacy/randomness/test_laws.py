@@ -96,7 +96,7 @@ def test_selection_never_loses_more_than_it_is_charged(name: str, relation: Neig
     assert worst > 0.5 or name == "marginals"  # a single candidate has nothing to lose
 
 
-@pytest.mark.many(quick=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("name", ["parities", "mixed"])
 def test_renyi_divergence_of_selection_is_at_most_order_times_rho(name: str, relation: Neighbours) -> None:
@@ -150,6 +150,7 @@ TARGETS: dict[str, Measurable] = {
 }
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("name", TARGETS)
 def test_measurements_lose_at_most_epsilon_and_reach_it(name: str, relation: Neighbours) -> None:
@@ -164,7 +165,7 @@ def test_measurements_lose_at_most_epsilon_and_reach_it(name: str, relation: Nei
     assert max(losses) > 0.4
 
 
-@pytest.mark.many(quick=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("name", ["parities", "mixed"])
 def test_transcripts_of_everything_lose_at_most_epsilon(name: str, relation: Neighbours) -> None:

@@ -170,6 +170,7 @@ def test_long_lists_are_read() -> None:
     assert parse_predicate(text, PEOPLE).values().all()
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize(
     ("text", "codes"),
     [
@@ -185,6 +186,7 @@ def test_long_and_deep_conditions_are_read(text: str, codes: Sequence[int]) -> N
     assert parse_predicate(text, PEOPLE) == Conjunction.where(PEOPLE, {"age": codes})
 
 
+@pytest.mark.slow
 def test_what_has_no_end_is_refused() -> None:
     for text in ("age" + ".a" * 9000, "age" + "::int" * 9000, "age = " + "- " * 9000, "[" * 9000, "case when " * 2000):
         with pytest.raises(QueryError) as caught:

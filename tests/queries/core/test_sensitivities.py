@@ -92,7 +92,7 @@ def largest_changes(workload: Workload, neighbours: Neighbours, hypothesis: Floa
     return l1, l2, score
 
 
-@pytest.mark.many(quick=10)
+@pytest.mark.many(quick=4)
 @pytest.mark.parametrize(("name", "neighbours"), CASES)
 def test_sensitivities_are_the_largest_changes_over_all_neighbours(name: str, neighbours: Neighbours) -> None:
     workload = Workload([FAMILIES[name]])
@@ -116,6 +116,7 @@ def _constant(target: object) -> bool:
     return isinstance(target, LinearQuery) and {target.values().min(), target.values().max()} != set(target.bounds)
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_scores_reach_their_sensitivity(neighbours: Neighbours) -> None:
     for family in (FAMILIES["marginals"], FAMILIES["cells"], FAMILIES["parities"]):

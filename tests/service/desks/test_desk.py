@@ -294,6 +294,7 @@ def test_a_limit_that_is_reached_in_the_middle_of_a_group(people: AtDesk) -> Non
     assert {each.person for each in people.events()} == {"ada"}
 
 
+@pytest.mark.slow
 def test_a_share_of_the_budget_is_never_passed(tmp_path: Path) -> None:
     with at_desk(tmp_path, config=PAY, noise=scripted(*FIRES)) as people:
         price = people.desk.look_at(lambda session: session.price)

@@ -35,6 +35,7 @@ def test_an_analyst_sees_a_noisy_number_that_was_paid_for(tmp_path: Path) -> Non
         assert (whole["neighbours"], whole["total"], whole["spent"]) == ("replace", 4000.0, 0.0)
 
 
+@pytest.mark.slow
 def test_a_plan_can_be_made_for_it(tmp_path: Path) -> None:
     with api(tmp_path) as here:
         carol = here.token("carol", "custodian")

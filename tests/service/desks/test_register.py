@@ -108,6 +108,7 @@ def test_what_fails_after_the_charge_stays_charged_and_says_so(here: tuple[Api, 
     assert api.store.data_sets() == []
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize(
     "changed",
     [

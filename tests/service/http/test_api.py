@@ -393,6 +393,7 @@ def test_a_store_that_does_not_answer_is_told_and_logged(
     assert "postgresql://inner/answers: the store cannot be read" in caplog.text
 
 
+@pytest.mark.slow
 def test_many_ask_at_once(here: Api, ada: str) -> None:
     """More threads wait for answers than a default pool has; health is answered meanwhile."""
     found: list[int] = []

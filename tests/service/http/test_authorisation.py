@@ -173,6 +173,7 @@ def test_without_a_good_token_there_is_nothing_but_what_is_for_anyone(
     assert actions(here) == before
 
 
+@pytest.mark.many(quick=40)
 @pytest.mark.parametrize("key", ROUTES, ids=" ".join)
 def test_analysts_ask_and_look_and_do_nothing_else(
     here: Api, callers: dict[str, str | None], key: tuple[str, str]

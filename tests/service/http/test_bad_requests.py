@@ -75,6 +75,7 @@ BODIES = {
 }
 
 
+@pytest.mark.many(quick=5)
 @pytest.mark.usefixtures("unchanged")
 @pytest.mark.parametrize("name", BODIES)
 def test_bodies_that_are_no_strict_json(here: Api, ada: str, name: str) -> None:

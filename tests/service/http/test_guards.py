@@ -108,6 +108,7 @@ def test_settings_are_checked(name: str, value: Any) -> None:
         Settings(Path(), **{name: value})
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("with_length", [True, False])
 @pytest.mark.parametrize(("path", "most"), [("/v1/datasets/survey/queries", 1000), ("/v1/files/a.csv", 5000)])
 def test_bodies_are_as_large_as_they_may_be(strict: Api, path: str, most: int, with_length: bool) -> None:

@@ -64,7 +64,7 @@ def test_beside_500_half_open_connections_a_client_is_answered(tmp_path: Path, t
         assert asked(port, token)[0] == 200
 
 
-@pytest.mark.many(quick=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_is_closed_after_its_time_and_told_why(tmp_path: Path, kind: str) -> None:
     with served(tmp_path, MANY) as (_, port):
@@ -151,6 +151,7 @@ def test_signed_in_uploads_that_stand_still_make_room_too(tmp_path: Path) -> Non
             assert closed(opened, within=0.5) == 1
 
 
+@pytest.mark.slow
 def test_where_all_are_being_answered_a_new_one_is_turned_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     go_on = threading.Event()
     begun = threading.Semaphore(0)

@@ -82,6 +82,7 @@ def test_nothing_of_a_body_is_waited_for_without_a_token(served: Served) -> None
     assert served.send(head("PUT", "/v1/files/a.csv", "", "Content-Length: 900000"))[0] == 401
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("path", ["/v1/datasets/%ff%fe", "/v1/datasets/survey?%ff=%00", "/%", "/v1/datasets/\xe9"])
 def test_addresses_that_are_no_text(served: Served, path: str) -> None:
     status, _, body = served.send(head("GET", path, served.here.token("ada")))
@@ -112,6 +113,7 @@ def test_nothing_of_a_failure_reaches_any_log(
         assert private not in caplog.text
 
 
+@pytest.mark.slow
 def test_an_upload_that_is_broken_off_leaves_nothing(served: Served) -> None:
     token = served.here.token("carol", "custodian")
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:

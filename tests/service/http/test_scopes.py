@@ -105,6 +105,7 @@ def test_she_sees_and_revokes_tokens_that_are_good_for_nothing_else(scoped: Scop
     assert scoped.call("DELETE", f"tokens/{scoped.ids['ada']}").status_code == 204
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("person", ["olga", "otto", "ortrud", "osman"])
 def test_people_outside_are_like_nobody(scoped: Scoped, person: str) -> None:
     for method, path, sent in (

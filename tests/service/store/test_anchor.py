@@ -77,6 +77,7 @@ def _hold(person: int) -> Hold:
     return Hold(0.1, "question", person)
 
 
+@pytest.mark.slow
 def test_processes_that_share_a_store_share_its_anchor(store: Store, address: str, anchor: Anchor) -> None:
     numbers = [opened(store, name)[1].id for name in ("adult", "czech", "nltcs", "census")]
     stores = [store, *(Store.open(address, anchor=Anchor(anchor.path)) for _ in range(3))]

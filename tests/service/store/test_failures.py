@@ -141,6 +141,7 @@ def test_a_folder_that_may_not_be_written_is_named() -> None:
             os.seteuid(user)
 
 
+@pytest.mark.slow
 def test_a_locked_database_is_busy_and_then_goes_on(path: Path, store: Store) -> None:
     ada, data_set = opened(store)
     before = everything(store)

@@ -48,6 +48,7 @@ def check_books(people: AtDesk) -> None:
     check_answers(people.store, people.data_set.id, [])
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("left", [0, 5_000, 20_000, 40_000, 60_000])
 def test_without_room_nothing_is_lost(tmp_path: Path, left: int) -> None:
     with at_desk(tmp_path, config=PAY, noise=scripted(*FIRES)) as people:

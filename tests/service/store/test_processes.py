@@ -35,7 +35,7 @@ def outcome(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         yield json.loads(done.stdout)
 
 
-@pytest.mark.many(quick=1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("step", "version"),
     [("registration", 0), ("hold", 2), ("step", 3), ("answers", 5), ("forfeit", 7)],

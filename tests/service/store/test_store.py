@@ -112,6 +112,7 @@ def test_text_that_one_of_the_databases_cannot_hold_is_refused_by_both(store: St
     assert store.audit()[0].details == {"text": text}
 
 
+@pytest.mark.slow
 def test_a_registered_data_set_has_no_session_yet(store: Store) -> None:
     ada = store.add_person("ada", "custodian", by=None)
     made = store.register(registration(), by=ada.id)
