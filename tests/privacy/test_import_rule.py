@@ -18,6 +18,7 @@ from tests.privacy.import_rule import (
     import_graph,
     imports,
     modules,
+    parsed,
     reachable,
     violations,
 )
