@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -202,18 +203,19 @@ def test_plug_ins_that_cannot_be_used_are_errors_that_name_their_package(
 def test_the_source_is_counted_by_the_curator_as_a_table_is() -> None:
     from toy.source import SQLiteCodes
 
-    connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE TABLE records (age INTEGER, sex INTEGER)")
-    connection.executemany("INSERT INTO records VALUES (?, ?)", CODES.tolist())
-    source = SQLiteCodes(connection, DOMAIN)
-    assert isinstance(source, CountSource)
     workload = Workload.parse("marginals:2; where: age > 1 and sex = 0", DOMAIN)
-    mine, yours = (MWEM(rounds=2).run(each, workload, PureDP(1.0), noise=SeededNoise(7)) for each in (source, table()))
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE records (age INTEGER, sex INTEGER)")
+        connection.executemany("INSERT INTO records VALUES (?, ?)", CODES.tolist())
+        source = SQLiteCodes(connection, DOMAIN)
+        assert isinstance(source, CountSource)
+        mine, yours = (
+            MWEM(rounds=2).run(each, workload, PureDP(1.0), noise=SeededNoise(7)) for each in (source, table())
+        )
+        assert Curator(source, PureDP(1.0, "replace")).total(0.0) == 2000.0
     assert mine.events == yours.events
     for one, other in zip(mine.measurements, yours.measurements, strict=True):
         np.testing.assert_array_equal(one.values, other.values)
-    curator = Curator(source, PureDP(1.0, "replace"))
-    assert curator.total(0.0) == 2000.0
 
 
 # ---- a model ---------------------------------------------------------------------------------------------------------

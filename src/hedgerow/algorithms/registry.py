@@ -193,6 +193,8 @@ def _plugged(name: str) -> Entry:
 
     loaded = load_plug_in(_GROUP, name, Algorithm)
     described, formed = (loaded.__doc__ or "").strip(), bool(is_dataclass(loaded))
+    if described.startswith(f"{loaded.__name__}("):  # a dataclass writes its signature where nothing is said
+        described = ""
     if not (described and formed):
         message = f"the plug-in {name!r} of {loaded.__module__!r} is not a dataclass with a docstring"
         raise PlugInError(message, remedy="make it a frozen dataclass whose docstring begins with what it does")

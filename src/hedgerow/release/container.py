@@ -14,7 +14,8 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self, final
@@ -169,7 +170,7 @@ class Container:
         """
         file = Path(path)
         try:
-            with zipfile.ZipFile(file) as archive:
+            with _archive(file) as archive:
                 head = _checked_head(file, archive, kind)
                 table = _checked_table(file, archive, head, kind)
         except OSError as error:
@@ -188,7 +189,7 @@ class Container:
         if name not in self.table:
             raise damaged(self.path, f"the array {name!r} is missing", self.kind)
         try:
-            with zipfile.ZipFile(self.path) as archive, archive.open(f"{name}.npy") as stream:
+            with _archive(self.path) as archive, archive.open(f"{name}.npy") as stream:
                 hashing = _Hashing(stream)
                 array: Array = np.lib.format.read_array(hashing, allow_pickle=False)
                 whole = not hashing.read(1) and hashing.digest == self.table[name]["sha256"]
@@ -199,6 +200,15 @@ class Container:
         if not whole:
             raise damaged(self.path, f"the array {name!r} does not match its checksum", self.kind)
         return array
+
+
+@contextmanager
+def _archive(file: Path) -> Iterator[zipfile.ZipFile]:
+    """An archive that is read; what could unpack other methods of compression differs between versions of Python."""
+    with zipfile.ZipFile(file) as archive:
+        if any(each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for each in archive.infolist()):
+            raise NotImplementedError("a method of compression that no container is written with")
+        yield archive
 
 
 def _checked_head(file: Path, archive: zipfile.ZipFile, kind: str) -> Mapping[str, Any]:

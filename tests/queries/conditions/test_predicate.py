@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from itertools import product
 
 import numpy as np
@@ -85,7 +86,7 @@ def test_a_condition_means_what_it_means_in_sql(text: str) -> None:
 
 def _by_sqlite(text: str) -> set[tuple[int, ...]]:
     values = [[*ORACLE["sex"].labels[:3], None], [-2, -1, 0, 1, 2, None], [1, 2.5, 7]]
-    with sqlite3.connect(":memory:") as database:
+    with closing(sqlite3.connect(":memory:")) as database:
         database.execute("create table t (sex, age, rank, i, j, k)")
         rows = product(*(enumerate(column) for column in values))
         database.executemany(

@@ -102,7 +102,7 @@ class RegisterFile:
         """One transaction; whatever ends the body by an error takes it back."""
         try:
             address = f"{self.path.absolute().as_uri()}?mode=rw"  # never makes a file
-            with closing(sqlite3.connect(address, self._wait, isolation_level=None, uri=True)) as connection:
+            with closing(sqlite3.connect(address, timeout=self._wait, isolation_level=None, uri=True)) as connection:
                 connection.execute("PRAGMA synchronous=EXTRA")
                 connection.execute(begin)
                 yield connection
