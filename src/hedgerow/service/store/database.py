@@ -183,8 +183,8 @@ def told(place: str) -> Iterator[None]:
         NotThereError: A row refers to one that is not there.
 
     Example:
-        >>> from sqlalchemy import create_engine, text
-        >>> with told("my store"), create_engine("sqlite://").connect() as connection:
+        >>> from sqlalchemy import NullPool, create_engine, text
+        >>> with told("my store"), create_engine("sqlite://", poolclass=NullPool).connect() as connection:
         ...     _ = connection.execute(text("SELECT secret FROM nothing"))
         Traceback (most recent call last):
             ...

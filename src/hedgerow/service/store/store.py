@@ -127,8 +127,8 @@ def current(connection: Connection) -> Sequence[str]:
     """The revision of the tables; none in a new database.
 
     Example:
-        >>> from sqlalchemy import create_engine
-        >>> with create_engine("sqlite://").connect() as connection:
+        >>> from sqlalchemy import NullPool, create_engine
+        >>> with create_engine("sqlite://", poolclass=NullPool).connect() as connection:
         ...     current(connection)
         []
     """
