@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 import hedgerow
 from hedgerow.audit import Severity, audit_files
+from hedgerow.errors import AuditError, DamagedReleaseError
 from hedgerow.privacy.randomness.source import SECURE_SOURCE
 
 FILES = Path(__file__).parent / "version2"
@@ -62,3 +64,17 @@ def test_a_session_and_its_register_go_on(tmp_path: Path) -> None:
     assert session.ask("age = 7 and sex = 'M'").source in ("hypothesis", "data")
     session.save(tmp_path / "again.session")
     assert hedgerow.OnlineSession.restore(tmp_path / "again.session", table).spent == session.spent >= before
+
+
+def test_a_method_of_compression_that_no_file_is_written_with_is_refused(tmp_path: Path) -> None:
+    with (
+        zipfile.ZipFile(FILES / "cells.release") as whole,
+        zipfile.ZipFile(tmp_path / "cells.release", "w", zipfile.ZIP_BZIP2) as packed,
+    ):
+        for name in whole.namelist():
+            packed.writestr(name, whole.read(name))
+        packed.comment = whole.comment
+    with pytest.raises(DamagedReleaseError):
+        hedgerow.Release.load(tmp_path / "cells.release")
+    with pytest.raises(AuditError, match="compressed by an unknown method"):
+        audit_files([tmp_path / "cells.release"])

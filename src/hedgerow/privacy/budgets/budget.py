@@ -6,7 +6,7 @@ privacy. Under ``ZCDP`` charges are rhos and add up to the rho of zero-concentra
 Both sums remain valid when each charge is chosen after looking at earlier outputs (theory.md section 0).
 """
 
-import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -63,7 +63,7 @@ class _OfTables:
 
     def _check(self, **numbers: float) -> None:
         for name, value in numbers.items():
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
                 message = f"{name} must be a positive finite number, not {value!r}"
                 raise ConfigError(message, remedy="give a number above 0")
         object.__setattr__(self, "neighbours", _relation(self.neighbours))

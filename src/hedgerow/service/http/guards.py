@@ -5,6 +5,7 @@ import logging
 import math
 import re
 import time
+from abc import ABC, abstractmethod
 from typing import final
 
 from limits import RateLimitItem, RateLimitItemPerMinute
@@ -185,7 +186,7 @@ def address_of(scope: Scope) -> str:
     return str(address)
 
 
-class Guard:
+class Guard(ABC):
     """A part of the application that every HTTP request passes.
 
     Args:
@@ -200,8 +201,9 @@ class Guard:
         """Pass on whatever comes; HTTP requests are guarded."""
         await (self._guarded if scope["type"] == "http" else self._app)(scope, receive, send)
 
+    @abstractmethod
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
-        raise NotImplementedError
+        """Answer an HTTP request, or pass it on."""
 
 
 @final
