@@ -1,7 +1,9 @@
 """Domains: the finite, public set of records that could exist, and files that declare it (public).
 
-`attribute` holds the kinds of columns, `domain` the ordered set of them, `file` the domain files, `values` the Arrow
-values that codes stand for. It may import `system`, `errors` and what is below.
+`attribute` holds the kinds of columns, `derived` functions of them (levels, derived columns), `constraint` what no
+record breaks, `domain` all of these together, `tables` how tables over some of them look over others, `feasible` the
+number of records that can exist, `file` the domain files, `values` the Arrow values that codes stand for. It may import
+`system`, `errors` and what is below.
 """
 
 import lazy_loader

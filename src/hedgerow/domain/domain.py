@@ -2,50 +2,89 @@
 
 A domain is public knowledge and is never read off private data. Reading and writing domain files is in
 ``file.py``.
+
+A record is one code for each *attribute*. Beside them stand *derived* attributes, which are functions of these: levels
+and derived columns. All have names and values, and marginals may be over any of them; together they are the
+*variables* of the domain, attributes first. *Constraints* say which records cannot exist.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import final
 
-from hedgerow.domain.attribute import Attribute
-from hedgerow.errors import DomainError
+import numpy as np
 
-Clique = tuple[str, ...]
-"""Names of attributes, in the order of their domain, without repetition."""
+from hedgerow.arrays import Bools, Places
+from hedgerow.domain.attribute import Attribute, IntegerRange
+from hedgerow.domain.constraint import Constraint
+from hedgerow.domain.derived import Clique, Derived, coarser, default_levels
+from hedgerow.errors import DomainError
 
 
 @final
 @dataclass(frozen=True)
 class Domain:
-    """An ordered set of attributes; a record is one code per attribute.
+    """An ordered set of attributes, functions of these, and what rules out records; a record is a code per attribute.
+
+    Attributes:
+        attributes: The attributes that a record has codes of.
+        declared: Derived attributes that were declared. Ordered attributes of many values without a level among them
+            have default ones too (``derived``).
+        constraints: What no record breaks.
 
     Example:
         >>> from hedgerow import Categorical, IntegerRange
         >>> domain = Domain((Categorical("sex", ("Female", "Male")), IntegerRange("age", 0, 99)))
         >>> domain.shape, domain.size
         ((2, 100), 200)
+        >>> [each.name for each in domain.derived], domain["age.10"].labels[0]
+        (['age.10'], '[0, 10)')
     """
 
     attributes: tuple[Attribute, ...]
+    declared: tuple[Derived, ...]
+    constraints: tuple[Constraint, ...]
 
-    def __init__(self, attributes: Iterable[Attribute]) -> None:
-        """Check that there are attributes and that their names differ.
+    def __init__(
+        self,
+        attributes: Iterable[Attribute],
+        declared: Iterable[Derived] = (),
+        constraints: Iterable[Constraint] = (),
+    ) -> None:
+        """Check that there are attributes, that all names differ, and what derived attributes and constraints name.
 
         Raises:
-            DomainError: There is no attribute, or a name is there twice.
+            DomainError: There is no attribute, a name is there twice, or something names an attribute that is none.
         """
         object.__setattr__(self, "attributes", tuple(attributes))
-        names = self.names
-        if not names:
+        object.__setattr__(self, "declared", tuple(declared))
+        object.__setattr__(self, "constraints", tuple(each for each in constraints if each.says))
+        if not self.attributes:
             raise DomainError("a domain needs at least one attribute", remedy="list the columns of the table")
-        repeated = sorted({name for name in names if names.count(name) > 1})
+        names = [*self.names, *(each.name for each in self.declared)]
+        repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
         if repeated:
             raise DomainError(f"attribute {repeated[0]!r} is declared twice", remedy="declare each column once")
+        for derived in self.declared:
+            self._check_scope(f"derived attribute {derived.name!r}", derived.sources, derived.codes.shape)
+        for constraint in self.constraints:
+            shape = tuple(len(each) for each in constraint.classes)
+            self._check_scope(f"the constraint {constraint.text!r}", constraint.scope, shape)
+
+    def _check_scope(self, what: str, scope: Clique, shape: tuple[int, ...]) -> None:
+        for name in scope:
+            if name not in self.names:
+                raise DomainError(f"{what} names no attribute {name!r}", remedy="name columns of the table")
+        if scope != self.clique(scope) or shape != self.shape_of(scope):
+            raise DomainError(
+                f"{what} has a table of shape {shape} over {', '.join(scope)}",
+                remedy="name attributes in the order of the domain, with one entry for each of their codes",
+            )
 
     def __hash__(self) -> int:
         """A hash that is computed once: queries over a thousand attributes are looked up by the thousand."""
@@ -53,11 +92,11 @@ class Domain:
 
     @cached_property
     def _hash(self) -> int:
-        return hash(self.attributes)
+        return hash((self.attributes, self.declared, self.constraints))
 
-    def __reduce__(self) -> tuple[type[Domain], tuple[tuple[Attribute, ...]]]:
+    def __reduce__(self) -> tuple[type[Domain], tuple[object, ...]]:
         """Rebuild it in other processes, where hashes differ."""
-        return Domain, (self.attributes,)
+        return Domain, (self.attributes, self.declared, self.constraints)
 
     @cached_property
     def names(self) -> Clique:
@@ -71,7 +110,7 @@ class Domain:
 
     @property
     def size(self) -> int:
-        """Number of cells, exact however large."""
+        """Number of cells, exact however large; records that constraints rule out are among them."""
         return math.prod(self.shape)
 
     def __len__(self) -> int:
@@ -82,67 +121,269 @@ class Domain:
         """Attributes, in order."""
         return iter(self.attributes)
 
-    def __contains__(self, name: object) -> bool:
-        """Whether an attribute of that name exists."""
-        return name in self._positions
+    # Variables
 
-    def __getitem__(self, name: str) -> Attribute:
-        """The attribute of that name.
+    @cached_property
+    def derived(self) -> tuple[Derived, ...]:
+        """Derived attributes: those that were declared, and default levels of attributes without a declared one."""
+        leveled = {each.sources[0] for each in self.declared if len(each.sources) == 1 and not each.column}
+        taken = {*self.names, *(each.name for each in self.declared)}
+        defaults = chain.from_iterable(default_levels(each) for each in self if each.name not in leveled)
+        return (*self.declared, *(each for each in defaults if each.name not in taken))
 
-        Raises:
-            DomainError: There is none.
+    @cached_property
+    def grains(self) -> tuple[Derived, ...]:
+        """For each attribute that constraints are about the classes of its codes that they tell apart, if fewer.
+
+        Models hold constraints over these, so that a rule about children costs two classes of ages. Their names are
+        not meant for anyone.
         """
-        return self.attributes[self.index(name)]
+        found = []
+        for attribute in self:
+            classes = [
+                each.classes[each.scope.index(attribute.name)]
+                for each in self.constraints
+                if attribute.name in each.scope
+            ]
+            if classes:
+                _, codes = np.unique(np.stack(classes), axis=1, return_inverse=True)
+                count = int(codes.max()) + 1
+                if count < attribute.size:
+                    name = f"{attribute.name}/classes"
+                    found.append(Derived(IntegerRange(name, 0, count - 1), (attribute.name,), codes.reshape(-1)))
+        return tuple(found)
+
+    @cached_property
+    def zeros(self) -> tuple[tuple[Clique, Bools], ...]:
+        """What each constraint allows, over grains, or attributes that have none: variables in order, and a table."""
+        grains = {each.sources[0]: each for each in self.grains}
+        found = []
+        for each in self.constraints:
+            scope = tuple(grains[name].name if name in grains else name for name in each.scope)
+            index = []
+            for name, classes in zip(each.scope, each.classes, strict=True):
+                of_grain = coarser(grains[name].codes, classes) if name in grains else classes
+                index.append(of_grain)
+            order = sorted(range(len(scope)), key=lambda axis: self.axes(scope)[axis])
+            table = each.allowed[np.ix_(*index)].transpose(order)
+            found.append((tuple(scope[axis] for axis in order), table))
+        return tuple(found)
+
+    @cached_property
+    def variables(self) -> tuple[Attribute, ...]:
+        """Attributes, then derived ones, then grains: everything that a marginal of a model can be over."""
+        return (*self.attributes, *(each.attribute for each in self._functions.values()))
+
+    @cached_property
+    def _functions(self) -> dict[str, Derived]:
+        return {each.name: each for each in (*self.derived, *self.grains)}
 
     @cached_property
     def _positions(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.names)}
 
-    def index(self, name: str) -> int:
-        """Position of an attribute.
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {variable.name: i for i, variable in enumerate(self.variables)}
+
+    def function(self, name: str) -> Derived | None:
+        """The derived attribute of that name; None for an attribute of the records.
 
         Raises:
             DomainError: There is none of that name.
         """
-        try:
-            return self._positions[name]
-        except KeyError:
-            raise DomainError(
-                f"there is no attribute {name!r}", remedy=f"the attributes are: {', '.join(self.names)}"
-            ) from None
+        self.index(name)
+        return None if name in self._positions else self._functions[name]
+
+    def __contains__(self, name: object) -> bool:
+        """Whether an attribute of that name exists, derived or not."""
+        return name in self._positions or name in self._places
+
+    def __getitem__(self, name: str) -> Attribute:
+        """The attribute of that name, derived or not.
+
+        Raises:
+            DomainError: There is none.
+        """
+        place = self._positions.get(name)
+        return self.attributes[place] if place is not None else self.variables[self.index(name)]
+
+    def index(self, name: str) -> int:
+        """Position of a variable.
+
+        Raises:
+            DomainError: There is none of that name.
+        """
+        place = self._positions.get(name)
+        if place is None:
+            place = self._places.get(name)
+        if place is None:
+            levels = [each.name for each in self.derived if each.name.startswith(f"{name.split('.', maxsplit=1)[0]}.")]
+            known = ", ".join([*self.names, *levels])
+            raise DomainError(f"there is no attribute {name!r}", remedy=f"the attributes are: {known}") from None
+        return place
 
     def axes(self, clique: Sequence[str]) -> tuple[int, ...]:
-        """Positions of the attributes of a clique."""
+        """Positions of the variables of a clique."""
         positions = self._positions
         try:
             return tuple([positions[name] for name in clique])
-        except KeyError as unknown:
-            self.index(unknown.args[0])
-            raise
+        except KeyError:
+            return tuple([self.index(name) for name in clique])
 
     def clique(self, names: Iterable[str]) -> Clique:
         """The names in the order of the domain, each once.
 
         Raises:
-            DomainError: A name is not an attribute.
+            DomainError: A name is not a variable.
         """
-        return tuple(self.names[i] for i in sorted({self.index(name) for name in names}))
+        return tuple(sorted(set(names), key=self.index))
 
     def shape_of(self, clique: Sequence[str]) -> tuple[int, ...]:
-        """Number of codes of each attribute of a clique."""
-        shape = self.shape
-        return tuple([shape[i] for i in self.axes(clique)])
+        """Number of codes of each variable of a clique."""
+        shape, positions = self.shape, self._positions
+        try:
+            return tuple([shape[positions[name]] for name in clique])
+        except KeyError:
+            return tuple([self[name].size for name in clique])
 
-    def project(self, names: Iterable[str]) -> Domain:
-        """The domain of some attributes, in the order in which they are named.
+    # What determines what
+
+    def base(self, names: Iterable[str]) -> Clique:
+        """The attributes of records that some variables are functions of, in order.
 
         Example:
             >>> from hedgerow import IntegerRange
-        >>> d = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
+            >>> Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 99))).base(["age.10", "sex"])
+            ('sex', 'age')
+        """
+        found: set[str] = set()
+        for name in names:
+            function = self.function(name)
+            found.update((name,) if function is None else function.sources)
+        return self.clique(found)
+
+    def lookup(self, fine: str, coarse: str) -> Places | None:
+        """The code of one variable for each code of another that determines it alone; None where it does not.
+
+        Args:
+            fine: A variable.
+            coarse: Another, or the same.
+
+        Returns:
+            Shape ``(self[fine].size,)``; -1 for codes of ``fine`` that no record has. Not to be changed.
+
+        Example:
+            >>> from hedgerow import IntegerRange
+            >>> domain = Domain((IntegerRange("age", 0, 4095),))
+            >>> domain.lookup("age.16", "age.256")[[0, 15, 16]], domain.lookup("age.256", "age.16") is None
+            (array([0, 0, 1], dtype=int32), True)
+        """
+        key = (fine, coarse)
+        if key not in self._lookups:
+            self._lookups[key] = self._looked_up(fine, coarse)
+        return self._lookups[key]
+
+    @cached_property
+    def _lookups(self) -> dict[tuple[str, str], Places | None]:
+        return {}
+
+    def _looked_up(self, fine: str, coarse: str) -> Places | None:
+        size = self[fine].size
+        if fine == coarse:
+            return np.arange(size, dtype=np.int32)
+        finer, function = self.function(fine), self.function(coarse)
+        if function is None:
+            return None  # no function of an attribute is told to give it back
+        if finer is None:
+            return function.codes if function.sources == (fine,) else None
+        if finer.sources != function.sources:
+            return None
+        found = coarser(finer.codes.reshape(-1), function.codes.reshape(-1))
+        if found is None:
+            return None
+        return np.concatenate([found, np.full(size - len(found), -1, dtype=np.int32)])
+
+    def determines(self, names: Collection[str], name: str) -> bool:
+        """Whether some variables determine another.
+
+        Example:
+            >>> from hedgerow import IntegerRange
+            >>> Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 99))).determines(("sex", "age"), "age.10")
+            True
+        """
+        if name in names:
+            return True
+        function = self.function(name)
+        if function is None:
+            return False
+        return set(function.sources) <= set(names) or any(self.lookup(each, name) is not None for each in names)
+
+    def reduced(self, names: Iterable[str]) -> Clique:
+        """The variables that the others do not determine, in order: they say all that the others say.
+
+        Example:
+            >>> from hedgerow import IntegerRange
+            >>> Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 4095))).reduced(["age.16", "sex", "age.256"])
+            ('sex', 'age.16')
+        """
+        clique = self.clique(names)
+        if all(name in self._positions for name in clique):
+            return clique
+        kept = list(clique)
+        for name in reversed(clique):  # of two that determine each other the first stays
+            others = [each for each in kept if each != name]
+            if self.determines(others, name):
+                kept = others
+        return tuple(kept)
+
+    def codes_in(self, name: str, clique: Clique) -> Places:
+        """The codes of a variable that a clique determines, for each of its cells.
+
+        Args:
+            name: A variable.
+            clique: Variables that determine it.
+
+        Returns:
+            One axis for each variable of the clique, of size 1 for those that do not matter; -1 where no record is.
+
+        Raises:
+            DomainError: The clique does not determine it.
+
+        Example:
+            >>> from hedgerow import IntegerRange
+            >>> domain = Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 99)))
+            >>> domain.codes_in("age.10", ("sex", "age")).shape
+            (1, 100)
+        """
+        for axis, each in enumerate(clique):
+            found = self.lookup(each, name) if each != name or name in clique else None
+            if found is not None:
+                return found.reshape([-1 if other == axis else 1 for other in range(len(clique))])
+        function = self.function(name)
+        if function is None or not set(function.sources) <= set(clique):
+            raise DomainError(f"{', '.join(clique) or 'nothing'} does not determine {name!r}")
+        sizes = dict(zip(function.sources, function.codes.shape, strict=True))
+        order = sorted(range(len(function.sources)), key=lambda axis: clique.index(function.sources[axis]))
+        return function.codes.transpose(order).reshape([sizes.get(each, 1) for each in clique])
+
+    def project(self, names: Iterable[str]) -> Domain:
+        """The domain of some variables, in the order in which they are named, with what is known of these alone.
+
+        Example:
+            >>> from hedgerow import IntegerRange
+            >>> d = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
             >>> d.project(["b"]).shape
             (3,)
         """
-        return Domain(self[name] for name in names)
+        kept = tuple(names)
+        inside = [name for name in kept if name in self._positions]
+        ordered = self.clique(inside) == tuple(inside)
+        return Domain(
+            [self[name] for name in kept],
+            [each for each in self.declared if ordered and each.name not in kept and set(each.sources) <= set(inside)],
+            [each for each in self.constraints if ordered and set(each.scope) <= set(inside)],
+        )
 
     def merge(self, other: Domain) -> Domain:
         """This domain, followed by the attributes that only the other has.
@@ -155,4 +396,8 @@ class Domain:
                 raise DomainError(
                     f"attribute {attribute.name!r} differs between the two domains", remedy="declare it alike in both"
                 )
-        return Domain((*self.attributes, *(attribute for attribute in other if attribute.name not in self)))
+        return Domain(
+            (*self.attributes, *(attribute for attribute in other if attribute.name not in self)),
+            dict.fromkeys((*self.declared, *other.declared)),
+            dict.fromkeys((*self.constraints, *other.constraints)),
+        )

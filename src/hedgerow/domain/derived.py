@@ -1,0 +1,194 @@
+"""Derived attributes: public functions of the attributes of a record.
+
+A *level* is a coarser form of one attribute (an age group of the age, the chapter of a diagnosis). A *derived column*
+is a column of the data that others determine (the density of an area). Both have values of their own, and the codes of
+the attributes that they are made from say which (theory.md section 11).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hedgerow.arrays import Places
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.errors import DomainError
+
+Clique = tuple[str, ...]
+"""Names of attributes, in the order of their domain, without repetition."""
+
+DEFAULT_ABOVE = 16
+"""Ordered attributes of more values have levels by default."""
+BRANCHING = 16
+"""Most values that one value of a default level stands for, counted in those of the next finer level."""
+LARGEST_WITH_LEVELS = 1 << 20
+"""Attributes of more values have no default levels."""
+
+
+@final
+class Derived:
+    """A public function of one attribute or several.
+
+    Attributes:
+        attribute: Its name and its values.
+        sources: The attributes that it is made from, in the order of their domain.
+        codes: Its code for each combination of codes of the sources, shape of the sources; not to be changed.
+        column: Whether the data have a column of this name. It is checked while reading and written with records.
+
+    Example:
+        >>> age = IntegerRange("age", 0, 3)
+        >>> group = Derived(Categorical("age.group", ("child", "adult")), ("age",), [0, 0, 1, 1])
+        >>> group.name, group.sources, group.codes.tolist()
+        ('age.group', ('age',), [0, 0, 1, 1])
+    """
+
+    def __init__(self, attribute: Attribute, sources: Iterable[str], codes: ArrayLike, *, column: bool = False) -> None:
+        """Check the codes.
+
+        Args:
+            attribute: The name and the values of the function.
+            sources: Attributes that it is made from, in the order of their domain.
+            codes: ``0 <= code < attribute.size`` for each combination of codes of the sources, shape of the sources.
+            column: Whether the data have a column of this name.
+
+        Raises:
+            DomainError: There is no source, or a code is none of the attribute's.
+        """
+        self.attribute = attribute
+        self.sources: Clique = tuple(sources)
+        self.column = column
+        found = np.array(codes, dtype=np.int64)
+        if not self.sources or found.ndim != len(self.sources):
+            raise DomainError(
+                f"derived attribute {attribute.name!r} is made from {len(self.sources)} attributes, its table has "
+                f"{found.ndim} axes",
+                remedy="give one axis for each source",
+            )
+        if found.size == 0 or found.min() < 0 or found.max() >= attribute.size:
+            raise DomainError(
+                f"derived attribute {attribute.name!r} has codes outside 0 to {attribute.size - 1}",
+                remedy="give a value for every combination of its sources",
+            )
+        self.codes: Places = found.astype(np.int32)
+        self.codes.setflags(write=False)
+
+    @property
+    def name(self) -> str:
+        """Name of the derived attribute."""
+        return self.attribute.name
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same function of the same attributes."""
+        return (
+            isinstance(other, Derived)
+            and (self.attribute, self.sources, self.column) == (other.attribute, other.sources, other.column)
+            and np.array_equal(self.codes, other.codes)
+        )
+
+    def __hash__(self) -> int:
+        """A hash that is computed once."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.attribute, self.sources, self.column, self.codes.tobytes()))
+
+    def __repr__(self) -> str:
+        """The name and what it is made from."""
+        return f"Derived({self.name!r}, from {', '.join(self.sources)})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild it in other processes."""
+        return _rebuilt, (self.attribute, self.sources, self.codes, self.column)
+
+
+def _rebuilt(attribute: Attribute, sources: Clique, codes: Places, column: bool) -> Derived:
+    return Derived(attribute, sources, codes, column=column)
+
+
+def width_level(attribute: Attribute, width: int, name: str | None = None) -> Derived:
+    """A level of an ordered attribute whose values stand for runs of equal width; the last may be shorter.
+
+    Whole numbers are cut at multiples of the width, bins are joined from the first on. The missing and the other value
+    stay as they are.
+
+    Args:
+        attribute: A range of whole numbers, or bins.
+        width: Values of the attribute for each value of the level, at least 2.
+        name: Name of the level; ``<attribute>.<width>`` by default.
+
+    Raises:
+        DomainError: The attribute has no order, or the level would have a single value.
+
+    Example:
+        >>> width_level(IntegerRange("age", 17, 45), 10).attribute.labels
+        ('[17, 20)', '[20, 30)', '[30, 40)', '[40, 45]')
+    """
+    named = name or f"{attribute.name}.{width}"
+    if width < 2:
+        raise DomainError(f"level {named!r} has width {width}", remedy="give a whole number of at least 2")
+    declared = {"missing": attribute.missing, "other": attribute.other}
+    if isinstance(attribute, IntegerRange):
+        shift = attribute.minimum % width
+        starts = [0, *range(width - shift, attribute.ordinary, width)]
+        edges = [*(attribute.minimum + start for start in starts), attribute.maximum]
+        if len(starts) > 1 and edges[-2] == edges[-1]:  # a last bin of one number needs an edge above it
+            edges[-1] += 1
+        level: Attribute = Binned(named, edges, whole=True, **declared)
+    elif isinstance(attribute, Binned):
+        starts = list(range(0, attribute.ordinary, width))
+        edges_of_bins = [*(attribute.edges[start] for start in starts), attribute.edges[-1]]
+        level = Binned(named, edges_of_bins, whole=attribute.whole, **declared)
+    else:
+        raise DomainError(
+            f"attribute {attribute.name!r} has no order that a level of width {width} could follow",
+            remedy="list the values of each group of the level",
+        )
+    ordinary = np.searchsorted(starts, np.arange(attribute.ordinary), side="right") - 1
+    extra = np.arange(len(starts), level.size)
+    return Derived(level, (attribute.name,), np.concatenate([ordinary, extra]))
+
+
+def default_levels(attribute: Attribute) -> tuple[Derived, ...]:
+    """The levels that an attribute has unless others are declared, finest first: equal splits of ordered values.
+
+    None for listed values, for at most ``DEFAULT_ABOVE`` values and for more than ``LARGEST_WITH_LEVELS``.
+
+    Example:
+        >>> [level.name for level in default_levels(IntegerRange("income", 0, 4095))]
+        ['income.16', 'income.256']
+        >>> [level.name for level in default_levels(IntegerRange("age", 0, 99))]
+        ['age.10']
+    """
+    if isinstance(attribute, Categorical) or not DEFAULT_ABOVE < attribute.ordinary <= LARGEST_WITH_LEVELS:
+        return ()
+    steps = math.ceil(math.log(attribute.ordinary) / math.log(BRANCHING) - 1e-9)
+    branching = math.ceil(attribute.ordinary ** (1.0 / steps) - 1e-9)
+    return tuple(width_level(attribute, branching**step) for step in range(1, steps))
+
+
+def coarser(fine: Sequence[int] | Places, coarse: Sequence[int] | Places) -> Places | None:
+    """The coarse code of each fine code, where the fine ones determine it; None where they do not.
+
+    Args:
+        fine: A code for each value of an attribute.
+        coarse: Another for each.
+
+    Returns:
+        Shape ``(largest fine code + 1,)``; -1 for fine codes that no value has.
+
+    Example:
+        >>> coarser([0, 0, 1, 2], [0, 0, 1, 1])
+        array([0, 1, 1], dtype=int32)
+        >>> coarser([0, 0, 1, 1], [0, 1, 1, 1]) is None
+        True
+    """
+    known, wanted = np.asarray(fine), np.asarray(coarse)
+    found = np.full(int(known.max()) + 1, -1, dtype=np.int32)
+    found[known] = wanted
+    return found if np.array_equal(found[known], wanted) else None
