@@ -304,6 +304,18 @@ class Domain:
             return None
         return np.concatenate([found, np.full(size - len(found), -1, dtype=np.int32)])
 
+    def coarser(self, name: str) -> Clique:
+        """The derived attributes that a variable alone determines, in the order of the domain: its levels.
+
+        Example:
+            >>> from hedgerow import IntegerRange
+            >>> Domain((IntegerRange("age", 0, 4095),)).coarser("age")
+            ('age.16', 'age.256')
+        """
+        source = self.base((name,))
+        inside = [each.name for each in self.derived if each.sources == source and each.name != name]
+        return tuple(each for each in inside if self.lookup(name, each) is not None)
+
     def determines(self, names: Collection[str], name: str) -> bool:
         """Whether some variables determine another.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,20 @@ def feasible_records(domain: Domain, given: Mapping[str, Bools] | None = None) -
         factors = [each for each in factors if name not in each[0]]
         factors.append(_without(name, unions[name], touched))
     return total * math.prod(int(table) for _, table in factors)
+
+
+@lru_cache(maxsize=256)
+def possible_records(domain: Domain) -> int:
+    """Number of records that can exist, exact or, where they cannot be counted, an upper bound: all of the domain.
+
+    This is |X'|, which bounds of multiplicative weights depend on (theory.md section 11).
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> possible_records(Domain((IntegerRange("age", 0, 99), IntegerRange("income", 0, 1))))
+        200
+    """
+    return feasible_records(domain) or domain.size
 
 
 def _without(name: str, union: Clique, factors: list[_Factor]) -> _Factor:

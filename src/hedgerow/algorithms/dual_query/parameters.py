@@ -27,6 +27,7 @@ from typing import Literal, final
 import numpy as np
 
 from hedgerow.algorithms.dual_query.accounting import Accounting
+from hedgerow.domain import possible_records
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import SLACK, Budget, EqualWidths, Regime
 from hedgerow.queries import Workload
@@ -72,7 +73,7 @@ class Game:
             QueryError: A candidate is a whole marginal, or a query is constant.
         """
         sensitivity = float(EqualWidths.of(workload, budget.neighbours).sensitivities.max())
-        log_cells = math.fsum(math.log(size) for size in workload.domain.shape)
+        log_cells = math.log(possible_records(workload.domain))
         return cls(2 * workload.n_queries, log_cells, total, sensitivity, beta)
 
     @property

@@ -9,7 +9,7 @@ the budget that is spent.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 from typing import final
 
 import numpy as np
@@ -34,7 +34,7 @@ _ANSWER_BYTES = 48
 """Per query: exact answers, those of the hypothesis, and what scores are computed with."""
 
 
-def closure(workload: Workload) -> Workload | None:
+def closure(workload: Workload, *, levels: bool = False) -> Workload | None:
     """The marginals of a workload and all marginals below them, weighted by their overlap with the workload.
 
     The weight of a marginal is the number of attributes that it shares with a marginal of the workload, summed over
@@ -42,6 +42,7 @@ def closure(workload: Workload) -> Workload | None:
 
     Args:
         workload: Queries whose marginals are wanted.
+        levels: Whether marginals over coarser levels of the attributes are below the others too.
 
     Returns:
         None where the workload does not consist of whole marginals, or where there would be too many.
@@ -52,9 +53,13 @@ def closure(workload: Workload) -> Workload | None:
         'marginals:1 @ 2.0; marginals:2 @ 4.0'
     """
     scopes = list(_weighted_scopes(workload))
-    if len(scopes) < workload.n_candidates or sum(2.0 ** len(scope) for scope, _ in scopes) > 8.0 * MOST_BELOW:
+    domain = workload.domain
+    grains = {name: (name, *(domain.coarser(name) if levels else ())) for scope, _ in scopes for name in scope}
+    each = [math.prod(1.0 + len(grains[name]) for name in scope) for scope, _ in scopes]
+    if not all(family.whole for family in workload.families) or sum(each) > 8.0 * MOST_BELOW:
         return None
-    below = sorted(set(chain.from_iterable(_subsets(scope) for scope, _ in scopes)), key=lambda each: (len(each), each))
+    found = set(chain.from_iterable(_below(scope, grains) for scope, _ in scopes))
+    below = sorted(found, key=lambda each: (len(each), each))
     if len(below) > MOST_BELOW:
         return None
     groups: dict[float, list[Clique]] = {}
@@ -72,7 +77,10 @@ def attributes_of(workload: Workload) -> Clique:
         ('a', 'c')
     """
     axes = workload.scope_axes
-    return tuple(workload.domain.names[place] for place in np.unique(axes[axes >= 0]).tolist())
+    variables = (
+        workload.domain.variables if axes.max(initial=-1) >= len(workload.domain) else workload.domain.attributes
+    )
+    return workload.domain.base(variables[place].name for place in np.unique(axes[axes >= 0]).tolist())
 
 
 def check_answers(workloads: Sequence[Workload]) -> None:
@@ -224,14 +232,17 @@ def _weighted_scopes(workload: Workload) -> Iterator[Weighted]:
             yield from ((scope, weight) for scope in family.scopes)
 
 
-def _subsets(scope: Clique) -> Iterator[Clique]:
-    return chain.from_iterable(combinations(scope, size) for size in range(1, len(scope) + 1))
+def _below(scope: Clique, grains: Mapping[str, Clique]) -> Iterator[Clique]:
+    """Every subset of a scope, each of its attributes at every level."""
+    subsets = chain.from_iterable(combinations(scope, size) for size in range(1, len(scope) + 1))
+    return chain.from_iterable(product(*(grains[name] for name in subset)) for subset in subsets)
 
 
 def _overlaps(workload: Workload, below: Sequence[Clique], scopes: Sequence[Weighted]) -> list[float]:
     """For each marginal, the number of attributes that it shares with those of the workload, weighted."""
-    shares = dict.fromkeys(workload.domain.names, 0.0)
+    domain = workload.domain
+    shares = dict.fromkeys(domain.names, 0.0)
     for scope, weight in scopes:
-        for name in scope:
+        for name in domain.base(scope):
             shares[name] += weight
-    return [sum(shares[name] for name in scope) for scope in below]
+    return [sum(shares[name] for name in domain.base(scope)) for scope in below]

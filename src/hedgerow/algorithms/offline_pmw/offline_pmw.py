@@ -25,6 +25,7 @@ from hedgerow.algorithms.offline_pmw.parameters import OfflinePMWSettings, Setti
 from hedgerow.algorithms.offline_pmw.promise import Chooser, Scale, make_plan
 from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, check_domain, number_of_records, tell
 from hedgerow.algorithms.shared.algorithm import make_release
+from hedgerow.domain import possible_records
 from hedgerow.errors import ConfigError
 from hedgerow.models import Footprint, hypothesis_for
 from hedgerow.privacy import Budget, Curator, Regime
@@ -100,7 +101,7 @@ class OfflinePMW(OfflinePMWSettings, Algorithm):
             )
         Scale.of(workload.by_query(), Neighbours.REPLACE)
         if self.rounds is not None:
-            alpha_of(self.rounds, workload.domain.size, self.step)
+            alpha_of(self.rounds, possible_records(workload.domain), self.step)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """Run with a curator that the caller made, and whose ledger the caller can read whatever happens.

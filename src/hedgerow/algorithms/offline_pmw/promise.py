@@ -32,6 +32,7 @@ from hedgerow.algorithms.offline_pmw.parameters import (
     round_epsilon,
 )
 from hedgerow.algorithms.shared import Charges, Line, Outline, charges_line, says_nothing, total_error
+from hedgerow.domain import possible_records
 from hedgerow.errors import ConfigError
 from hedgerow.models import Footprint
 from hedgerow.privacy import Budget
@@ -87,7 +88,7 @@ class Scale:
                 remedy="ask for one kind of queries, for example 'cells:2' alone or 'parities:3' alone",
             )
         magnitude = float((workload.sensitivities(Neighbours.ADD_REMOVE) / widths).max())
-        return cls(workload.domain.size, workload.n_queries, float(ratios.max()), magnitude)
+        return cls(possible_records(workload.domain), workload.n_queries, float(ratios.max()), magnitude)
 
 
 @final

@@ -9,7 +9,7 @@ from hedgerow.algorithms.online_pmw.parameters import best_rules, cheapest_rules
 from hedgerow.algorithms.online_pmw.rules import ANSWER_SHARE, Rules, Stream, Variant, check_variant, practical_rules
 from hedgerow.algorithms.shared import is_count
 from hedgerow.algorithms.shared.algorithm import plain_parameters
-from hedgerow.domain import Domain
+from hedgerow.domain import Domain, possible_records
 from hedgerow.errors import ConfigError
 from hedgerow.models import LARGEST_TREE, Footprint, may_be_dense
 from hedgerow.privacy import AdditiveNoise, Budget, Regime, grid_sensitivity
@@ -201,7 +201,7 @@ class OnlineSettings:
         mixed = 0 if not warm else 1 if may_be_dense(domain) else len(domain)
         return Stream(
             records=total,
-            log_cells=math.log(domain.size) - mixed * math.log(self.uniform_share),
+            log_cells=math.log(possible_records(domain)) - mixed * math.log(self.uniform_share),
             queries=self.queries,
             beta=self.beta * (1.0 if noise is None else 1.0 - _TOTAL_RISK),
             sensitivity=float(grid_sensitivity(of_query(low, high, budget.neighbours).l1)),

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import final
 
+from hedgerow.domain import possible_records
 from hedgerow.errors import ConfigError
 from hedgerow.models import Step
 from hedgerow.privacy import Regime
@@ -58,7 +59,7 @@ class Task:
 
     Attributes:
         total: Number of records n (or its noisy value).
-        cells: Cells of the domain.
+        cells: Records that can exist (cells of the domain that break no constraint).
         candidates: Number of queries (or whole marginals) to select from.
         sensitivity: Largest L1 sensitivity of a candidate, in counts.
         width: Largest ``high - low`` of a query.
@@ -143,7 +144,7 @@ def task_of(workload: Workload, total: float, neighbours: Neighbours) -> Task:
     """
     return Task(
         total=max(1.0, total),
-        cells=workload.domain.size,
+        cells=possible_records(workload.domain),
         candidates=workload.n_candidates,
         sensitivity=float(workload.sensitivities(neighbours).max()),
         width=largest_width(workload),
