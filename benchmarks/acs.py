@@ -108,7 +108,9 @@ def rows() -> Iterator[Row]:
     """With rules against without, at epsilon 1 and 10: cost, score and inconsistent records."""
     domain = read_domain(FOLDER / "domain.yaml")
     for epsilon in (1.0, 10.0):
-        ruled, plain = (np.mean([run(each, epsilon, seed) for seed in (0, 1)], axis=0) for each in (domain, without_rules(domain)))
+        ruled, plain = (
+            np.mean([run(each, epsilon, seed) for seed in (0, 1)], axis=0) for each in (domain, without_rules(domain))
+        )
         yield Row(f"epsilon {epsilon:g}: CPU", ruled[0], plain[0], "no rules declared")
         yield Row(f"epsilon {epsilon:g}: score", ruled[1], plain[1], "no rules declared", "")
         yield Row(f"epsilon {epsilon:g}: inconsistent", ruled[2], plain[2], "no rules declared", "")

@@ -27,7 +27,7 @@ class Constraint:
     """Values of some attributes that go together; other combinations are in no record.
 
     Attributes:
-        text: How it was written.
+        text: The rule as it was written.
         scope: Attributes that it is about, in the order of their domain.
         classes: For each attribute the class of each code. No two classes can be joined.
         allowed: Whether records may have values of these classes, shape of the numbers of classes.
@@ -43,7 +43,7 @@ class Constraint:
         """Join the classes that the constraint does not tell apart.
 
         Args:
-            text: How it was written.
+            text: The rule as it was written.
             scope: Attributes that it is about, in the order of their domain.
             classes: For each attribute the class of each code.
             allowed: Whether records may have values of these classes, shape of the numbers of classes.

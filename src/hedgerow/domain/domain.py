@@ -35,7 +35,7 @@ class Domain:
         attributes: The attributes that a record has codes of.
         declared: Derived attributes that were declared. Ordered attributes of many values without a level among them
             have default ones too (``derived``).
-        constraints: What no record breaks.
+        constraints: Rules that no record breaks.
 
     Example:
         >>> from hedgerow import Categorical, IntegerRange
@@ -155,7 +155,7 @@ class Domain:
 
     @cached_property
     def zeros(self) -> tuple[tuple[Clique, Bools], ...]:
-        """What each constraint allows, over grains, or attributes that have none: variables in order, and a table."""
+        """Each constraint over grains, or attributes that have none: variables in order, and a table of what it allows."""
         grains = {each.sources[0]: each for each in self.grains}
         found = []
         for each in self.constraints:
