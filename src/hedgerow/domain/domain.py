@@ -155,7 +155,7 @@ class Domain:
 
     @cached_property
     def zeros(self) -> tuple[tuple[Clique, Bools], ...]:
-        """Each constraint as variables (grains, or attributes that have none) in order, and a table of what it allows."""
+        """Each constraint as variables in order (grains, or attributes that have none), and what it allows of them."""
         grains = {each.sources[0]: each for each in self.grains}
         found = []
         for each in self.constraints:
