@@ -12,7 +12,11 @@ from .derived import (
     width_level as width_level,
 )
 from .domain import Domain as Domain
-from .feasible import feasible_records as feasible_records, possible_records as possible_records
+from .feasible import (
+    feasible_records as feasible_records,
+    listed_records as listed_records,
+    possible_records as possible_records,
+)
 from .file import (
     domain_from_mapping as domain_from_mapping,
     domain_to_mapping as domain_to_mapping,

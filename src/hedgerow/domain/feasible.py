@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Bools
+from hedgerow.arrays import Bools, Ints
 from hedgerow.domain.derived import Clique
 from hedgerow.domain.domain import Domain
 
@@ -82,6 +82,22 @@ def possible_records(domain: Domain) -> int:
         200
     """
     return feasible_records(domain) or domain.size
+
+
+def listed_records(domain: Domain) -> Ints:
+    """All records of a small domain that break no constraint, in the order of their cells; shape ``(records, d)``.
+
+    Example:
+        >>> from hedgerow.domain import Constraint, IntegerRange
+        >>> rule = Constraint("not both", ("a", "b"), [[0, 1], [0, 1]], [[1, 1], [1, 0]])
+        >>> listed_records(Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)), (), (rule,))).tolist()
+        [[0, 0], [0, 1], [1, 0]]
+    """
+    records = np.indices(domain.shape).reshape(len(domain), -1).T
+    kept = np.ones(len(records), dtype=np.bool_)
+    for constraint in domain.constraints:
+        kept &= constraint.holds([records[:, domain.index(name)] for name in constraint.scope])
+    return np.ascontiguousarray(records[kept])
 
 
 def _without(name: str, union: Clique, factors: list[_Factor]) -> _Factor:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from hedgerow.algorithms.shared import RecordAnswers, largest_width
 from hedgerow.arrays import Floats
+from hedgerow.domain import listed_records
 from hedgerow.quantities import human
 from hedgerow.queries import Workload
 
@@ -49,7 +50,7 @@ def number_of(cells: int, size: int) -> str:
 
 
 def databases(cells: int, size: int) -> Cells:
-    """All multisets, as numbers of cells in ascending order, shape ``(n_databases, size)``.
+    """All multisets, as numbers of cells (records that can exist) in ascending order, shape ``(n_databases, size)``.
 
     Example:
         >>> databases(2, 2).tolist()
@@ -70,9 +71,9 @@ def answers_of(workload: Workload, cells: Cells) -> Floats:
     Returns:
         Counts over the records of the database, shape ``(n_databases, n_queries)``.
     """
-    shape, adding = workload.domain.shape, RecordAnswers(workload)
-    values = np.zeros((workload.domain.size, workload.n_queries))
-    for sums, record in zip(values, np.ndindex(*shape), strict=True):
+    records, adding = listed_records(workload.domain), RecordAnswers(workload)
+    values = np.zeros((len(records), workload.n_queries))
+    for sums, record in zip(values, records, strict=True):
         adding.add(sums, record)
     found = np.zeros((len(cells), workload.n_queries))
     for column in cells.T:

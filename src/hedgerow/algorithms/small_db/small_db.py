@@ -25,6 +25,7 @@ from hedgerow.algorithms.shared.checks import check_count, check_fraction, check
 from hedgerow.algorithms.shared.plans import Charges, Outline, charges_line, says_nothing, total_error
 from hedgerow.algorithms.small_db import enumeration
 from hedgerow.algorithms.small_db.enumeration import error_of_size, n_databases, records
+from hedgerow.domain import listed_records, possible_records
 from hedgerow.errors import ConfigError
 from hedgerow.models import Empirical
 from hedgerow.privacy import LARGEST_MASS, Budget, Curator, ExponentialMechanism, Regime, database_sensitivity
@@ -96,7 +97,7 @@ class SmallDB(Algorithm):
         Raises:
             ConfigError: There are more databases than ``max_candidates``, or all their answers would be too many.
         """
-        cells, size = workload.domain.size, self.smallest_size(workload)
+        cells, size = possible_records(workload.domain), self.smallest_size(workload)
         if not enumeration.at_most(self.max_candidates, cells, size):
             many = enumeration.number_of(cells, size)
             raise ConfigError(
@@ -131,7 +132,10 @@ class SmallDB(Algorithm):
         return bisect_right(sizes, False, key=lambda size: not self._affordable(workload, size))
 
     def _affordable(self, workload: Workload, size: int) -> bool:
-        cells, most = workload.domain.size, min(self.max_candidates, LARGEST_MATRIX // max(workload.n_queries, size))
+        cells, most = (
+            possible_records(workload.domain),
+            min(self.max_candidates, LARGEST_MATRIX // max(workload.n_queries, size)),
+        )
         return enumeration.at_most(most, cells, size)
 
     def chosen_size(self, workload: Workload, budget: Budget, charge: float, total: float) -> int:
@@ -147,7 +151,7 @@ class SmallDB(Algorithm):
         """
         if self.alpha is not None or self.size is not None:
             return self.smallest_size(workload)
-        each = choice_scale(workload, budget, charge) * math.log(workload.domain.size)
+        each = choice_scale(workload, budget, charge) * math.log(possible_records(workload.domain))
         best: float = (total * error_of_size(workload, 1) / (2.0 * each)) ** (2.0 / 3.0)
         largest = self._largest_size(workload)
         near = {max(1, min(largest, size)) for size in (math.floor(best), math.ceil(best))}
@@ -167,10 +171,10 @@ class SmallDB(Algorithm):
         total = number_of_records(curator, charges.total)
         queries = workload.by_query()
         size = self.chosen_size(workload, curator.budget, charges.rounds, total)
-        cells = enumeration.databases(workload.domain.size, size)
+        cells = enumeration.databases(possible_records(workload.domain), size)
         answers = np.clip(enumeration.answers_of(queries, cells) * (total / size), -LARGEST_MASS, LARGEST_MASS)
         chosen = curator.select_database(queries, answers, charges.rounds)
-        codes = np.stack(np.unravel_index(cells[chosen], workload.domain.shape), axis=1)
+        codes = listed_records(workload.domain)[cells[chosen]]
         tell(progress, curator, f"one of {len(cells):,} databases of {size:,} records", math.nan, number=1, of=1)
         return make_release(
             curator, workload, Empirical(workload.domain, total, codes), name="SmallDB",
@@ -198,7 +202,7 @@ class SmallDB(Algorithm):
         self.check(workload, budget.regime)
         charges, total = self._charges(budget.limit, budget), max(1.0, total)
         size = self.chosen_size(workload, budget, charges.rounds, total)
-        number, cells = n_databases(workload.domain.size, size), workload.domain.size
+        number, cells = n_databases(possible_records(workload.domain), size), possible_records(workload.domain)
         best, choice = error_bound(workload, budget, charges.rounds, total=total, size=size, beta=self.beta)
         noisy = total_error(budget, charges.total, 0.1 * self.beta)
         magnitude = max(max(abs(low), abs(high)) for low, high in (family.bounds for family in workload.families))
@@ -265,5 +269,5 @@ def error_bound(
         >>> [round(part, 1) for part in parts]
         [247.3, 106.3]
     """
-    choice = size * math.log(workload.domain.size) + math.log(1.0 / beta)
+    choice = size * math.log(possible_records(workload.domain)) + math.log(1.0 / beta)
     return total * error_of_size(workload, size), choice_scale(workload, budget, charge) * choice
