@@ -132,11 +132,8 @@ class SmallDB(Algorithm):
         return bisect_right(sizes, False, key=lambda size: not self._affordable(workload, size))
 
     def _affordable(self, workload: Workload, size: int) -> bool:
-        cells, most = (
-            possible_records(workload.domain),
-            min(self.max_candidates, LARGEST_MATRIX // max(workload.n_queries, size)),
-        )
-        return enumeration.at_most(most, cells, size)
+        most = min(self.max_candidates, LARGEST_MATRIX // max(workload.n_queries, size))
+        return enumeration.at_most(most, possible_records(workload.domain), size)
 
     def chosen_size(self, workload: Workload, budget: Budget, charge: float, total: float) -> int:
         """The number of records k; if it is to be chosen, the one whose bound is smallest.
