@@ -7,6 +7,7 @@ that the excerpts publish. Nothing here is private: it measures with the real re
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Iterator
 from itertools import combinations
@@ -16,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.row import Row
-from hedgerow import MWEM, ApproxDP, Domain, Workload, read_domain
+from hedgerow import MWEM, ApproxDP, Domain, Release, Workload, read_domain
 from hedgerow.data import read_table
 from hedgerow.privacy import SeededNoise
 
@@ -99,14 +100,20 @@ def run(domain: Domain, epsilon: float, seed: int) -> tuple[float, float, float]
     budget = ApproxDP(epsilon, 1e-7)
     release = MWEM().run(table, Workload.marginals(domain, 2), budget, noise=SeededNoise(seed))
     seconds = time.process_time() - start
-    synthetic = release.sample(len(real), seed=seed).astype(str)[list(real.columns)]
-    many = release.sample(RECORDS, seed=seed + 1).astype(str)
+    synthetic, many = (_drawn(release, n, seed, list(real.columns)) for n in (len(real), RECORDS))
     return seconds, score(real, synthetic), inconsistent(many)["any"]
+
+
+def _drawn(release: Release, n: int, seed: int, columns: list[str]) -> pd.DataFrame:
+    """Records as the excerpt writes them: texts, with N where there is no value."""
+    with tempfile.TemporaryDirectory() as folder:
+        release.sample(n, seed=seed).write(Path(folder, "records.csv"))
+        return pd.read_csv(Path(folder, "records.csv"), dtype=str).fillna("N")[columns]
 
 
 def rows() -> Iterator[Row]:
     """With rules against without, at epsilon 1 and 10: cost, score and inconsistent records."""
-    domain = read_domain(FOLDER / "domain.yaml")
+    domain = read_domain(FOLDER / "acs.domain.yaml")
     for epsilon in (1.0, 10.0):
         ruled, plain = (
             np.mean([run(each, epsilon, seed) for seed in (0, 1)], axis=0) for each in (domain, without_rules(domain))

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from benchmarks.row import Row, cpu_seconds
-from hedgerow.domain import Clique, Domain, IntegerRange
+from hedgerow.domain import Clique, Domain, IntegerRange, width_level
 from hedgerow.models import Histogram, JunctionTree, Markov, Proximal, refit
 from hedgerow.queries import Marginal, Measurement, NoiseKind, Parity
 
@@ -34,6 +34,9 @@ def rows() -> Iterator[Row]:
     """Large cliques, many small ones, and domains that a histogram holds too."""
     adult = _domain(ADULT)
     yield _against_steps("30 marginals of 14 attributes", _marginals(adult, _narrow(adult, 30, 1_000_000), 100.0))
+    coded = _coded(adult)
+    scopes = [("code",), *(coded.clique((name, "code.1000")) for name in adult.names), ("x001", "code.100")]
+    yield _against_steps("16 marginals over levels of 10,000 codes", _marginals(coded, scopes, 100.0))
     binary = _domain((2,) * 1000)
     rng = np.random.default_rng(5)
     pairs = list(dict.fromkeys(binary.clique(rng.choice(binary.names, 2, replace=False)) for _ in range(500)))
@@ -51,6 +54,12 @@ def rows() -> Iterator[Row]:
 
 def _domain(sizes: Sequence[int]) -> Domain:
     return Domain(IntegerRange(f"x{i:03d}", 1, size) for i, size in enumerate(sizes))
+
+
+def _coded(domain: Domain) -> Domain:
+    """The domain and a column of codes in three levels."""
+    code = IntegerRange("code", 0, 9_999)
+    return Domain([code, *domain], [width_level(code, width) for width in (10, 100, 1000)])
 
 
 def _narrow(domain: Domain, count: int, limit: int) -> list[Clique]:

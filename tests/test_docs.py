@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import textwrap
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -62,6 +63,33 @@ def test_the_layers_on_the_page_are_those_that_are_enforced() -> None:
     names = [layer.replace("hedgerow.", "").replace(" | version", "") for layer in flow]
     enforced = [" | ".join(sorted(layer.split(" | "))) for layer in names]
     assert stated == enforced
+
+
+def test_the_domain_file_of_the_readme_is_one(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    (tmp_path / "mine.yaml").write_text(textwrap.dedent("   " + text.strip()), encoding="utf-8")
+    domain = hedgerow.read_domain(tmp_path / "mine.yaml")
+    assert hedgerow.feasible_records(domain) == 15 * 2 + 96 * 2 * 5
+    assert {"age.5", "age.stage"} <= {each.name for each in domain.derived}
+
+
+def test_the_domain_file_of_the_guide_is_one(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    (file,) = re.findall(r"```yaml\n(attributes:.*?)```", text, flags=re.DOTALL)
+    for line, values in (
+        ("diagnosis", "[A001, A002, B010]"), ("area", "[a, b, c]"), ("day", "[2024-01-31, 2024-02-01, 2025-02-01]")
+    ):  # fmt: skip
+        assert f"  {line}: {{values: [...]" in file
+        file = file.replace(f"  {line}: {{values: [...]", f"  {line}: {{values: {values}")
+    (tmp_path / "areas.csv").write_text("area,district,region\na,x,n\nb,x,n\nc,y,s\n")
+    (tmp_path / "density.csv").write_text("area,density\na,1\nb,2\nc,2\n")
+    (tmp_path / "sectors.csv").write_text("industry,sector\n1,p\n2,p\n3,q\n")
+    more = "attributes:\n  industry: [1, 2, 3]\n  sector: [p, q]\n"
+    (tmp_path / "people.yaml").write_text(file.replace("attributes:\n", more), encoding="utf-8")
+    domain = hedgerow.read_domain(tmp_path / "people.yaml")
+    assert hedgerow.feasible_records(domain) == (15 * 1 + 85 * 4) * 3 * 3 * 3 * 5 * 3
+    named = {each.name for each in domain.derived}
+    assert named >= {"age.stage", "diagnosis.1", "area.region", "day.quarter", "income.part", "density", "group"}
 
 
 def test_every_page_is_in_the_site() -> None:

@@ -20,7 +20,7 @@ SOURCE = Path(errors.__file__).parent
 INSIDE = {
     ("service/http/tokens.py", "WrongTokenError"),  # a kind of NotSignedInError that the gate counts
     ("audit/costs.py", "UnknownCostError"),  # becomes a finding
-    ("data/reading/encoding.py", "UnsupportedTypeError"),  # becomes a ColumnError
+    ("domain/encoding.py", "UnsupportedTypeError"),  # becomes a ColumnError
 }
 """Exceptions that never leave the package, and where they are."""
 ROOTS = {"HedgerowError", "ServiceError", "_LearningTooLargeError"}

@@ -16,10 +16,14 @@ from .data.scanning.chunks import scan_table as scan_table
 from .data.scanning.scan import ScannedTable as ScannedTable
 from .data.table import Table as Table, read_table as read_table
 from .domain.attribute import Binned as Binned, Categorical as Categorical, IntegerRange as IntegerRange
+from .domain.constraint import Constraint as Constraint
+from .domain.derived import Derived as Derived
 from .domain.domain import Domain as Domain
+from .domain.feasible import feasible_records as feasible_records
 from .domain.file import read_domain as read_domain, write_domain as write_domain
+from .domain.rules import determines as determines, if_then as if_then, impossible as impossible
 from .models.dense.histogram import Histogram as Histogram
-from .models.fit.refit import Proximal as Proximal, Sweeps as Sweeps
+from .models.fit.rules import Proximal as Proximal, Sweeps as Sweeps
 from .privacy.budgets.budget import ZCDP as ZCDP, ApproxDP as ApproxDP, PureDP as PureDP
 from .privacy.budgets.subsampling import Subsampled as Subsampled
 from .privacy.curator import Curator as Curator

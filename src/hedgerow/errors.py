@@ -5,7 +5,7 @@ act on it. No message holds a value of the private table unless the caller asked
 such values.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import ClassVar, NoReturn
 
@@ -37,6 +37,19 @@ class QueryError(HedgerowError, ValueError):
 
 class ConfigError(HedgerowError, ValueError):
     """A parameter of an algorithm, a budget or a command is out of its range."""
+
+
+class ImpossibleRowError(ConfigError):
+    """No record of the domain has the values of a row that was to be completed.
+
+    Attributes:
+        row: Its number, from 1.
+    """
+
+    def __init__(self, row: int) -> None:
+        """Keep the number."""
+        super().__init__(f"no record has the values of row {row:,}", remedy="leave it out, or give fewer values")
+        self.row = row
 
 
 class PlugInError(ConfigError):
@@ -87,6 +100,21 @@ class OutOfRangeError(DataError):
 
 class MissingValueError(DataError):
     """A cell is empty and the domain declares no "missing" value for its column."""
+
+
+class BrokenRuleError(DataError):
+    """Records break rules of the domain: constraints, or functions that derived columns follow.
+
+    Attributes:
+        broken: Number of rows that break each rule, by its text; ``n_rows`` counts a row that breaks several once.
+    """
+
+    def __init__(
+        self, message: str, *, file: str, rows: Sequence[int], n_rows: int, broken: Mapping[str, int], remedy: str
+    ) -> None:
+        """Keep the rules beside the rows."""
+        super().__init__(message, file=file, rows=rows, n_rows=n_rows, remedy=remedy)
+        self.broken = dict(broken)
 
 
 class ColumnError(DataError):

@@ -1,7 +1,8 @@
 """Where the table of a random run lies, and how its neighbours get there: all from one histogram.
 
 A place takes counts over the cells of a domain that has one attribute more than the algorithm's, ``kept``: rows where
-it is 1 pass the filter, and without a filter the attribute is left out. So neighbours differ *before* the filter.
+it is 1 pass the filter, and without a filter the attribute is left out. So neighbours differ *before* the filter. The
+filter is a condition, or where the domain is `ruled` the rule that ``kept`` is 1, which other rows break.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import pyarrow.parquet
 from hedgerow.data.scanning.chunks import scan_table
 from hedgerow.data.table import Table, read_table
 from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.derived import Derived
 from hedgerow.domain.domain import Domain
 from tests.privacy.tables import DenseCounts
 
@@ -35,6 +37,18 @@ def with_filter(domain: Domain) -> Domain:
     return Domain([*domain, IntegerRange(KEPT, 0, 1)])
 
 
+def ruled(domain: Domain) -> Domain:
+    """The domain with the rule that ``kept``, a derived column, is 1 for all records."""
+    first = domain.attributes[0]
+    return Domain(
+        domain, [Derived(IntegerRange(KEPT, 0, 1), (first.name,), np.ones(first.size, dtype=int), column=True)]
+    )
+
+
+def is_ruled(domain: Domain) -> bool:
+    return KEPT in domain
+
+
 def rows_of(counts: np.ndarray, whole: Domain, seed: int) -> pa.Table:
     """One row for each record, in random order."""
     cells = np.unravel_index(np.arange(counts.size), whole.shape)
@@ -42,13 +56,14 @@ def rows_of(counts: np.ndarray, whole: Domain, seed: int) -> pa.Table:
     return pa.table({name: pa.array(cell[rows]) for name, cell in zip(whole.names, cells, strict=True)})
 
 
-def _options(is_filtered: bool) -> dict[str, Any]:
-    return {"extra_columns": "ignore", **({"where": FILTER} if is_filtered else {})}
+def _options(domain: Domain, is_filtered: bool) -> dict[str, Any]:
+    how = {"violations": "drop"} if is_ruled(domain) else {"where": FILTER}
+    return {"extra_columns": "ignore", **(how if is_filtered else {})}
 
 
 def in_memory(rows: pa.Table, domain: Domain, is_filtered: bool, folder: Path) -> Any:
-    if not is_filtered:
-        return read_table(rows.select(domain.names), domain)
+    if is_ruled(domain) or not is_filtered:
+        return read_table(rows, domain, extra_columns="ignore", violations="drop" if is_filtered else "refuse")
     chosen = rows.filter(pa.compute.equal(rows.column(KEPT), 1)).select(domain.names)
     return Table(domain, [chosen.column(name).to_numpy() for name in domain.names], filtered=True)
 
@@ -66,25 +81,25 @@ def parquet(rows: pa.Table, domain: Domain, is_filtered: bool, folder: Path) -> 
     for part in range(2):
         piece = rows.slice(part * rows.num_rows // 2, rows.num_rows // 2 + part)
         pyarrow.parquet.write_table(piece, folder / f"part-{part}.parquet", row_group_size=7)
-    return scan_table(f"{folder}/part-*.parquet", domain, **_options(is_filtered))
+    return scan_table(f"{folder}/part-*.parquet", domain, **_options(domain, is_filtered))
 
 
 def csv(rows: pa.Table, domain: Domain, is_filtered: bool, folder: Path) -> Any:
     pyarrow.csv.write_csv(rows, folder / "people.csv")
-    return scan_table(folder / "people.csv", domain, **_options(is_filtered))
+    return scan_table(folder / "people.csv", domain, **_options(domain, is_filtered))
 
 
 def duckdb(rows: pa.Table, domain: Domain, is_filtered: bool, folder: Path) -> Any:
     from tests.data.sources import duckdb_file
 
-    return scan_table(duckdb_file(rows, folder)[0], domain, **_options(is_filtered))
+    return scan_table(duckdb_file(rows, folder)[0], domain, **_options(domain, is_filtered))
 
 
 def postgresql(address: str) -> Put:
     def put(rows: pa.Table, domain: Domain, is_filtered: bool, folder: Path) -> Any:
         from tests.data import sources
 
-        return scan_table(sources.postgresql(address)(rows, folder)[0], domain, **_options(is_filtered))
+        return scan_table(sources.postgresql(address)(rows, folder)[0], domain, **_options(domain, is_filtered))
 
     return put
 
@@ -92,7 +107,7 @@ def postgresql(address: str) -> Put:
 def spark(session: Any) -> Put:
     def put(rows: pa.Table, domain: Domain, is_filtered: bool, folder: Path) -> Any:
         pyarrow.parquet.write_table(rows, folder / "people.parquet")
-        return scan_table(session.read.parquet(str(folder / "people.parquet")), domain, **_options(is_filtered))
+        return scan_table(session.read.parquet(str(folder / "people.parquet")), domain, **_options(domain, is_filtered))
 
     return put
 
@@ -122,4 +137,7 @@ class Places:
             return source
         place = self.folder / str(next(self._numbers))
         place.mkdir()
-        return self.known[name](rows_of(counts, with_filter(domain), seed=0), domain, is_filtered, place)
+        rows = rows_of(counts, with_filter(domain), seed=0)
+        if is_ruled(domain) and not is_filtered:
+            rows = rows.set_column(rows.column_names.index(KEPT), KEPT, pa.array(np.ones(rows.num_rows, dtype=int)))
+        return self.known[name](rows, domain, is_filtered, place)

@@ -2,8 +2,9 @@
 
 A `Run` is drawn from one number: an algorithm of the registry with options, or an online session with questions that
 is saved and restored on the way; a domain, a workload of several families with odd weights; a budget of either regime
-under either relation, with a filter or without; a place for the table; and noise that is as it comes, or as unlikely as
-can be. `check` takes it, holds its calls against its ledger, and takes it again on neighbouring tables (`accountant`).
+under either relation, with a filter (a condition, or a rule that rows are left out by) or without; a place for the
+table; and noise that is as it comes, or as unlikely as can be. `check` takes it, holds its calls against its ledger,
+and takes it again on neighbouring tables (`accountant`).
 
 To see one again: ``check(drawn(number), Places(folder))``.
 """
@@ -35,7 +36,7 @@ from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
-from tests.audit.places import PLACES, Places
+from tests.audit.places import PLACES, Places, is_ruled, ruled
 from tests.privacy.accountant import Witness, listening, moved_within, settle
 
 SHAPES = ((2, 2, 2), (2, 3), (5, 2), (7,), (3, 2, 2), (2, 2, 2, 2))
@@ -80,9 +81,14 @@ class Run:
         """Whether it is run on a secret sample: of which records, is not replayed."""
         return isinstance(self.budget, Subsampled)
 
+    @property
+    def is_ruled(self) -> bool:
+        """Whether its domain has a rule, which rows are left out by if they are."""
+        return is_ruled(self.workload.domain)
+
     def __str__(self) -> str:
         """All that is needed to see what it is."""
-        filtered = ", filtered" if self.is_filtered else ""
+        filtered = f", filtered by a {'rule' if self.is_ruled else 'condition'}" if self.is_filtered else ""
         asked = f", {len(self.questions)} questions" if self.questions else ""
         asked += f", from a release with {self.earlier}" if self.earlier else ""
         return (
@@ -191,6 +197,7 @@ def drawn(number: int, places: Sequence[str] = ("dense", *PLACES)) -> Run:
 def _drawn(number: int, which: int, rng: np.random.Generator, places: Sequence[str]) -> Run:
     shape = SHAPES[rng.integers(len(SHAPES))]
     domain = Domain(IntegerRange("abcd"[i], 0, size - 1) for i, size in enumerate(shape))
+    domain = ruled(domain) if number % 2 else domain
     workload = _family(domain, rng)
     for _ in range(rng.integers(3)):
         workload += _family(domain, rng)

@@ -7,6 +7,7 @@ run.
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from dataclasses import replace
@@ -76,7 +77,8 @@ def test_the_runs_are_of_all_kinds() -> None:
     assert {run.place for run in runs} == {"dense", *PLACES}
     assert {run.budget.neighbours for run in runs} == {Neighbours.ADD_REMOVE, Neighbours.REPLACE}
     assert {run.budget.unit for run in runs} == {"epsilon", "rho"}
-    assert {run.is_filtered for run in runs} == {run.whims for run in runs} == {True, False}
+    assert {(run.is_filtered, run.is_ruled) for run in runs} == set(itertools.product((True, False), repeat=2))
+    assert {run.whims for run in runs} == {True, False}
     assert any(run.earlier for run in runs)
     assert any(run.is_sampled for run in runs)
 

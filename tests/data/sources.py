@@ -105,6 +105,7 @@ def postgresql(address: str) -> Place:
     return put
 
 
+POSTGRESQL = "a PostgreSQL table"
 PLACES: dict[str, Place] = {
     "one Parquet file": one_parquet,
     "one CSV file": one_csv,

@@ -22,16 +22,7 @@ from hedgerow.errors import (
     QueryError,
 )
 from hedgerow.queries.core.query import Conjunction
-from tests.data.sources import BAD, DOMAIN, PLACES, Place, postgresql, spoiled, table_of
-
-POSTGRESQL = "a PostgreSQL table"
-
-
-@pytest.fixture(params=[*PLACES, pytest.param(POSTGRESQL, marks=pytest.mark.postgresql)])
-def place(request: pytest.FixtureRequest) -> Place:
-    if request.param == POSTGRESQL:
-        return postgresql(request.getfixturevalue("postgresql_address"))
-    return PLACES[request.param]
+from tests.data.sources import BAD, DOMAIN, PLACES, POSTGRESQL, Place, postgresql, spoiled, table_of
 
 
 def scanned(place: Place, table: pa.Table, folder: Path, **options: Any) -> ScannedTable:

@@ -12,7 +12,8 @@ from hypothesis import given, strategies as st
 
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
-from hedgerow.domain.file import domain_from_mapping, domain_to_mapping, read_domain, write_domain, yaml_text
+from hedgerow.domain.entries.yaml_text import yaml_text
+from hedgerow.domain.file import domain_from_mapping, domain_to_mapping, read_domain, write_domain
 from hedgerow.errors import DomainError
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
@@ -237,7 +238,7 @@ def test_writing_and_reading_give_the_same_domain(listed: list[Attribute]) -> No
 
 @given(st.lists(values, min_size=1, max_size=8))
 def test_yaml_text_keeps_every_value_in_our_reader_and_in_others(listed: list[Any]) -> None:
-    from hedgerow.domain.file import _Loader
+    from hedgerow.domain.entries.yaml_text import _Loader
 
     text = yaml_text({"a": listed})
     for loader in (_Loader, yaml.SafeLoader):

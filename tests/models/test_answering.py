@@ -10,12 +10,14 @@ from hypothesis import given, settings, strategies as st
 
 import hedgerow.models.answering as answering_module
 from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.conditions.code_set import CodeSet
 from hedgerow.domain.domain import Domain
 from hedgerow.models.answering import Answering
 from hedgerow.models.dense.histogram import Histogram
-from hedgerow.queries.core.code_set import CodeSet
 from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Parity
 from tests.examples import examples
+from tests.models.strategies import leveled_domains, leveled_queries
+from tests.reference.feasible_model import FeasibleModel
 
 SIZES = (2, 7, 2, 30, 5)
 DOMAIN = Domain(IntegerRange(name, 0, size - 1) for name, size in zip("abcde", SIZES, strict=True))
@@ -62,6 +64,24 @@ def test_other_linear_queries_are_answered_from_the_same_tables() -> None:
     assert [answering.value(query) for query in queries] == pytest.approx(expected)
     assert answering.values(queries) == pytest.approx(expected)
     assert answering.values([]).shape == (0,)
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(st.data(), leveled_domains(), st.sampled_from([1, 1 << 30]), st.sampled_from([0, 20, 1 << 22]))
+def test_answers_over_levels_are_those_of_the_reference(
+    data: st.DataObject, domain: Domain, direct: int, kept: int
+) -> None:
+    hypothesis, reference = Histogram(domain, 30.0), FeasibleModel(domain, 30.0)
+    for query in data.draw(st.lists(leveled_queries(domain), max_size=2)):
+        hypothesis.update(query, 0.7)
+        reference.update(query, 0.7)
+    asked = data.draw(st.lists(leveled_queries(domain), min_size=1, max_size=5))
+    expected = [reference.answer(query) for query in asked]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(answering_module, "_DIRECT", direct)
+        assert Answering(hypothesis, kept_cells=kept).values(asked) == pytest.approx(expected, abs=1e-10)
+        answering = Answering(hypothesis, kept_cells=kept)
+        assert [answering.value(query) for query in asked] == pytest.approx(expected, abs=1e-10)
 
 
 def test_another_state_of_the_model_gives_other_answers() -> None:

@@ -12,6 +12,7 @@ from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.queries.core.query import Conjunction
 from hedgerow.queries.core.sensitivity import Neighbours
+from tests.reference.dense_tables import DenseTables
 
 
 def binary(attributes: int) -> Domain:
@@ -38,8 +39,7 @@ class DenseCounts:
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
         self.reads += 1
-        axes = [set(self._domain.axes(clique)) for clique in cliques]
-        return [self.histogram.sum(axis=tuple(i for i in range(len(self._domain)) if i not in kept)) for kept in axes]
+        return DenseTables(self._domain, self.histogram).marginals(cliques)
 
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
         self.reads += 1

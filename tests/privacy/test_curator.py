@@ -310,7 +310,7 @@ def test_a_curator_shows_and_gives_away_nothing_exact() -> None:
         with pytest.raises(TypeError, match="cannot be copied"):
             attempt(made)
     public = {name for name in dir(made) if not name.startswith("_")}
-    properties = {"domain", "budget", "regime", "neighbours", "ledger", "secure", "noise_source"}
+    properties = {"domain", "budget", "regime", "neighbours", "ledger", "secure", "noise_source", "violations"}
     selections = {"select", "select_database", "draw", "watch", "resume_watch"}
     assert public == properties | selections | {"total", "noise_for", "measure", "workload_error"}
     assert not isinstance(made.ledger, Ledger)

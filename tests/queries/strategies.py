@@ -1,13 +1,15 @@
-"""Small random domains of all kinds of attributes, and workloads over them."""
+"""Small random domains of all kinds of attributes, with levels or without, and workloads over them."""
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
 import numpy as np
 from hypothesis import strategies as st
 
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain.derived import Derived
 from hedgerow.domain.domain import Domain
 from hedgerow.queries.core.family import Family
 from hedgerow.queries.core.query import Conjunction
@@ -46,6 +48,35 @@ def domains(draw: st.DrawFn, most: int = 4) -> Domain:
 
 
 @st.composite
+def leveled_domains(draw: st.DrawFn, most: int = 3) -> Domain:
+    """A domain with levels of its attributes, nested or not, and with a derived attribute of two of them."""
+    plain = draw(domains(most))
+    declared = []
+    for number in range(draw(st.integers(1, 3))):
+        source = draw(st.sampled_from(plain.attributes))
+        codes = draw(st.lists(st.integers(0, 2), min_size=source.size, max_size=source.size))
+        name = f"{source.name}.{number}"
+        level = draw(st.sampled_from([Categorical(name, ("x", "y", "z")), IntegerRange(name, 5, 7), _bins(name)]))
+        declared.append(Derived(level, (source.name,), codes))
+    if len(plain) > 1 and draw(st.booleans()):
+        sources = plain.clique(draw(st.permutations(plain.names))[:2])
+        shape = plain.shape_of(sources)
+        codes = draw(st.lists(st.integers(0, 1), min_size=math.prod(shape), max_size=math.prod(shape)))
+        both = Categorical("both of them", ("no", "yes"))
+        declared.append(Derived(both, sources, np.reshape(codes, shape), column=draw(st.booleans())))
+    return Domain(plain.attributes, declared)
+
+
+def _bins(name: str) -> Binned:
+    return Binned(name, [0, 2, 5, 9], whole=True)
+
+
+def scopes(domain: Domain) -> st.SearchStrategy[list[tuple[str, ...]]]:
+    """Cliques of attributes and derived ones, different once they are reduced."""
+    return cliques(domain.all_names).map(lambda found: list(dict.fromkeys(map(domain.reduced, found))))
+
+
+@st.composite
 def cliques(draw: st.DrawFn, names: tuple[str, ...]) -> list[tuple[str, ...]]:
     everything = [clique for k in range(1, len(names) + 1) for clique in combinations(names, k)]
     return draw(st.lists(st.sampled_from(everything), min_size=1, max_size=5, unique=True))
@@ -53,7 +84,7 @@ def cliques(draw: st.DrawFn, names: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 @st.composite
 def conjunctions(draw: st.DrawFn, domain: Domain) -> Conjunction:
-    scope = draw(st.lists(st.sampled_from(domain.names), unique=True))
+    scope = domain.reduced(draw(st.lists(st.sampled_from(domain.all_names), unique=True)))
     return Conjunction.where(
         domain, {name: draw(st.sets(st.integers(0, domain[name].size - 1), min_size=0)) for name in scope}
     )
@@ -63,8 +94,8 @@ def conjunctions(draw: st.DrawFn, domain: Domain) -> Conjunction:
 def boxes(draw: st.DrawFn, domain: Domain) -> Boxes:
     kind = draw(st.sampled_from(["prefixes", "all", "drawn", "by hand"]))
     if kind == "prefixes":
-        return Boxes.prefixes(domain, draw(st.sampled_from(domain.names)))
-    seed, (clique, *_) = draw(st.integers(0, 99)), draw(cliques(domain.names))
+        return Boxes.prefixes(domain, draw(st.sampled_from(domain.all_names)))
+    seed, (clique, *_) = draw(st.integers(0, 99)), draw(scopes(domain))
     if kind == "by hand":
         sizes = [domain[name].ordinary for name in clique]
         ends = np.sort(np.random.default_rng(seed).integers(0, sizes, size=(2, 5, len(sizes))), axis=0)
@@ -74,7 +105,7 @@ def boxes(draw: st.DrawFn, domain: Domain) -> Boxes:
 
 @st.composite
 def explicit(draw: st.DrawFn, domain: Domain) -> ExplicitMatrix:
-    seed, (scope, *_) = draw(st.integers(0, 99)), draw(cliques(domain.names))
+    seed, (scope, *_) = draw(st.integers(0, 99)), draw(scopes(domain))
     cells = int(np.prod(domain.shape_of(scope)))
     return ExplicitMatrix(domain, scope, np.random.default_rng(seed).normal(size=(3, cells)))
 
@@ -82,8 +113,8 @@ def explicit(draw: st.DrawFn, domain: Domain) -> ExplicitMatrix:
 def families(domain: Domain) -> st.SearchStrategy[Family]:
     binary = tuple(name for name in domain.names if domain[name].size == 2)
     kinds: list[st.SearchStrategy[Family]] = [
-        cliques(domain.names).map(lambda found: Marginals(domain, found)),
-        cliques(domain.names).map(lambda found: Cells(domain, found)),
+        scopes(domain).map(lambda found: Marginals(domain, found)),
+        scopes(domain).map(lambda found: Cells(domain, found)),
         st.lists(conjunctions(domain), min_size=1, max_size=4).map(lambda found: Conjunctions(domain, found)),
         boxes(domain),
         explicit(domain),
@@ -92,7 +123,7 @@ def families(domain: Domain) -> st.SearchStrategy[Family]:
 
 
 @st.composite
-def workloads(draw: st.DrawFn, most: int = 4) -> Workload:
-    domain = draw(domains(most))
+def workloads(draw: st.DrawFn, most: int = 4, *, levels: bool = False) -> Workload:
+    domain = draw(leveled_domains(most - 1) if levels else domains(most))
     chosen = draw(st.lists(families(domain), min_size=1, max_size=3))
     return Workload(chosen, [draw(st.sampled_from([1.0, 0.5, 3.0])) for _ in chosen])

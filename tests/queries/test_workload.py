@@ -24,7 +24,7 @@ BITS = Domain(IntegerRange(name, 0, 1) for name in "abcdefg")
 PEOPLE = Domain((Categorical("sex", ("F", "M"), missing="?"), IntegerRange("age", 17, 30), IntegerRange("hours", 1, 9)))
 
 
-@given(workloads(), st.integers(0, 99), st.sampled_from([0, 4, 2**20]))
+@given(workloads() | workloads(levels=True), st.integers(0, 99), st.sampled_from([0, 4, 2**20]))
 def test_answers_are_those_of_the_plain_evaluator(workload: Workload, seed: int, cheap_cells: int) -> None:
     table = DenseTables.random(workload.domain, 1000, seed)
     uneven = table.cells + np.random.default_rng(seed).random(table.cells.shape)
@@ -34,7 +34,7 @@ def test_answers_are_those_of_the_plain_evaluator(workload: Workload, seed: int,
     np.testing.assert_allclose(answers, evaluator.answers(workload, tables), rtol=0, atol=1e-10)
 
 
-@given(workloads(), st.integers(0, 99))
+@given(workloads() | workloads(levels=True), st.integers(0, 99))
 def test_a_candidate_answers_its_slice(workload: Workload, seed: int) -> None:
     tables = DenseTables.random(workload.domain, 500, seed)
     answers = workload.answers(tables)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 
 from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
+from hedgerow.domain.conditions.text import did_you_mean
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.core.text import did_you_mean
 from hedgerow.queries.families.conjunction import Boxes
 from hedgerow.queries.families.explicit import ExplicitMatrix
 from hedgerow.queries.families.marginal import Cells, Marginals
@@ -36,7 +36,7 @@ def has_text(workload: Workload) -> bool:
     return all(not isinstance(f, ExplicitMatrix) and (not isinstance(f, Boxes) or f.origin) for f in workload.families)
 
 
-@given(workloads())
+@given(workloads() | workloads(levels=True))
 def test_the_text_reads_back(workload: Workload) -> None:
     if has_text(workload):
         assert Workload.parse(workload.spec, workload.domain) == workload
@@ -45,7 +45,7 @@ def test_the_text_reads_back(workload: Workload) -> None:
             Workload.parse(workload.spec, workload.domain)
 
 
-@given(workloads())
+@given(workloads() | workloads(levels=True))
 def test_a_stored_workload_is_the_same(workload: Workload) -> None:
     values, arrays = workload_to_dict(workload)
     through_json = json.loads(json.dumps(values))

@@ -49,5 +49,22 @@ class DenseTables:
         return np.array([float((query.values() * self._marginal(query.scope)).sum()) for query in queries])
 
     def _marginal(self, clique: Clique) -> Floats:
+        if not set(clique) <= set(self.domain.names):
+            found = np.zeros(self.domain.shape_of(clique))
+            for record in np.ndindex(self.cells.shape):
+                found[codes_of(record, clique, self.domain)] += self.cells[record]
+            return found
         dropped = tuple(axis for axis, name in enumerate(self.domain.names) if name not in clique)
         return np.asarray(self.cells.sum(axis=dropped), dtype=np.float64)
+
+
+def codes_of(record: Sequence[int], names: Sequence[str], domain: Domain) -> tuple[int, ...]:
+    """The codes of a record, of attributes and of derived ones."""
+    known = dict(zip(domain.names, record, strict=True))
+    functions = {each.name: each for each in domain.derived}
+    return tuple(
+        known[name]
+        if name in known
+        else int(functions[name].codes[tuple(known[source] for source in functions[name].sources)])
+        for name in names
+    )

@@ -9,9 +9,9 @@ import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.domain.domain import Domain
-from hedgerow.queries.core.query import LinearQuery, Marginal, Measurable
+from hedgerow.queries.core.query import Conjunction, LinearQuery, Marginal, Measurable
 from hedgerow.queries.workload import Workload
-from tests.reference.dense_tables import DenseTables
+from tests.reference.dense_tables import DenseTables, codes_of
 
 
 def answer(target: Measurable, tables: DenseTables) -> Floats:
@@ -22,7 +22,7 @@ def answer(target: Measurable, tables: DenseTables) -> Floats:
     values = target.values()
     total = 0.0
     for record in every_record(tables.domain):
-        total += values[_part(record, target, tables.domain)] * tables.cells[record]
+        total += values[codes_of(record, target.scope, tables.domain)] * tables.cells[record]
     return np.array([total])
 
 
@@ -36,12 +36,17 @@ def every_record(domain: Domain) -> Iterator[tuple[int, ...]]:
     return product(*(range(size) for size in domain.shape))
 
 
-def _part(record: tuple[int, ...], target: Measurable, domain: Domain) -> tuple[int, ...]:
-    return tuple(record[domain.index(name)] for name in target.scope)
-
-
 def _marginal(target: Marginal, tables: DenseTables) -> Floats:
     cells = np.zeros(tables.domain.shape_of(target.scope))
+    left = np.zeros(cells.shape, dtype=np.bool_)
     for record in every_record(tables.domain):
-        cells[_part(record, target, tables.domain)] += tables.cells[record]
-    return cells.reshape(-1)
+        cell = codes_of(record, target.scope, tables.domain)
+        cells[cell] += tables.cells[record]
+        left[cell] = target.within is not None and not holds(record, target.within)
+    return cells[~left]
+
+
+def holds(record: tuple[int, ...], query: Conjunction) -> bool:
+    """Whether a record is counted."""
+    codes = codes_of(record, query.scope, query.domain)
+    return all(code in chosen for code, chosen in zip(codes, query.codes, strict=True))

@@ -18,6 +18,7 @@ from hypothesis import given, strategies as st
 from hedgerow.data.table import read_table
 from hedgerow.domain import values as record_values
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain.derived import Derived
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.values import arrow_schema
 from hedgerow.errors import ConfigError, MissingExtraError
@@ -282,3 +283,49 @@ def test_what_is_written_is_read_back(listed: tuple[Attribute, ...], seed: int) 
         records.write(Path(folder, "r.parquet"))
         for source in (Path(folder, "r.parquet"), records.to_arrow(), records.to_pandas(), records.to_polars()):
             assert (expected == np.array(read_table(source, domain).columns).T).all()
+
+
+LEVELED = Domain(
+    [Categorical("area", ("N", "S", "W")), IntegerRange("age", 0, 99), Binned("pay", (0, 10, 20))],
+    [
+        Derived(Categorical("density, 2020", ("low", "high")), ("area",), [0, 1, 1], column=True),
+        Derived(Categorical("life", ("child", "adult")), ("age",), [0] * 15 + [1] * 85),
+        Derived(IntegerRange("risk", 0, 3, missing="?"), ("area", "pay"), [[0, 4], [1, 2], [3, 3]], column=True),
+    ],
+)
+LEVELED_CODES = [[0, 3, 1], [2, 40, 0], [1, 99, 1]]
+DERIVED = {"density, 2020": ["low", "high", "high"], "risk": [None, 3, 2]}
+
+
+def test_derived_columns_are_written_after_the_attributes_and_levels_are_not(tmp_path: Path) -> None:
+    records = Records(LEVELED_CODES, LEVELED, seed=1)
+    table = records.to_arrow()
+    assert table.column_names == ["area", "age", "pay", "density, 2020", "risk"]
+    assert table.schema == arrow_schema(LEVELED)
+    assert table.select(list(DERIVED)).to_pydict() == DERIVED
+    assert records.to_polars().to_dict(as_series=False) == table.to_pydict()
+    frame = records.to_pandas()
+    assert frame.dtypes["risk"] == "Int64"
+    assert frame["risk"].isna().tolist() == [True, False, False]
+    assert repr(records) == "Records(3 records of area, age, pay, density, 2020, risk)"
+    for name in ("r.parquet", "r.csv"):
+        records.write(tmp_path / name)
+    assert pq.read_table(tmp_path / "r.parquet").equals(table)
+    lines = (tmp_path / "r.csv").read_text().splitlines()
+    assert lines[0] == 'area,age,pay,"density, 2020",risk'
+    assert [line.split(",")[-2:] for line in lines[1:]] == [["low", ""], ["high", "3"], ["high", "2"]]
+
+
+def test_an_only_attribute_with_a_derived_column_may_have_empty_cells(tmp_path: Path) -> None:
+    ages = IntegerRange("age", 0, 1, missing="?")
+    domain = Domain([ages], [Derived(IntegerRange("old", 0, 1), ("age",), [0, 1, 0], column=True)])
+    Records([[2], [1]], domain).write(tmp_path / "r.csv")
+    assert (tmp_path / "r.csv").read_text() == "age,old\n,0\n1,1\n"
+
+
+@pytest.mark.parametrize("label", ["a,b", " a", ""])
+def test_labels_of_derived_columns_are_quoted_where_they_need_it(label: str, tmp_path: Path) -> None:
+    named = Categorical("b", (label, "c"))
+    domain = Domain([IntegerRange("a", 0, 1)], [Derived(named, ("a",), [0, 1], column=True)])
+    Records([[0], [1]], domain).write(tmp_path / "r.csv")
+    assert pd.read_csv(tmp_path / "r.csv", keep_default_na=False)["b"].tolist() == [label, "c"]

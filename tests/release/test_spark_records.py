@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from hedgerow import MWEM, Domain, PureDP, SeededNoise, Workload, read_table
+from hedgerow import MWEM, Categorical, Domain, IntegerRange, PureDP, SeededNoise, Workload, read_table
+from hedgerow.domain import Constraint, Derived
 from hedgerow.domain.values import arrow_schema
 from hedgerow.errors import ConfigError, RecordsError
 from hedgerow.release import Release
@@ -143,3 +144,19 @@ def test_tables_of_spark_are_those_of_arrow() -> None:
     named = {"long": pa.int64(), "string": pa.string(), "double": pa.float64(), "boolean": pa.bool_()}
     fields = [(field.name, named[field.dataType.typeName()]) for field in spark_schema(DOMAIN)]
     assert fields == [(field.name, field.type) for field in arrow_schema(DOMAIN)]
+
+
+def test_derived_columns_and_constraints_hold_in_spark_too(spark: SparkSession) -> None:
+    areas, ages = IntegerRange("area", 0, 2), IntegerRange("age", 0, 39)
+    density = Derived(Categorical("density", ("low", "high")), ("area",), [0, 1, 1], column=True)
+    rule = Constraint(
+        "no children in 0", ("area", "age"), [[0, 1, 1], np.arange(40) // 20], [[False, True], [True, True]]
+    )
+    domain = Domain([areas, ages], [density], [rule])
+    private = pa.table({"area": [0, 1, 2] * 200, "age": [30, 5, 39] * 200, "density": ["low", "high", "high"] * 200})
+    workload = Workload.marginals(domain, 2)
+    made = MWEM(rounds=1).run(read_table(private, domain), workload, PureDP(5.0), noise=SeededNoise(0))
+    table = made.sample_spark(2000, spark, partitions=2, seed=1).toArrow()
+    assert table.schema.remove_metadata() == arrow_schema(domain)
+    assert table.column_names == ["area", "age", "density"]
+    assert read_table(table, domain).total() == 2000

@@ -7,8 +7,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from hedgerow import MWEM, read_table
+from hedgerow.domain import Derived, impossible, width_level
 from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import MissingExtraError, ReleaseError
@@ -16,7 +19,7 @@ from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.records.empirical import Empirical
 from hedgerow.privacy.budgets.budget import ApproxDP, PureDP
 from hedgerow.privacy.evaluation import exact_errors
-from hedgerow.privacy.randomness.source import SECURE_SOURCE
+from hedgerow.privacy.randomness.source import SECURE_SOURCE, SeededNoise
 from hedgerow.queries.core.query import Marginal, Measurement, NoiseKind
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Provenance, Release
@@ -212,3 +215,44 @@ def test_a_page_that_cannot_be_written_is_named(release: Release, tmp_path: Path
     with pytest.raises(ReleaseError, match="cannot be written"):
         write_report(release, tmp_path / "none" / "r.html")
     assert not list(tmp_path.iterdir())
+
+
+# ---- levels and constraints ------------------------------------------------------------------------------------------
+
+
+def ruled_release(violations: str = "refuse") -> Release:
+    """A release over levels of a domain with a constraint and a derived column."""
+    age, work, sex = IntegerRange("age", 0, 99), IntegerRange("work", 0, 1), Categorical("sex", ("F", "M"))
+    plain = Domain((age, work, sex))
+    adult = Derived(Categorical("adult", ("no", "yes")), ("age",), [0] * 18 + [1] * 82, column=True)
+    domain = Domain(plain.attributes, (width_level(age, 25), adult), [impossible(plain, "age < 15 and work = 1")])
+    people = {"age": [5, 40, 70] * 300, "work": [0, 1, 0] * 300, "sex": ["F", "M"] * 450}
+    people["adult"] = ["no", "yes", "yes"] * 300
+    people = {name: [*column, column[1]] for name, column in people.items()}
+    if violations == "drop":
+        people["work"][0] = 1
+    table = read_table(pa.table(people), domain, violations=violations)
+    workload = Workload.parse("marginals:age.25*work,sex", domain)
+    return MWEM(rounds=2).run(table, workload, PureDP(1.0), noise=SeededNoise(0))
+
+
+def test_it_says_what_can_exist_and_what_was_measured_at_which_level() -> None:
+    words = " ".join(" ".join(Page(render_report(ruled_release())).text).split())
+    assert "cells 400" in words
+    assert "records that can exist 370" in words
+    assert "constraints 1" in words
+    assert "Of 2 measurements 1 names attributes as they are and 1 one level or derived attribute." in words
+    assert "age.25 age 4 1 0" in words  # its values, what was measured at it, and of the attribute itself
+    assert "impossible: age < 15 and work = 1" in words
+    assert "a column that follows from age" in words
+    assert "Records that break a rule" not in words
+
+
+def test_it_says_that_records_are_left_out() -> None:
+    release = ruled_release("drop")
+    assert release.provenance.left_out in " ".join(Page(render_report(release)).text)
+
+
+def test_a_plain_domain_has_no_words_about_levels(text: str) -> None:
+    assert "At which levels" not in text
+    assert "constraint" not in text

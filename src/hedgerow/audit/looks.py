@@ -35,7 +35,9 @@ def check_measurements(
     """Whether each noisy answer was paid for by an event of its own, with the same noise.
 
     Hedgerow stores measurements as they were drawn; what it derives from them is in the model alone. The text of a
-    marginal, a parity or a query of one's own is compared too; that of a condition is not written again.
+    marginal, a parity or a query of one's own is compared too; that of a condition, or of the part of a marginal where
+    one holds, is not written again. A marginal over levels or a part of one tells its number of cells, which the charge
+    does not depend on.
 
     Args:
         measured: The measurements as the file holds them.
@@ -53,7 +55,7 @@ def check_measurements(
                 free[entry.mechanism, entry.scale, entry.values, None].append(entry)
     backed: Backed = {}
     wrong = []
-    for each in sorted(measured, key=lambda each: each["target"]["kind"] == "conjunction"):
+    for each in sorted(measured, key=lambda each: _is_conditional(each["target"])):
         text, key = _text_of(each["target"]), _key_of(each, domain)
         while free[key] and free[key][0].number in backed:
             free[key].popleft()
@@ -67,9 +69,20 @@ def check_measurements(
 
 def _key_of(measured: Mapping[str, Any], domain: Mapping[str, Any]) -> tuple[Any, ...]:
     target = measured["target"]
-    size = math.prod(_size_of(domain[name]) for name in target["scope"]) if target["kind"] == "marginal" else 1
-    text = None if target["kind"] == "conjunction" else _text_of(target)
-    return MECHANISMS[measured["noise"]], exact(measured["scale"]), size, text
+    text = None if _is_conditional(target) else _text_of(target)
+    return MECHANISMS[measured["noise"]], exact(measured["scale"]), _values_of(target, domain), text
+
+
+def _is_conditional(target: Mapping[str, Any]) -> bool:
+    """Whether its text holds a condition."""
+    return target["kind"] == "conjunction" or "within" in target
+
+
+def _values_of(target: Mapping[str, Any], domain: Mapping[str, Any]) -> int:
+    """Number of values of a measurement."""
+    if target["kind"] != "marginal":
+        return 1
+    return int(target["cells"]) if "cells" in target else math.prod(_size_of(domain[name]) for name in target["scope"])
 
 
 def _text_of(target: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,7 +33,7 @@ Quiet = Annotated[bool, output_option("--quiet", "-q", help="Print errors and wa
 AsJson = Annotated[bool, output_option("--json", help="Print one JSON object on standard output.")]
 Force = Annotated[bool, output_option("--force", help="Overwrite existing output files.")]
 
-DOMAIN_FILE = "Domain file (YAML or JSON): the values that each column could hold."
+DOMAIN_FILE = "Domain file (YAML or JSON): the values that each column could hold, levels of these, and constraints."
 DomainFile = Annotated[Path, table_option("--domain", metavar="FILE", help=DOMAIN_FILE)]
 Columns = Annotated[str | None, table_option("--columns", metavar="A,B,...", help="Use these columns only.")]
 CountColumn = Annotated[
@@ -53,6 +54,22 @@ Where = Annotated[
         help="Only rows for which this SQL condition holds are records. It must look at one row at a time.",
     ),
 ]
+
+
+class Violations(StrEnum):
+    """The values of ``--violations``."""
+
+    REFUSE = "refuse"
+    DROP = "drop"
+
+
+violations_option = partial(
+    table_option,
+    "--violations",
+    help="Records that break a rule of the domain, a constraint or the function of a derived column: refuse the table, "
+    "or drop them one by one. How many are dropped is private, and told nowhere.",
+)
+ViolationsOption = Annotated[Violations, violations_option()]
 
 Epsilon = Annotated[float | None, budget_option("--epsilon", help="Pure epsilon, or the epsilon of --delta.")]
 Delta = Annotated[
@@ -97,8 +114,8 @@ WorkloadText = Annotated[
         "--workload",
         metavar="SPEC",
         help="The queries that should come out right: marginals:2, cells:2, parities:3, prefixes:age, "
-        "ranges:age,hours:2000:7, marginals:age*sex,race*sex, marginals:3<=10000 (those of at most 10,000 cells); "
-        "several joined by ;",
+        "ranges:age,hours:2000:7, marginals:age*sex,race*sex, marginals:3<=10000 (those of at most 10,000 cells), "
+        "marginals:2 @levels (at every mix of levels); several joined by ;",
         show_default="marginals:2; marginals:1 for one column",
     ),
 ]
@@ -177,7 +194,7 @@ def domain_of(domain_file: Path, columns: str | None) -> Domain:
     from hedgerow.domain import read_domain
 
     declared, selected = read_domain(domain_file), split_names(columns)
-    return declared if selected is None else declared.project(selected)
+    return declared if selected is None else declared.of_columns(selected)
 
 
 def workload_of(domain_file: Path, columns: str | None, text: str | None) -> Workload:

@@ -13,7 +13,7 @@ import typer
 
 from hedgerow.cli import options
 from hedgerow.cli.console import Output, showing_counting
-from hedgerow.errors import SessionError, UndeclaredColumnError
+from hedgerow.errors import BrokenRuleError, HedgerowError, SessionError, UndeclaredColumnError
 
 if TYPE_CHECKING:
     from hedgerow.data import ScannedTable, Table
@@ -42,6 +42,7 @@ class Reading:
         coded: Whether the table holds codes in place of values.
         some_columns: Whether columns that the domain does not declare are left out.
         where: The condition that records meet; None for all rows.
+        violations: Whether records that break a rule of the domain are refused, or left out.
     """
 
     domain: Domain
@@ -49,6 +50,12 @@ class Reading:
     coded: bool = False
     some_columns: bool = False
     where: str | None = None
+    violations: str = "refuse"
+
+    @property
+    def filtered(self) -> bool:
+        """Whether rows may be left out by what they hold."""
+        return self.where is not None or (self.violations == "drop" and self.domain.has_rules)
 
     @classmethod
     def of_session(
@@ -60,6 +67,7 @@ class Reading:
         count_column: str | None,
         coded: bool,
         where: str | None,
+        violations: str | None = None,
     ) -> Self:
         """Take the place from the options, and what they leave out from the session file; nothing private is read.
 
@@ -74,7 +82,7 @@ class Reading:
         elif kept is None:
             raise typer.BadParameter(f"a first call needs --domain: there is no session {session} yet")
         else:
-            wanted = kept if columns is None else kept.project(options.split_names(columns) or [])
+            wanted = kept if columns is None else kept.of_columns(options.split_names(columns) or [])
         if kept not in (None, wanted):
             raise SessionError(
                 f"{session}: the session is about a table with another domain",
@@ -86,15 +94,16 @@ class Reading:
             coded=coded or bool(notes.get("coded")),
             some_columns=columns is not None or bool(notes.get("some_columns")),
             where=notes.get("where") if where is None else where,
+            violations=notes.get("violations", "refuse") if violations is None else violations,
         )
 
     def notes(self) -> dict[str, Any]:
         """The notes in the session file, beside the domain that it holds in any case."""
-        return {name: getattr(self, name) for name in ("count_column", "coded", "some_columns", "where")}
+        return {name: getattr(self, name) for name in ("count_column", "coded", "some_columns", "where", "violations")}
 
     def departs(self, notes: Mapping[str, Any]) -> list[str]:
         """The options that contradict what a session remembers; one begun in Python remembers nothing."""
-        named = {"count_column": "--count-column", "coded": "--coded", "where": "--where"}
+        named = {name: f"--{name.replace('_', '-')}" for name in ("count_column", "coded", "where", "violations")}
         return [option for name, option in named.items() if notes.get(name, getattr(self, name)) != getattr(self, name)]
 
     def read_data(
@@ -125,6 +134,7 @@ class Reading:
             "coded": self.coded,
             "extra_columns": "ignore" if self.some_columns else "error",
             "show_values": show_values,
+            "violations": self.violations,
         }
         with _naming_options(self.domain.names):
             if self.where is None and not is_place(data) and not _is_large(Path(data)):
@@ -165,7 +175,7 @@ def _kept(session: Path) -> tuple[Domain | None, Mapping[str, Any]]:
 
 @contextmanager
 def _naming_options(names: Sequence[str]) -> Iterator[None]:
-    """Let an error about undeclared columns name options in place of Python arguments.
+    """Let errors about undeclared columns and broken rules name options in place of Python arguments.
 
     Args:
         names: Names that the domain declares.
@@ -180,12 +190,19 @@ def _naming_options(names: Sequence[str]) -> Iterator[None]:
     """
     try:
         yield
+    except BrokenRuleError as error:
+        _advise(error, error.remedy.replace("violations: drop", "--violations drop"))
+        raise
     except UndeclaredColumnError as error:
         remedy = "declare it in the domain file, or read the declared columns only: "
         remedy += f"--columns {shlex.quote(','.join(names))}"
         if error.looks_like_counts:
             option = f"--count-column {shlex.quote(error.column or '')}"
             remedy = f"if it says how many records a row stands for, add {option}; else {remedy}"
-        error.remedy = remedy
-        error.args = (f"{error.message}\n  Remedy: {remedy}",)
+        _advise(error, remedy)
         raise
+
+
+def _advise(error: HedgerowError, remedy: str) -> None:
+    error.remedy = remedy
+    error.args = (f"{error.message}\n  Remedy: {remedy}",)

@@ -8,10 +8,11 @@ import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.comparison.outcome import LARGEST, MEAN, RMSE
-from hedgerow.domain import Clique, Domain
+from hedgerow.domain import Clique, Domain, summed
 from hedgerow.errors import ConfigError
+from hedgerow.models import hypothesis
 from hedgerow.privacy import exact_errors
-from hedgerow.queries import CodeSet, Conjunction, Workload
+from hedgerow.queries import Conjunction, Workload
 
 _CHEAP_CELLS = 2**16
 
@@ -75,8 +76,11 @@ class Yardstick:
         }
 
     def uniform(self) -> dict[str, float]:
-        """Errors of the uniform distribution: what no look at the data at all would answer."""
-        shares = [np.full(attribute.size, 1.0 / attribute.size) for attribute in self.workload.domain]
+        """Errors of all records that can exist alike: what no look at the data at all would answer."""
+        domain = self.workload.domain
+        if domain.constraints:
+            return self.errors(self.workload.answers(hypothesis(domain, 1.0)), 1.0)
+        shares = [np.full(attribute.size, 1.0 / attribute.size) for attribute in domain]
         return self._product(shares)
 
     def independent(self) -> dict[str, float]:
@@ -118,12 +122,32 @@ class ProductTables:
         return _CHEAP_CELLS
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
-        """One table per clique, of shape ``domain.shape_of(clique)``."""
-        return [reduce(np.multiply.outer, [self._shares[name] for name in clique], np.ones(())) for clique in cliques]
+        """One table per clique of attributes and derived ones, of shape ``domain.shape_of(clique)``."""
+        return [self._table(clique) for clique in cliques]
 
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
         """The probability of each conjunction, shape ``(len(queries),)``."""
-        return np.array([np.prod([self._share(*part) for part in zip(q.scope, q.codes, strict=True)]) for q in queries])
+        return np.array([self._probability(query) for query in queries])
 
-    def _share(self, name: str, codes: CodeSet) -> float:
-        return float(self._shares[name][np.asarray(codes)].sum())
+    def _table(self, clique: Clique) -> Floats:
+        if self._independent(clique):
+            return reduce(np.multiply.outer, [self._share(name) for name in clique], np.ones(()))
+        base = self._domain.base(clique)
+        return summed(self._domain, self._table(base), base, clique)
+
+    def _probability(self, query: Conjunction) -> float:
+        if not self._independent(query.scope):
+            return float(query.of_table(self._table(query.scope))[0])
+        parts = zip(query.scope, query.codes, strict=True)
+        return float(np.prod([self._share(name)[np.asarray(codes)].sum() for name, codes in parts]))
+
+    def _independent(self, clique: Clique) -> bool:
+        """Whether no two variables are made from the same attribute."""
+        return sum(len(self._domain.base((name,))) for name in clique) == len(self._domain.base(clique))
+
+    def _share(self, name: str) -> Floats:
+        """The probabilities of the codes of a variable."""
+        if name not in self._shares:
+            sources = self._domain.base((name,))
+            self._shares[name] = summed(self._domain, self._table(sources), sources, (name,))
+        return self._shares[name]

@@ -4,5 +4,10 @@ from .reading.places import files_of as files_of, is_place as is_place, open_pla
 from .reading.readers import open_table as open_table
 from .scanning.chunks import scan_table as scan_table
 from .scanning.scan import ScannedTable as ScannedTable
-from .source import CountSource as CountSource, PreparedSource as PreparedSource, RecordSource as RecordSource
+from .source import (
+    CountSource as CountSource,
+    PreparedSource as PreparedSource,
+    RecordSource as RecordSource,
+    RuledSource as RuledSource,
+)
 from .table import Table as Table, gathered as gathered, read_table as read_table

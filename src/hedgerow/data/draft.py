@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.data.reading import COUNT_NAMES, UnsupportedTypeError, open_table, plain
-from hedgerow.domain import value_text
+from hedgerow.data.reading import COUNT_NAMES, open_table
+from hedgerow.domain import UnsupportedTypeError, plain, value_text
 from hedgerow.errors import ColumnError, UnreadableTableError
 
 if TYPE_CHECKING:

@@ -1,9 +1,14 @@
 """The questions that the curator asks of private data: number of records, and exact counts."""
 
-from typing import Protocol, runtime_checkable
+from __future__ import annotations
+
+from typing import Literal, Protocol, runtime_checkable
 
 from hedgerow.arrays import Ints
 from hedgerow.queries import Tables, Workload
+
+Violations = Literal["refuse", "drop"]
+"""Records that break a rule of their domain: the table is refused, or they are left out one by one."""
 
 
 @runtime_checkable
@@ -29,6 +34,19 @@ class CountSource(Tables, Protocol):
 
     def total(self) -> int:
         """Number of records (the sum of the weights, where there are weights)."""
+        ...
+
+
+@runtime_checkable
+class RuledSource(CountSource, Protocol):
+    """Private records that say what became of those that broke a rule of their domain; so do all of this package.
+
+    Who leaves such records out has them ``filtered``.
+    """
+
+    @property
+    def violations(self) -> Violations:
+        """Whether they were refused, or left out one by one."""
         ...
 
 

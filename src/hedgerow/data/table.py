@@ -12,10 +12,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.data.counting import CHEAP_CELLS, count_all_parities, count_conjunctions, count_marginals, count_parities
-from hedgerow.data.reading import Coding, ExtraColumns, Reader, encoded, open_table, select_columns
+from hedgerow.data.reading import (
+    BROKEN_REMEDY,
+    Coding,
+    ExtraColumns,
+    Reader,
+    Rule,
+    check_violations,
+    encoded,
+    keeping,
+    open_table,
+    select_columns,
+)
 from hedgerow.data.reading.batches import LARGEST_TOTAL
-from hedgerow.data.reading.encoding import Codes, smallest_unsigned
-from hedgerow.domain import Attribute, Clique, Domain, read_domain
+from hedgerow.data.source import Violations
+from hedgerow.domain import Attribute, Clique, Codes, Domain, read_domain, smallest_unsigned
 from hedgerow.errors import ConfigError, DomainError
 from hedgerow.queries import Conjunction, Parity, filled_axes
 
@@ -38,6 +49,7 @@ class Table:
 
     Attributes:
         domain: The domain of the records.
+        violations: Whether rows that broke a rule of the domain were refused or left out; the former if it has none.
 
     Example:
         >>> from hedgerow import IntegerRange
@@ -59,22 +71,27 @@ class Table:
         weights: ArrayLike | None = None,
         *,
         filtered: bool = False,
+        violations: Violations = "refuse",
     ) -> None:
-        """Check codes and weights.
+        """Check codes, weights and the constraints of the domain.
 
         Args:
             domain: The domain of the records.
             columns: One array of codes per attribute, all of the same length n.
             weights: Number of records of each row, shape (n,), whole and not negative; None for one each.
             filtered: Whether rows were left out by what they hold, so that their number is private under "replace" too.
+            violations: Whether rows that break a constraint are an error, or are left out.
 
         Raises:
-            ConfigError: Number or lengths of the columns, a code, or a weight is wrong.
+            ConfigError: Number or lengths of the columns, a code, or a weight is wrong; or a row breaks a constraint
+                and is not to be left out.
         """
+        check_violations(violations)
         if len(columns) != len(domain):
             raise ConfigError(f"{len(columns)} columns of codes for {len(domain)} attributes")
         self.domain = domain
         self._filtered = filtered
+        self.violations: Violations = violations if domain.has_rules else "refuse"
         self._columns = tuple(map(_checked, domain, columns))
         self._weights = None if weights is None else _checked_weights(weights)
         lengths = {len(column) for column in self._columns} | (
@@ -82,11 +99,23 @@ class Table:
         )
         if len(lengths) != 1:
             raise ConfigError("columns of codes, and the weights, must have the same length")
+        self._keep_constraints()
+
+    def _keep_constraints(self) -> None:
+        """Refuse rows that break a constraint, or leave them out."""
+        codes = dict(zip(self.domain.names, self._columns, strict=True))
+        for rule in map(Rule, self.domain.constraints):
+            if self.violations == "refuse" and not keeping([rule], codes).all():
+                raise ConfigError(f"a row breaks the constraint: {rule.text}", remedy=BROKEN_REMEDY)
+        if self.violations == "drop":
+            kept = keeping(map(Rule, self.domain.constraints), codes)
+            self._columns = tuple(column[kept] for column in self._columns)
+            self._weights = None if self._weights is None else self._weights[kept]
 
     @property
     def filtered(self) -> bool:
-        """Whether rows were left out by what they hold."""
-        return self._filtered
+        """Whether rows were left out by what they hold: by a filter, or because they broke a rule of the domain."""
+        return self._filtered or self.violations == "drop"
 
     @property
     def columns(self) -> tuple[Codes, ...]:
@@ -108,11 +137,13 @@ class Table:
         Args:
             positions: Numbers of records, from 0 to ``total() - 1``, increasing and each once.
         """
+        columns, counts = self._columns, None
         if self._weights is None:
-            return Table(self.domain, [column[positions] for column in self._columns], filtered=self.filtered)
-        rows = np.searchsorted(np.cumsum(self._weights), positions, side="right")
-        counts = np.bincount(rows, minlength=len(self._weights))
-        return Table(self.domain, self._columns, counts, filtered=self.filtered)
+            columns = tuple(column[positions] for column in self._columns)
+        else:
+            rows = np.searchsorted(np.cumsum(self._weights), positions, side="right")
+            counts = np.bincount(rows, minlength=len(self._weights))
+        return Table(self.domain, columns, counts, filtered=self._filtered, violations=self.violations)
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
         """Exact tables (private), one per clique, of shape ``domain.shape_of(clique)``, in counts.
@@ -139,7 +170,7 @@ class Table:
             QueryError: An attribute does not have two codes.
         """
         axes = scopes if isinstance(scopes, np.ndarray) else filled_axes(map(self.domain.axes, scopes))
-        Parity(self.domain, tuple(self.domain.names[axis] for axis in np.unique(axes[axes >= 0]).tolist()))
+        check_binary(self.domain, np.unique(axes[axes >= 0]).tolist())
         return count_parities(self._columns, self._weights, axes)
 
     def all_parities(self, order: int) -> Floats:
@@ -166,20 +197,24 @@ def read_table(
     extra_columns: ExtraColumns = "error",
     coded: bool = False,
     show_values: bool = False,
+    violations: Violations = "refuse",
 ) -> Table:
     """Read a private table and turn it into codes of a public domain.
 
-    Nothing is dropped, clipped or guessed: what does not fit the domain is an error.
+    Nothing is clipped or guessed, and dropped only if asked: what does not fit the domain is an error.
 
     Args:
         source: Path of a CSV file (``.csv``, ``.csv.gz``; UTF-8, comma-separated, one header row) or a Parquet file
             (``.parquet``, ``.pq``); an Arrow table, batch or reader; a pandas or polars data frame.
         domain: The domain, or the path of its file.
         count_column: Column that says how many records a row stands for.
-        columns: Read these columns only, in this order.
+        columns: Read these columns only, in this order, and derived columns that follow from them.
         extra_columns: ``"ignore"`` skips columns that the domain does not declare.
         coded: Whether the table holds the codes ``0, 1, ...`` of the domain already, in place of values.
         show_values: Whether errors may show offending values. They are private: use it where only you read the message.
+        violations: ``"drop"`` leaves records out that break a constraint of the domain, or have a derived column of
+            another value than follows from the others. That is a filter of single records: how many are left is
+            private, also where neighbours replace records.
 
     Raises:
         UnreadableTableError: The table is not there, empty, damaged or of an unknown kind.
@@ -188,9 +223,10 @@ def read_table(
         UnknownValueError: A value is not listed.
         OutOfRangeError: A number is out of range, or not whole where whole numbers are declared.
         MissingValueError: A cell is empty, and its attribute declares no missing value.
+        BrokenRuleError: A record breaks a rule of the domain, and is not to be left out.
         CountColumnError: A count is not a whole number of at least 0.
         DomainError: The domain file is wrong, or the domain is of another type.
-        ConfigError: ``extra_columns`` is neither of its values.
+        ConfigError: ``extra_columns`` or ``violations`` is neither of its values.
 
     Example:
         >>> from hedgerow import Categorical
@@ -208,6 +244,7 @@ def read_table(
         extra_columns=extra_columns,
         coded=coded,
         show_values=show_values,
+        violations=violations,
     )
     return gathered(reader, coding)
 
@@ -238,7 +275,26 @@ def joined(parts: Sequence[Part], coding: Coding, *, filtered: bool = False) -> 
         np.concatenate([codes.pop(0) for codes, _ in parts]) if parts else np.empty(0, dtype=np.uint8)
         for _ in coding.domain
     ]
-    return Table(coding.domain, columns, np.concatenate(counts) if counts else None, filtered=filtered)
+    weights = np.concatenate(counts) if counts else None
+    return Table(coding.domain, columns, weights, filtered=filtered, violations=coding.violations)
+
+
+def check_binary(domain: Domain, axes: Iterable[int]) -> None:
+    """Refuse parities of attributes that do not have two codes, or are derived.
+
+    Args:
+        domain: The domain of the records.
+        axes: Positions of the attributes.
+
+    Raises:
+        QueryError: One is of that kind.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> check_binary(Domain([IntegerRange("a", 0, 1)]), [0])
+    """
+    names = domain.names
+    Parity(domain, tuple(names[axis] if axis < len(names) else domain.variables[axis].name for axis in axes))
 
 
 def _locked(array: _Array) -> _Array:

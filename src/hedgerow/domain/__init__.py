@@ -2,8 +2,9 @@
 
 `attribute` holds the kinds of columns, `derived` functions of them (levels, derived columns), `constraint` what no
 record breaks, `domain` all of these together, `tables` how tables over some of them look over others, `feasible` the
-number of records that can exist, `file` the domain files, `values` the Arrow values that codes stand for. It may import
-`system`, `errors` and what is below.
+number of records that can exist, `conditions` sets of records in SQL, `levels` and `rules` make levels and
+constraints, `check` says what a domain allows, `file` and `entries` are the domain files, `encoding` makes codes of
+columns of values, `values` Arrow values of codes. It may import `engines`, `system`, `errors` and what is below.
 """
 
 import lazy_loader

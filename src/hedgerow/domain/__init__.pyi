@@ -5,6 +5,9 @@ from .attribute import (
     IntegerRange as IntegerRange,
     value_text as value_text,
 )
+from .check import DomainCheck as DomainCheck, check_domain as check_domain
+from .conditions.code_set import CodeSet as CodeSet
+from .conditions.text import in_condition as in_condition
 from .constraint import Constraint as Constraint
 from .derived import (
     Clique as Clique,
@@ -12,9 +15,20 @@ from .derived import (
     width_level as width_level,
 )
 from .domain import Domain as Domain
+from .encoding import (
+    Codes as Codes,
+    Encoder as Encoder,
+    Fault as Fault,
+    UnsupportedTypeError as UnsupportedTypeError,
+    encoder as encoder,
+    plain as plain,
+    smallest_unsigned as smallest_unsigned,
+)
 from .feasible import (
+    feasible_cells as feasible_cells,
     feasible_records as feasible_records,
     listed_records as listed_records,
+    possible_cells as possible_cells,
     possible_records as possible_records,
 )
 from .file import (
@@ -22,5 +36,23 @@ from .file import (
     domain_to_mapping as domain_to_mapping,
     read_domain as read_domain,
 )
-from .tables import places_in as places_in, spread_over as spread_over, summed as summed
+from .levels import edge_level as edge_level, group_level as group_level
+from .rules import (
+    determines as determines,
+    determining as determining,
+    if_then as if_then,
+    impossible as impossible,
+)
+from .tables import (
+    carriers as carriers,
+    codes_at as codes_at,
+    places_in as places_in,
+    spread_over as spread_over,
+    summed as summed,
+)
 from .values import arrow_schema as arrow_schema
+from .words import (
+    cells_in_words as cells_in_words,
+    columns_in_words as columns_in_words,
+    levels_in_words as levels_in_words,
+)

@@ -2,7 +2,7 @@
 
 Every attribute turns its values into codes ``0 .. size - 1``: the ordinary values in their declared order, then the
 "missing" value if one is declared, then the "other" value if one is declared. Turning columns of data into codes is in
-``data/reading/encoding.py``.
+``encoding.py``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import final
+
+import numpy as np
 
 from hedgerow.errors import DomainError
 
@@ -32,6 +34,18 @@ def value_text(value: Value) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     return str(value)
+
+
+def codes_by_text(attribute: Attribute) -> dict[str, int]:
+    """The code of each text that identifies a value, the missing and the other value among them.
+
+    Example:
+        >>> codes_by_text(Categorical("dose", (1.0, 0.5), missing="?"))
+        {'1': 0, '0.5': 1, '1.0': 0, '?': 2}
+    """
+    values = attribute.values if isinstance(attribute, Categorical) else ()
+    found = {value_text(value): code for code, value in enumerate(values)}
+    return found | {label: code for code, label in enumerate(attribute.labels)}
 
 
 def attribute_error(name: str, problem: str, remedy: str) -> DomainError:
@@ -274,13 +288,12 @@ class Binned(Attribute):
         if any(not math.isfinite(edge) for edge in cut) or any(a >= b for a, b in pairwise(cut)):
             raise attribute_error(name, "bin edges must be finite and strictly increasing", "sort the edges")
         self._set(name=name, missing=missing, other=other, edges=cut, whole=whole)
-        if whole:
-            for code in range(self.ordinary):
-                low, high = self.whole_bounds(code)
-                if low > high:
-                    raise attribute_error(
-                        name, f"the bin {self.ordinary_label(code)} holds no whole number", "widen the bin"
-                    )
+        if whole and self.ordinary:
+            least, most = np.ceil(cut[:-1]), np.ceil(cut[1:]) - 1
+            most[-1] = math.floor(cut[-1])
+            if (least > most).any():
+                label = self.ordinary_label(int(np.argmax(least > most)))
+                raise attribute_error(name, f"the bin {label} holds no whole number", "widen the bin")
         self._check_texts(cut[0], cut[-1])
 
     @classmethod

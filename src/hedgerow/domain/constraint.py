@@ -27,9 +27,10 @@ class Constraint:
     """Values of some attributes that go together; other combinations are in no record.
 
     Attributes:
-        text: The rule as it was written.
-        scope: Attributes that it is about, in the order of their domain.
-        classes: For each attribute the class of each code. No two classes can be joined.
+        text: The rule, as it was written.
+        scope: Attributes that matter to it, in the order of their domain.
+        classes: For each attribute the class of each code. No two classes can be joined; they are numbered in the order
+            of their first codes.
         allowed: Whether records may have values of these classes, shape of the numbers of classes.
 
     Example:
@@ -43,7 +44,7 @@ class Constraint:
         """Join the classes that the constraint does not tell apart.
 
         Args:
-            text: The rule as it was written.
+            text: The rule, as it was written.
             scope: Attributes that it is about, in the order of their domain.
             classes: For each attribute the class of each code.
             allowed: Whether records may have values of these classes, shape of the numbers of classes.
@@ -61,18 +62,22 @@ class Constraint:
                 remedy="give one class for each code, and one axis for each attribute",
             )
         check_cells(text, counts)
+        kept: dict[str, Places] = {}
+        for axis, (name, each) in enumerate(zip(self.scope, classes, strict=True)):
+            rows = np.moveaxis(found, axis, 0).reshape(found.shape[axis], -1)
+            _, merged = np.unique(np.packbits(rows, axis=1), axis=0, return_inverse=True)
+            _, first, inverse = np.unique(merged.reshape(-1)[np.asarray(each)], return_index=True, return_inverse=True)
+            order = np.argsort(first)  # classes are numbered by their first codes
+            codes = np.argsort(order)[inverse.reshape(-1)].astype(np.int32)
+            codes.setflags(write=False)
+            found = np.take(found, np.asarray(each)[first[order]], axis=axis)
+            if len(first) > 1:
+                kept[name] = codes
         if not found.any():
             raise DomainError(f"the constraint {text!r} leaves no record", remedy="check its condition")
-        kept: list[Places] = []
-        for axis, each in enumerate(classes):
-            rows = np.moveaxis(found, axis, 0).reshape(found.shape[axis], -1)
-            _, first, merged = np.unique(np.packbits(rows, axis=1), axis=0, return_index=True, return_inverse=True)
-            codes = merged.reshape(-1)[np.asarray(each)].astype(np.int32)
-            codes.setflags(write=False)
-            kept.append(codes)
-            found = np.take(found, first, axis=axis)
-        self.classes = tuple(kept)
-        self.allowed: Bools = found
+        self.scope = tuple(kept)
+        self.classes = tuple(kept.values())
+        self.allowed: Bools = found.reshape([size for size in found.shape if size > 1])
         self.allowed.setflags(write=False)
 
     def holds(self, codes: Sequence[ArrayLike]) -> Bools:
@@ -81,9 +86,27 @@ class Constraint:
         Args:
             codes: For each attribute of the scope the codes of the records.
         """
-        return np.asarray(
-            self.allowed[tuple(of_code[np.asarray(each)] for of_code, each in zip(self.classes, codes, strict=True))]
-        )
+        places = np.zeros((), dtype=np.int32)
+        for of_code, each, count in zip(self.classes, codes, self.allowed.shape, strict=True):
+            places = np.multiply(places, count) + of_code.take(np.asarray(each))
+        return np.asarray(self.allowed.reshape(-1).take(places))
+
+    def ordered(self, names: Sequence[str]) -> Constraint:
+        """The same constraint where attributes are in another order.
+
+        Args:
+            names: Attributes, those of the scope among them.
+
+        Example:
+            >>> rule = Constraint("a = 0 or b = 0", ("a", "b"), [[0, 1], [0, 1]], [[True, True], [True, False]])
+            >>> rule.ordered(["b", "a"]).scope
+            ('b', 'a')
+        """
+        order = sorted(range(len(self.scope)), key=lambda axis: names.index(self.scope[axis]))
+        if order == list(range(len(order))):
+            return self
+        scope, classes = zip(*((self.scope[axis], self.classes[axis]) for axis in order), strict=True)
+        return Constraint(self.text, scope, classes, self.allowed.transpose(order))
 
     @property
     def says(self) -> bool:
@@ -92,19 +115,20 @@ class Constraint:
 
     def __eq__(self, other: object) -> bool:
         """Whether both were written alike and rule out the same."""
-        return isinstance(other, Constraint) and self._key == other._key
+        return (
+            isinstance(other, Constraint)
+            and (self.text, self.scope) == (other.text, other.scope)
+            and all(map(np.array_equal, self.classes, other.classes))
+            and np.array_equal(self.allowed, other.allowed)
+        )
 
     def __hash__(self) -> int:
         """A hash that is computed once."""
         return self._hash
 
     @cached_property
-    def _key(self) -> tuple[object, ...]:
-        return self.text, self.scope, *(each.tobytes() for each in self.classes), self.allowed.tobytes()
-
-    @cached_property
     def _hash(self) -> int:
-        return hash(self._key)
+        return hash((self.text, self.scope, *(each.tobytes() for each in self.classes), self.allowed.tobytes()))
 
     def __repr__(self) -> str:
         """The text."""

@@ -82,6 +82,39 @@ class Derived:
         """Name of the derived attribute."""
         return self.attribute.name
 
+    def at(self, codes: Sequence[ArrayLike]) -> Places:
+        """The codes of records.
+
+        Args:
+            codes: For each source the codes of the records.
+
+        Example:
+            >>> total = Derived(IntegerRange("sum", 0, 3), ("a", "b"), [[0, 1, 2], [1, 2, 3]])
+            >>> total.at([[0, 1, 1], [2, 0, 2]])
+            array([2, 1, 3], dtype=int32)
+        """
+        places = np.asarray(codes[0])
+        for each, size in zip(codes[1:], self.codes.shape[1:], strict=True):
+            places = places.astype(np.int64) * size + np.asarray(each)
+        return self.codes.reshape(-1).take(places)
+
+    def ordered(self, names: Sequence[str]) -> Derived:
+        """The same function where attributes are in another order.
+
+        Args:
+            names: Attributes, the sources among them.
+
+        Example:
+            >>> total = Derived(IntegerRange("sum", 0, 3), ("a", "b"), [[0, 1, 2], [1, 2, 3]])
+            >>> total.ordered(["b", "c", "a"]).codes.tolist()
+            [[0, 1], [1, 2], [2, 3]]
+        """
+        order = sorted(range(len(self.sources)), key=lambda axis: names.index(self.sources[axis]))
+        if order == list(range(len(order))):
+            return self
+        sources = tuple(self.sources[axis] for axis in order)
+        return Derived(self.attribute, sources, self.codes.transpose(order), column=self.column)
+
     def __eq__(self, other: object) -> bool:
         """Whether both are the same function of the same attributes."""
         return (
@@ -192,3 +225,27 @@ def coarser(fine: Sequence[int] | Places, coarse: Sequence[int] | Places) -> Pla
     found = np.full(int(known.max()) + 1, -1, dtype=np.int32)
     found[known] = wanted
     return found if np.array_equal(found[known], wanted) else None
+
+
+def refined(classes: Sequence[Sequence[int] | Places]) -> Places:
+    """The classes of codes that are together in each of several divisions into classes.
+
+    Args:
+        classes: For each division a class for each code, not negative.
+
+    Returns:
+        Numbered from 0 without gaps, in the order of the first division, then of the second, and so on.
+
+    Example:
+        >>> refined([[0, 0, 1, 1, 1], [0, 2, 2, 2, 0]])
+        array([0, 1, 3, 3, 2], dtype=int32)
+    """
+    found = np.zeros(len(classes[0]), dtype=np.int64)
+    for each in classes:
+        places = np.asarray(each, dtype=np.int64)
+        pairs = found * (int(places.max()) + 1) + places
+        if int(pairs.max()) <= 4 * len(pairs) + 64:
+            found = (np.cumsum(np.bincount(pairs) > 0) - 1)[pairs]  # what a sort would give
+        else:
+            _, found = np.unique(pairs, return_inverse=True)
+    return found.astype(np.int32)

@@ -22,8 +22,11 @@ import numpy as np
 from hedgerow.arrays import Bools, Places
 from hedgerow.domain.attribute import Attribute, IntegerRange
 from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.derived import Clique, Derived, coarser, default_levels
+from hedgerow.domain.derived import Clique, Derived, coarser, default_levels, refined
 from hedgerow.errors import DomainError
+
+_MOST_REDUCTIONS = 1 << 16
+"""Reduced cliques that a domain remembers."""
 
 
 @final
@@ -36,6 +39,7 @@ class Domain:
         declared: Derived attributes that were declared. Ordered attributes of many values without a level among them
             have default ones too (``derived``).
         constraints: Rules that no record breaks.
+        unleveled: Attributes without default levels, though they have many values, in order.
 
     Example:
         >>> from hedgerow import Categorical, IntegerRange
@@ -49,12 +53,14 @@ class Domain:
     attributes: tuple[Attribute, ...]
     declared: tuple[Derived, ...]
     constraints: tuple[Constraint, ...]
+    unleveled: Clique
 
     def __init__(
         self,
         attributes: Iterable[Attribute],
         declared: Iterable[Derived] = (),
         constraints: Iterable[Constraint] = (),
+        unleveled: Iterable[str] = (),
     ) -> None:
         """Check that there are attributes, that all names differ, and what derived attributes and constraints name.
 
@@ -64,6 +70,8 @@ class Domain:
         object.__setattr__(self, "attributes", tuple(attributes))
         object.__setattr__(self, "declared", tuple(declared))
         object.__setattr__(self, "constraints", tuple(each for each in constraints if each.says))
+        bare = set(unleveled) - self._leveled
+        object.__setattr__(self, "unleveled", tuple(name for name in self.names if name in bare))
         if not self.attributes:
             raise DomainError("a domain needs at least one attribute", remedy="list the columns of the table")
         names = [*self.names, *(each.name for each in self.declared)]
@@ -92,11 +100,11 @@ class Domain:
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.attributes, self.declared, self.constraints))
+        return hash((self.attributes, self.declared, self.constraints, self.unleveled))
 
     def __reduce__(self) -> tuple[type[Domain], tuple[object, ...]]:
         """Rebuild it in other processes, where hashes differ."""
-        return Domain, (self.attributes, self.declared, self.constraints)
+        return Domain, (self.attributes, self.declared, self.constraints, self.unleveled)
 
     @cached_property
     def names(self) -> Clique:
@@ -126,10 +134,36 @@ class Domain:
     @cached_property
     def derived(self) -> tuple[Derived, ...]:
         """Derived attributes: those that were declared, and default levels of attributes without a declared one."""
-        leveled = {each.sources[0] for each in self.declared if len(each.sources) == 1 and not each.column}
+        leveled = {*self._leveled, *self.unleveled}
         taken = {*self.names, *(each.name for each in self.declared)}
         defaults = chain.from_iterable(default_levels(each) for each in self if each.name not in leveled)
         return (*self.declared, *(each for each in defaults if each.name not in taken))
+
+    @property
+    def _leveled(self) -> set[str]:
+        """Attributes with a declared level."""
+        return {each.sources[0] for each in self.declared if len(each.sources) == 1 and not each.column}
+
+    @cached_property
+    def derived_columns(self) -> tuple[Derived, ...]:
+        """Derived attributes that the data have a column of."""
+        return tuple(each for each in self.declared if each.column)
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether a row of the data can break a rule: a constraint, or the function that a derived column follows."""
+        return bool(self.constraints or self.derived_columns)
+
+    @property
+    def columns(self) -> tuple[Attribute, ...]:
+        """The columns of a table of records: the attributes, then derived columns.
+
+        Example:
+            >>> area, dense = IntegerRange("area", 0, 2), IntegerRange("dense", 0, 1)
+            >>> [each.name for each in Domain((area,), (Derived(dense, ("area",), [0, 1, 1], column=True),)).columns]
+            ['area', 'dense']
+        """
+        return (*self.attributes, *(each.attribute for each in self.derived_columns))
 
     @cached_property
     def grains(self) -> tuple[Derived, ...]:
@@ -138,7 +172,7 @@ class Domain:
         Models hold constraints over these, so that a rule about children costs two classes of ages. Their names are
         not meant for anyone.
         """
-        found = []
+        found, taken = [], set(self.all_names)
         for attribute in self:
             classes = [
                 each.classes[each.scope.index(attribute.name)]
@@ -146,11 +180,14 @@ class Domain:
                 if attribute.name in each.scope
             ]
             if classes:
-                _, codes = np.unique(np.stack(classes), axis=1, return_inverse=True)
+                codes = refined(classes)
                 count = int(codes.max()) + 1
                 if count < attribute.size:
                     name = f"{attribute.name}/classes"
-                    found.append(Derived(IntegerRange(name, 0, count - 1), (attribute.name,), codes.reshape(-1)))
+                    while name in taken:  # an attribute may have that name
+                        name += "/"
+                    taken.add(name)
+                    found.append(Derived(IntegerRange(name, 0, count - 1), (attribute.name,), codes))
         return tuple(found)
 
     @cached_property
@@ -168,6 +205,11 @@ class Domain:
             table = each.allowed[np.ix_(*index)].transpose(order)
             found.append((tuple(scope[axis] for axis in order), table))
         return tuple(found)
+
+    @cached_property
+    def all_names(self) -> Clique:
+        """Names of attributes, then of derived ones: all that a condition or a workload may name."""
+        return (*self.names, *(each.name for each in self.derived))
 
     @cached_property
     def variables(self) -> tuple[Attribute, ...]:
@@ -237,7 +279,11 @@ class Domain:
         Raises:
             DomainError: A name is not a variable.
         """
-        return tuple(sorted(set(names), key=self.index))
+        found = set(names)
+        try:
+            return tuple(sorted(found, key=self._positions.__getitem__))
+        except KeyError:
+            return tuple(sorted(found, key=self.index))
 
     def shape_of(self, clique: Sequence[str]) -> tuple[int, ...]:
         """Number of codes of each variable of a clique."""
@@ -259,7 +305,7 @@ class Domain:
         """
         found: set[str] = set()
         for name in names:
-            function = self.function(name)
+            function = None if name in self._positions else self.function(name)
             found.update((name,) if function is None else function.sources)
         return self.clique(found)
 
@@ -307,14 +353,20 @@ class Domain:
     def coarser(self, name: str) -> Clique:
         """The derived attributes that a variable alone determines, in the order of the domain: its levels.
 
+        Of several that determine each other, only the first is there.
+
         Example:
             >>> from hedgerow import IntegerRange
             >>> Domain((IntegerRange("age", 0, 4095),)).coarser("age")
             ('age.16', 'age.256')
         """
         source = self.base((name,))
-        inside = [each.name for each in self.derived if each.sources == source and each.name != name]
-        return tuple(each for each in inside if self.lookup(name, each) is not None)
+        found: list[str] = []
+        for each in self.derived:
+            if each.sources == source and each.name != name and self.lookup(name, each.name) is not None:
+                same = (other for other in (name, *found) if self.lookup(each.name, other) is not None)
+                found += [] if any(self.lookup(other, each.name) is not None for other in same) else [each.name]
+        return tuple(found)
 
     def determines(self, names: Collection[str], name: str) -> bool:
         """Whether some variables determine another.
@@ -339,15 +391,23 @@ class Domain:
             >>> Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 4095))).reduced(["age.16", "sex", "age.256"])
             ('sex', 'age.16')
         """
-        clique = self.clique(names)
-        if all(name in self._positions for name in clique):
-            return clique
-        kept = list(clique)
-        for name in reversed(clique):  # of two that determine each other the first stays
-            others = [each for each in kept if each != name]
-            if self.determines(others, name):
-                kept = others
-        return tuple(kept)
+        asked = tuple(names)
+        found = self._reductions.get(asked)
+        if found is None:
+            kept = list(self.clique(asked))
+            if not all(name in self._positions for name in kept):
+                for name in reversed(tuple(kept)):  # of two that determine each other the first stays
+                    others = [each for each in kept if each != name]
+                    kept = others if self.determines(others, name) else kept
+            if len(self._reductions) >= _MOST_REDUCTIONS:
+                self._reductions.clear()
+            found = self._reductions[asked] = tuple(kept)
+        return found
+
+    @cached_property
+    def _reductions(self) -> dict[Clique, Clique]:
+        """Reduced cliques that were asked for: trees ask for the same ones again and again."""
+        return {}
 
     def codes_in(self, name: str, clique: Clique) -> Places:
         """The codes of a variable that a clique determines, for each of its cells.
@@ -389,13 +449,27 @@ class Domain:
             (3,)
         """
         kept = tuple(names)
-        inside = [name for name in kept if name in self._positions]
-        ordered = self.clique(inside) == tuple(inside)
+        inside = {name for name in kept if name in self._positions}
         return Domain(
             [self[name] for name in kept],
-            [each for each in self.declared if ordered and each.name not in kept and set(each.sources) <= set(inside)],
-            [each for each in self.constraints if ordered and set(each.scope) <= set(inside)],
+            [each.ordered(kept) for each in self.declared if each.name not in kept and set(each.sources) <= inside],
+            [each.ordered(kept) for each in self.constraints if set(each.scope) <= inside],
+            self.unleveled,
         )
+
+    def of_columns(self, names: Iterable[str]) -> Domain:
+        """The domain of some columns of the data: a derived column stays one where all that it is made from is there.
+
+        Example:
+            >>> from hedgerow import IntegerRange
+            >>> twice = Derived(IntegerRange("twice", 0, 2), ("a",), [0, 2], column=True)
+            >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)), (twice,))
+            >>> domain.of_columns(["a", "twice"]).names, domain.of_columns(["b", "twice"]).names
+            (('a',), ('b', 'twice'))
+        """
+        named = tuple(names)
+        following = [each.name for each in self.derived_columns if set(each.sources) <= set(named)]
+        return self.project(name for name in named if name not in following)
 
     def merge(self, other: Domain) -> Domain:
         """This domain, followed by the attributes that only the other has.
@@ -412,4 +486,5 @@ class Domain:
             (*self.attributes, *(attribute for attribute in other if attribute.name not in self)),
             dict.fromkeys((*self.declared, *other.declared)),
             dict.fromkeys((*self.constraints, *other.constraints)),
+            (*self.unleveled, *other.unleveled),
         )

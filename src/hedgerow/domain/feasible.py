@@ -1,13 +1,13 @@
-"""The number of records that can exist: those of the domain that break no constraint, counted exactly.
+"""The records that can exist: those of the domain that break no constraint, counted exactly.
 
-Constraints are over classes of codes, so that the sum over all records is one over small tables, taken variable by
-variable (Koller and Friedman, "Probabilistic Graphical Models" (2009), chapter 9) in whole numbers.
+Constraints are over classes of codes, so that a sum over records is one over small tables, taken variable by variable
+(Koller and Friedman, "Probabilistic Graphical Models" (2009), chapter 9) in whole numbers, or in bits.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Bools, Ints
 from hedgerow.domain.derived import Clique
 from hedgerow.domain.domain import Domain
+from hedgerow.domain.tables import spread_over, summed
 
 MOST_CELLS = 1 << 22
-"""Cells of the largest table on the way; where constraints need more, records are not counted."""
+"""Cells of the largest table on the way; where more are needed, records are not counted."""
 
 _Factor = tuple[Clique, NDArray[Any]]
 
@@ -41,33 +42,117 @@ def feasible_records(domain: Domain, given: Mapping[str, Bools] | None = None) -
         >>> feasible_records(Domain((IntegerRange("age", 0, 99), IntegerRange("income", 0, 1)), (), (rule,)))
         185
     """
-    counted: dict[str, Bools] = dict(given or {})
-    grains = {each.sources[0]: each for each in domain.grains}
-    involved = dict.fromkeys(name for each in domain.constraints for name in each.scope)
-    kind: type[Any] = np.int64 if domain.size < 2**62 else object
-    total, factors = 1, list[_Factor]()
-    for attribute in domain:
-        codes = counted.get(attribute.name, np.ones(attribute.size, dtype=np.bool_))
-        if attribute.name not in involved:
-            total *= int(codes.sum())
-        elif attribute.name in grains:
-            grain = grains[attribute.name]
-            sizes = np.bincount(grain.codes[codes], minlength=grain.attribute.size)
-            factors.append(((grain.name,), sizes.astype(kind)))
-        else:
-            factors.append(((attribute.name,), codes.astype(kind)))
-    factors += [(scope, table.astype(kind)) for scope, table in domain.zeros]
-    while any(scope for scope, _ in factors):
-        names = dict.fromkeys(name for scope, _ in factors for name in scope)
-        unions = {name: domain.clique(n for scope, _ in factors if name in scope for n in scope) for name in names}
+    found = _counted(domain, (), _whole(domain), given or {})
+    return None if found is None else int(found)
+
+
+def feasible_cells(domain: Domain, clique: Clique) -> NDArray[Any] | None:
+    """Number of records that break no constraint in each cell of a marginal.
+
+    Args:
+        domain: The domain.
+        clique: Variables, derived ones too, in the order of the domain.
+
+    Returns:
+        Shape ``domain.shape_of(clique)``, of Python's whole numbers where the domain has too many records for 64 bits;
+        None where they cannot be counted.
+
+    Example:
+        >>> from hedgerow.domain import Constraint, IntegerRange
+        >>> ages = [0] * 15 + [1] * 85
+        >>> rule = Constraint("children have no income", ("age", "income"), [ages, [0, 1]], [[1, 0], [1, 1]])
+        >>> domain = Domain((IntegerRange("age", 0, 99), IntegerRange("income", 0, 1)), (), (rule,))
+        >>> feasible_cells(domain, ("income", "age.10"))
+        array([[10, 10, 10, 10, 10, 10, 10, 10, 10, 10],
+               [ 0,  5, 10, 10, 10, 10, 10, 10, 10, 10]])
+    """
+    return _counted(domain, clique, _whole(domain), {})
+
+
+def possible_cells(domain: Domain, clique: Clique) -> Bools | None:
+    """Whether any record that breaks no constraint is in each cell of a marginal.
+
+    Args:
+        domain: The domain.
+        clique: Variables, derived ones too, in the order of the domain.
+
+    Returns:
+        Shape ``domain.shape_of(clique)``, not to be changed; None where it cannot be told.
+    """
+    small = math.prod(domain.shape_of(clique)) <= _KEPT_CELLS
+    return _kept_possible(domain, clique) if small else _possible(domain, clique)
+
+
+def _possible(domain: Domain, clique: Clique) -> Bools | None:
+    found = _counted(domain, clique, np.bool_, {})
+    if found is not None:
+        found.setflags(write=False)
+    return found
+
+
+_KEPT_CELLS = 1 << 14
+_kept_possible = lru_cache(maxsize=1024)(_possible)
+
+
+def _whole(domain: Domain) -> type[Any]:
+    return np.int64 if domain.size < 2**62 else object
+
+
+def _counted(domain: Domain, clique: Clique, kind: type[Any], given: Mapping[str, Bools]) -> NDArray[Any] | None:
+    """Records in each cell of a clique; whether there is any for the type of bits, where sums are unions."""
+    shape = domain.shape_of(clique)
+    if math.prod(shape) > MOST_CELLS:
+        return None
+    factors = [(scope, table.astype(kind)) for scope, table in domain.zeros]
+    for block in _blocks(domain, clique):
+        hidden = {name for scope, _ in domain.zeros for name in scope if domain.base([name])[0] in block}
+        wanted = [name for name in clique if set(domain.base([name])) <= set(block)]
+        scope = domain.clique([*wanted, *(name for name in hidden if not domain.determines(clique, name))])
+        if scope == block and not set(block) & set(given):
+            continue
+        if math.prod(domain.shape_of(block)) > MOST_CELLS or math.prod(domain.shape_of(scope)) > MOST_CELLS:
+            return None
+        codes = np.ones((1,) * len(block), dtype=kind)
+        for axis, name in enumerate(block):
+            mask = given.get(name, np.ones(domain[name].size, dtype=np.bool_)).astype(kind)
+            codes = codes * mask.reshape([-1 if other == axis else 1 for other in range(len(block))])
+        factors.append((scope, summed(domain, codes, block, scope)))
+    left = _eliminated(domain, clique, factors)
+    if left is None:
+        return None
+    found = np.ones(shape, dtype=kind)
+    for scope, table in left:
+        found *= spread_over(domain, table, scope, clique)
+    return found
+
+
+def _blocks(domain: Domain, clique: Clique) -> list[Clique]:
+    """Attributes, those together that a variable of the clique is a function of."""
+    blocks = [{name} for name in domain.names]
+    for name in clique:
+        sources = set(domain.base([name]))
+        if len(sources) > 1:
+            touched = [block for block in blocks if block & sources]
+            blocks = [block for block in blocks if not block & sources]
+            blocks.append(set().union(*touched))
+    return [domain.clique(block) for block in blocks]
+
+
+def _eliminated(domain: Domain, clique: Clique, factors: Iterable[_Factor]) -> list[_Factor] | None:
+    """Tables over variables that a clique determines, with all others summed out."""
+    left = list(factors)
+    while True:
+        names = dict.fromkeys(name for scope, _ in left for name in scope if not domain.determines(clique, name))
+        if not names:
+            return left
+        unions = {name: domain.clique(n for scope, _ in left if name in scope for n in scope) for name in names}
         cells = {name: math.prod(domain.shape_of(union)) for name, union in unions.items()}
         name = min(cells, key=cells.__getitem__)
         if cells[name] > MOST_CELLS:
             return None
-        touched = [each for each in factors if name in each[0]]
-        factors = [each for each in factors if name not in each[0]]
-        factors.append(_without(name, unions[name], touched))
-    return total * math.prod(int(table) for _, table in factors)
+        touched = [each for each in left if name in each[0]]
+        left = [each for each in left if name not in each[0]]
+        left.append(_without(name, unions[name], touched))
 
 
 @lru_cache(maxsize=256)
@@ -106,4 +191,5 @@ def _without(name: str, union: Clique, factors: list[_Factor]) -> _Factor:
     for scope, table in factors:
         sizes = iter(table.shape)
         product = product * table.reshape([next(sizes) if each in scope else 1 for each in union])
-    return tuple(each for each in union if each != name), product.sum(axis=union.index(name))
+    rest = tuple(each for each in union if each != name)
+    return rest, np.asarray(product.sum(axis=union.index(name), dtype=product.dtype), dtype=product.dtype)

@@ -9,34 +9,62 @@ Three forms are read::
 An entry with options holds one of ``values``; ``min`` and ``max``; ``min``, ``max`` and ``bins``; ``edges``. To these
 come ``whole`` (numbers of a binned column are whole), ``missing`` and ``other`` (``true``, or the text of that value).
 
+An entry with options may have ``levels``, coarser forms of the attribute, finest first: one of these, or a list ::
+
+    [5, 20]                                            # widths, of ranges and bins
+    {stage: {child: [0..14], adult: [15..99]}}         # groups of values; runs of whole numbers in short
+    {stage: {edges: [0, 15, 99]}}                      # bins of whole numbers or of finer bins
+    {prefix: [3, 1]}                                   # the first characters of listed values
+    [month, quarter, year]                             # of listed dates
+    {table: codes.csv}                                 # columns: the value, its parent, the parent of that, ...;
+                                                       # named "code,parent" a list that has parents of parents too
+    none                                               # no level, default ones neither
+
+Beside ``attributes`` there may be functions of several attributes, and rules that no record breaks::
+
+    derived:
+      density: {from: area, table: density.csv}        # a column of the data; a mapping or rows in place of a file
+      group: {cases: {child: "age < 15", adult: "age >= 15"}, column: false}     # no column of the data
+    constraints:
+      - impossible: "age < 15 and marital <> 'N'"
+      - {if: "married = 1", then: "age >= 15"}
+      - {determines: [industry, sector], table: sectors.csv}
+      - {impossible: "age < 15 and income > 0", says: "children have no income"}  # its text in errors
+
+Paths are relative to the domain file. What is written holds the tables themselves.
+
 A word without quotes is text, save ``true`` and ``false`` and plain decimal numbers: ``no``, ``yes``, ``on``, ``007``,
 ``1_000``, ``12:30`` and ``2020-01-31`` are texts, as they are in the data.
 """
 
-import difflib
 import json
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
-import yaml
-
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, attribute_error
+from hedgerow.domain.derived import Derived, coarser
 from hedgerow.domain.domain import Domain
+from hedgerow.domain.entries import (
+    NONE,
+    are_options,
+    attribute_entry,
+    attribute_of,
+    constraint_entry,
+    constraint_of,
+    derived_entry,
+    derived_of,
+    level_item,
+    levels_of,
+    parsed,
+    yaml_text,
+)
+from hedgerow.domain.rules import check_feasible
 from hedgerow.errors import DomainError
 from hedgerow.system import replacing
 
-MISSING_TEXT = "?"
-"""Text of the missing value where a file says ``missing: true``."""
-
-OTHER_TEXT = "other"
-"""Text of the other value where a file says ``other: true``."""
-
-_OPTIONS = ("values", "min", "max", "bins", "edges", "whole", "missing", "other")
-_FORMS = ({"values"}, {"min", "max"}, {"min", "max", "bins"}, {"edges"})
-_REMEDY = "give 'values', or 'min' and 'max', or 'min', 'max' and 'bins', or 'edges'"
+_BESIDE = ("derived", "constraints")
+"""Sections that may stand beside the attributes."""
 
 
 def read_domain(path: str | os.PathLike[str]) -> Domain:
@@ -58,7 +86,7 @@ def read_domain(path: str | os.PathLike[str]) -> Domain:
         ('no', 'yes')
     """
     try:
-        return domain_from_mapping(_parsed(Path(path)))
+        return _domain(parsed(Path(path)), Path(path).parent)
     except DomainError as error:
         raise DomainError(f"domain file {os.fspath(path)}: {error.message}", remedy=error.remedy) from error
 
@@ -67,7 +95,7 @@ def domain_from_mapping(mapping: Mapping[str, Any]) -> Domain:
     """Build a domain from the content of a domain file.
 
     Args:
-        mapping: One of the three forms that the module describes.
+        mapping: One of the three forms that the module describes; it may name no files.
 
     Raises:
         DomainError: The mapping fits none of them, or an attribute is wrong.
@@ -76,28 +104,30 @@ def domain_from_mapping(mapping: Mapping[str, Any]) -> Domain:
         >>> domain_from_mapping({"age": {"min": 0, "max": 99, "bins": 10}, "sex": 2}).shape
         (10, 2)
     """
-    if not isinstance(mapping, Mapping):
-        raise DomainError("it does not map attributes to their values", remedy="write 'name: [value, ...]' per column")
-    entries: Mapping[str, Any] = mapping
-    nested = mapping.get("attributes")
-    if isinstance(nested, Mapping) and not _are_options(nested):
-        entries = nested
-        if len(mapping) > 1:
-            extra = next(str(key) for key in mapping if key != "attributes")
-            raise DomainError(
-                f"{extra!r} is given beside 'attributes'", remedy="move it into 'attributes' or delete it"
-            )
-    return Domain(_attribute(str(name), entry) for name, entry in entries.items())
+    return _domain(mapping, None)
 
 
 def domain_to_mapping(domain: Domain) -> dict[str, Any]:
     """The content of a domain file, of numbers, texts and booleans only; ``domain_from_mapping`` reads it back.
 
     Example:
+        >>> from hedgerow.domain.attribute import IntegerRange
         >>> domain_to_mapping(Domain([IntegerRange("age", 0, 99, missing="?")]))
         {'attributes': {'age': {'min': 0, 'max': 99, 'missing': '?'}}}
     """
-    return {"attributes": {attribute.name: _entry(attribute) for attribute in domain}}
+    entries = {attribute.name: attribute_entry(attribute) for attribute in domain}
+    for name in domain.unleveled:
+        entries[name]["levels"] = NONE
+    leading = _leading_levels(domain)
+    for name, item in leading:
+        entries[name].setdefault("levels", []).append(item)
+    content: dict[str, Any] = {"attributes": entries}
+    if functions := domain.declared[len(leading) :]:
+        content["derived"] = {each.name: derived_entry(domain, each) for each in functions}
+    if domain.constraints:
+        declared = Domain(domain.attributes, domain.declared, (), domain.names)  # default levels may change
+        content["constraints"] = [constraint_entry(declared, each) for each in domain.constraints]
+    return content
 
 
 def write_domain(domain: Domain, path: str | os.PathLike[str]) -> None:
@@ -112,6 +142,7 @@ def write_domain(domain: Domain, path: str | os.PathLike[str]) -> None:
 
     Example:
         >>> import tempfile
+        >>> from hedgerow.domain.attribute import Categorical
         >>> domain = Domain([Categorical("smokes", ("no", "yes"))])
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     write_domain(domain, Path(folder, "d.yaml"))
@@ -129,190 +160,55 @@ def write_domain(domain: Domain, path: str | os.PathLike[str]) -> None:
         beside.write_text(text, encoding="utf-8")
 
 
-def yaml_text(content: Mapping[str, Any]) -> str:
-    """YAML of a mapping, its texts quoted, so that every YAML reader takes them for texts.
-
-    Example:
-        >>> print(yaml_text({"smokes": ["no", "yes"]}), end="")
-        "smokes":
-        - "no"
-        - "yes"
-    """
-    return yaml.dump(content, Dumper=_Dumper, default_flow_style=None, sort_keys=False, allow_unicode=True, width=110)
-
-
-def _parsed(path: Path) -> Any:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise DomainError(f"it cannot be read ({error.strerror})", remedy="check the path") from error
-    except UnicodeDecodeError as error:
-        raise DomainError("it is not UTF-8 text", remedy="save it as UTF-8") from error
-    try:
-        if path.suffix.lower() == ".json":
-            return json.loads(text, object_pairs_hook=_without_repetition)
-        return yaml.load(text, Loader=_Loader)
-    except json.JSONDecodeError as error:
-        raise DomainError(f"line {error.lineno} is not JSON ({error.msg})", remedy="correct that line") from error
-    except yaml.MarkedYAMLError as error:
-        line = f"line {error.problem_mark.line + 1}" if error.problem_mark else "it"
+def _domain(mapping: object, folder: Path | None) -> Domain:
+    if not isinstance(mapping, Mapping):
+        raise DomainError("it does not map attributes to their values", remedy="write 'name: [value, ...]' per column")
+    entries: Mapping[str, Any] = mapping
+    beside: Mapping[str, Any] = {}
+    nested = mapping.get("attributes")
+    if isinstance(nested, Mapping) and not are_options(nested):
+        entries, beside = nested, {key: value for key, value in mapping.items() if key != "attributes"}
+        for key in beside:
+            if key not in _BESIDE:
+                raise DomainError(
+                    f"{key!r} is given beside 'attributes'", remedy="move it into 'attributes' or delete it"
+                )
+    attributes = [attribute_of(str(name), entry) for name, entry in entries.items()]
+    declared: list[Derived] = []
+    unleveled = []
+    for attribute, entry in zip(attributes, entries.values(), strict=True):
+        if isinstance(entry, Mapping) and "levels" in entry:
+            declared += levels_of(attribute, entry["levels"], folder)
+            unleveled.append(attribute.name)
+    domain = Domain(attributes, declared, (), unleveled)
+    functions = beside.get("derived") or {}
+    if not isinstance(functions, Mapping):
         raise DomainError(
-            f"{line} is not YAML ({error.problem})", remedy="correct that line; quote odd texts"
-        ) from error
-    except yaml.YAMLError as error:
-        raise DomainError("it is not YAML", remedy="save it as plain UTF-8 text") from error
-
-
-def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise DomainError(f"{key!r} is given twice", remedy="declare each column and each option once")
-        found[key] = value
-    return found
-
-
-def _attribute(name: str, entry: object) -> Attribute:
-    if isinstance(entry, list | tuple):
-        return _from_options(name, {"values": entry})
-    if isinstance(entry, int) and not isinstance(entry, bool):
-        if entry < 2:
-            raise DomainError(
-                f"attribute {name!r} has {entry} value{'s' if entry != 1 else ''}; at least 2 are needed",
-                remedy="leave the column out, or count all values it could take",
-            )
-        return IntegerRange(name, 0, entry - 1)
-    if isinstance(entry, Mapping):
-        return _from_options(name, entry)
-    raise DomainError(f"attribute {name!r}: {entry!r} is neither a list of values nor options", remedy=_REMEDY)
-
-
-def _from_options(name: str, options: Mapping[str, Any]) -> Attribute:
-    _check_options(name, options)
-    missing = _declared(name, "missing", options.get("missing"), MISSING_TEXT)
-    other = _declared(name, "other", options.get("other"), OTHER_TEXT)
-    if "values" in options:
-        return Categorical(name, _values(name, options["values"]), missing=missing, other=other)
-    whole = bool(options.get("whole", False))
-    if "edges" in options:
-        edges = options["edges"]
-        if not isinstance(edges, list | tuple):
-            raise attribute_error(name, "'edges' is not a list", "write 'edges: [0, 10, 20]'")
-        return Binned(name, (_number(name, edge) for edge in edges), whole=whole, missing=missing, other=other)
-    low, high = _number(name, options["min"]), _number(name, options["max"])
-    if "bins" not in options:
-        return IntegerRange(name, low, high, missing=missing, other=other)  # type: ignore[arg-type] # it checks
-    bins = options["bins"]
-    if isinstance(bins, bool) or not isinstance(bins, int):
-        raise attribute_error(name, "'bins' is not a whole number", "give the number of bins")
-    return Binned.equal_width(name, low, high, bins, whole=whole, missing=missing, other=other)
-
-
-def _are_options(entry: Mapping[str, Any]) -> bool:
-    """Whether a mapping describes one attribute, and not attributes that happen to be called like options."""
-    described = any(isinstance(value, Mapping) for value in entry.values())
-    return not described and set(entry) <= set(_OPTIONS) and _form(entry) in _FORMS
-
-
-def _form(options: Mapping[str, Any]) -> set[str]:
-    return set(options) - {"whole", "missing", "other"}
-
-
-def _check_options(name: str, options: Mapping[str, Any]) -> None:
-    for option in options:
-        if option not in _OPTIONS:
-            near = difflib.get_close_matches(str(option), _OPTIONS, 1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise DomainError(
-                f"attribute {name!r} has an unknown option {option!r}", remedy=f"{hint}options: {', '.join(_OPTIONS)}"
-            )
-    form = _form(options)
-    if form not in _FORMS:
-        found = ", ".join(sorted(form)) or "none of them"
-        raise DomainError(f"attribute {name!r} is not fully described (found: {found})", remedy=_REMEDY)
-    whole = options.get("whole", False)
-    if not isinstance(whole, bool):
-        raise attribute_error(name, "'whole' is neither true nor false", "write 'whole: true'")
-    if whole and "values" in options:
-        raise attribute_error(name, "'whole' has no meaning for listed values", "delete it")
-
-
-def _declared(name: str, option: str, given: object, default: str) -> str | None:
-    if given is None or given is False:
-        return None
-    if given is True:
-        return default
-    if isinstance(given, str | int | float):
-        return str(given)
-    raise attribute_error(name, f"{option!r} is neither true nor a text", f"write '{option}: true' or its text")
-
-
-def _values(name: str, values: object) -> list[Any]:
-    if not isinstance(values, list | tuple):
-        raise attribute_error(name, "'values' is not a list", "write 'values: [a, b]'")
-    if any(value is None for value in values):
-        raise DomainError(
-            f"attribute {name!r} lists an empty value",
-            remedy="for empty cells declare 'missing: true'; for the text null write \"null\" in quotes",
+            "'derived' does not map names to functions", remedy="write 'density: {from: area, table: FILE}'"
         )
-    return list(values)
+    for name, entry in functions.items():
+        found = derived_of(domain, str(name), entry, folder)
+        domain = Domain(attributes, [*domain.declared, found], (), unleveled)
+    rules = beside.get("constraints") or []
+    if not isinstance(rules, list):
+        raise DomainError("'constraints' is not a list", remedy="write '- impossible: \"age < 15 and married = 1\"'")
+    domain = Domain(attributes, domain.declared, [constraint_of(domain, rule, folder) for rule in rules], unleveled)
+    check_feasible(domain)
+    return domain
 
 
-def _number(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise attribute_error(name, f"{value!r} is not a number", "write numbers without quotes")
-    return value
-
-
-def _entry(attribute: Attribute) -> dict[str, Any]:
-    entry: dict[str, Any] = {}
-    if isinstance(attribute, Categorical):
-        entry["values"] = list(attribute.values)
-    elif isinstance(attribute, IntegerRange):
-        entry |= {"min": attribute.minimum, "max": attribute.maximum}
-    elif isinstance(attribute, Binned):
-        entry["edges"] = [int(edge) if edge.is_integer() else edge for edge in attribute.edges]
-        if attribute.whole:
-            entry["whole"] = True
-    declared = {"missing": attribute.missing, "other": attribute.other}
-    return entry | {option: text for option, text in declared.items() if text is not None}
-
-
-@final
-class _Dumper(yaml.SafeDumper):
-    """Writes every text in double quotes."""
-
-
-_Dumper.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
-
-
-@final
-class _Loader(yaml.SafeLoader):
-    """Reads plain words as texts, and refuses keys that are there twice."""
-
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - PyYAML's own table, emptied: see below
-
-
-def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[str, Any] | str:
-    """Keys as their plain text: an attribute may be called ``2020`` or ``true``."""
-    pairs = [
-        (key.value if isinstance(key, yaml.ScalarNode) else str(loader.construct_object(key)), value)
-        for key, value in node.value
-    ]
-    if len(pairs) == 1 and pairs[0][0] == "" and pairs[0][1].value == "":
-        return "?"  # YAML's sign for a key, when it stands alone: the usual text of a missing value
-    return _without_repetition([(key, loader.construct_object(value, deep=True)) for key, value in pairs])
-
-
-_Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
-# YAML 1.1 reads no, on, 007, 1_000, 12:30 and 2020-01-31 as booleans, octal and other numbers and dates.
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:bool", re.compile("^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
-)
-_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile("^(?:null|~|)$"), ["n", "~", ""])
-_Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile("^[-+]?(?:0|[1-9][0-9]*)$"), list("-+0123456789"))
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$"),
-    list("-+.0123456789"),
-)
+def _leading_levels(domain: Domain) -> list[tuple[str, Any]]:
+    """The first declared functions as far as they are levels that entries of attributes can hold, in their order."""
+    found: list[tuple[str, Any]] = []
+    last: Derived | None = None
+    for each in domain.declared:
+        name = each.sources[0]
+        if last is not None and domain.index(name) < domain.index(last.sources[0]):
+            break
+        item = level_item(domain[name], each)
+        nested = last is None or last.sources != each.sources or coarser(last.codes, each.codes) is not None
+        if item is None or not nested:
+            break
+        found.append((name, item))
+        last = each
+    return found

@@ -1,17 +1,22 @@
-"""Tables over variables of a domain, seen over others: summed up over coarser ones, spread out over finer ones."""
+"""Tables over variables of a domain, seen over others: summed up over coarser ones, spread out over finer ones.
+
+The same for records: the code of a variable that others determine.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Ints
+from hedgerow.arrays import Ints, Places
 from hedgerow.domain.derived import Clique
 from hedgerow.domain.domain import Domain
+from hedgerow.errors import DomainError
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -41,13 +46,19 @@ def summed(domain: Domain, table: NDArray[Number], clique: Clique, wanted: Cliqu
         array([[5., 5., 5., 5.],
                [5., 5., 5., 5.]])
     """
-    needed = {axis for name in wanted for axis in _carriers(domain, name, clique)}
+    needed = {clique.index(each) for name in wanted for each in carriers(domain, name, clique)}
     unneeded = tuple(axis for axis in range(len(clique)) if axis not in needed)
-    left = table.sum(axis=unneeded, dtype=table.dtype) if unneeded else table
+    left: NDArray[Any] = np.asarray(table.sum(axis=unneeded, dtype=table.dtype)) if unneeded else table
     kept = tuple(name for axis, name in enumerate(clique) if axis in needed)
     if set(kept) == set(wanted):
         return np.asarray(left.transpose([kept.index(name) for name in wanted]))
     shape = domain.shape_of(wanted)
+    single = {each[0]: name for name in wanted if len(each := carriers(domain, name, kept)) == 1}
+    if len(single) == len(wanted) == len(kept):
+        for axis, name in enumerate(kept):
+            if single[name] != name:
+                left = _coarsened(domain, left, axis, (name, single[name]))
+        return np.asarray(left.transpose([[single[name] for name in kept].index(name) for name in wanted]))
     places = places_in(domain, kept, wanted)
     found = np.zeros(math.prod(shape) + 1, dtype=table.dtype)  # places of -1, where no record is, count for nothing
     _add(found, places.reshape(-1), left.reshape(-1))
@@ -82,11 +93,23 @@ def spread_over(domain: Domain, table: NDArray[Number], scope: Clique, clique: C
         >>> spread_over(domain, np.arange(4), ("age.5",), ("sex", "age"))[0, [0, 4, 5, 19]]
         array([0, 0, 1, 3])
     """
-    if set(scope) <= set(clique):
-        ordered = table.transpose(sorted(range(len(scope)), key=lambda axis: clique.index(scope[axis])))
-        sizes = iter(ordered.shape)
-        return ordered.reshape([next(sizes) if name in scope else 1 for name in clique])
-    return np.asarray(table[tuple(domain.codes_in(name, clique) for name in scope)])
+    finer = scope if all([name in clique for name in scope]) else _distinct_carriers(domain, scope, clique)
+    if finer is None:
+        return np.asarray(table[tuple(domain.codes_in(name, clique) for name in scope)])
+    for axis, (coarse, fine) in enumerate(zip(scope, finer, strict=True)):
+        if coarse != fine:
+            table = table.take(domain.codes_in(coarse, (fine,)), axis)
+    order = [finer.index(name) for name in clique if name in finer]
+    sizes = iter([table.shape[axis] for axis in order])
+    return table.transpose(order).reshape([next(sizes) if name in finer else 1 for name in clique])
+
+
+def _distinct_carriers(domain: Domain, scope: Clique, clique: Clique) -> Clique | None:
+    """For each variable of a scope one that determines it alone; None where two share one, or it takes several."""
+    found = [carriers(domain, name, clique) for name in scope]
+    if any(len(each) > 1 for each in found) or len(set(found)) < len(found):
+        return None
+    return tuple(each[0] for each in found)
 
 
 def places_in(domain: Domain, clique: Clique, wanted: Clique) -> Ints:
@@ -122,8 +145,76 @@ def _places(domain: Domain, clique: Clique, wanted: Clique) -> Ints:
 _kept_places = lru_cache(maxsize=1024)(_places)
 
 
-def _carriers(domain: Domain, name: str, clique: Clique) -> list[int]:
-    """The axes of a clique that a variable depends on."""
+def codes_at(domain: Domain, name: str, columns: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """The codes of a variable for each of some records.
+
+    Args:
+        domain: The domain of all variables.
+        name: A variable.
+        columns: Codes of variables that determine it, shape ``(records,)`` each.
+
+    Returns:
+        Shape ``(records,)``; -1 where no record of the domain is.
+
+    Raises:
+        DomainError: They do not determine it.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> codes_at(Domain((IntegerRange("age", 0, 19),)), "age.5", {"age": np.array([0, 4, 5])})
+        array([0, 0, 1], dtype=int32)
+    """
+    if name in columns:
+        return columns[name]
+    known = carriers(domain, name, tuple(columns))
+    return np.asarray(domain.codes_in(name, known)[tuple(columns[each] for each in known)])
+
+
+def _coarsened(domain: Domain, table: NDArray[Number], axis: int, names: tuple[str, str]) -> NDArray[Number]:
+    """Sums along an axis over the codes of one variable that have the same code of another."""
+    order, starts, codes = _runs(domain, *names)
+    size = domain[names[1]].size
+    if not codes.size:
+        return np.zeros((*table.shape[:axis], size, *table.shape[axis + 1 :]), dtype=table.dtype)
+    sums = np.add.reduceat(table if order is None else table.take(order, axis), starts, axis, dtype=table.dtype)
+    if codes.size == size:
+        return np.asarray(sums)
+    found = np.zeros((*table.shape[:axis], size, *table.shape[axis + 1 :]), dtype=table.dtype)
+    found[(slice(None),) * axis + (codes,)] = sums
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _runs(domain: Domain, fine: str, coarse: str) -> tuple[NDArray[np.intp] | None, NDArray[np.intp], Places]:
+    """An order in which fine codes of one coarse code stand together, None if they do; starts, and the coarse codes."""
+    lookup = domain.lookup(fine, coarse)
+    if lookup is None:
+        raise DomainError(f"{fine} does not determine {coarse!r}")
+    order = np.argsort(lookup, kind="stable")
+    order = order[np.searchsorted(lookup[order], 0) :]  # without codes that no record has
+    codes, starts = np.unique(lookup[order], return_index=True)
+    in_order = order.size == lookup.size and bool((np.diff(lookup) >= 0).all())
+    return (None if in_order else order), starts, codes.astype(np.int64)
+
+
+def carriers(domain: Domain, name: str, clique: Clique) -> Clique:
+    """The variables of a clique that another depends on: itself, one that determines it, or all that it is made from.
+
+    Raises:
+        DomainError: The clique does not determine it.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 99)))
+        >>> carriers(domain, "age.10", ("sex", "age"))
+        ('age',)
+    """
     if name in clique:
-        return [clique.index(name)]
-    return [axis for axis, size in enumerate(domain.codes_in(name, clique).shape) if size > 1]
+        return (name,)
+    for each in clique:
+        if domain.lookup(each, name) is not None:
+            return (each,)
+    function = domain.function(name)
+    if function is None or not set(function.sources) <= set(clique):
+        raise DomainError(f"{', '.join(clique) or 'nothing'} does not determine {name!r}")
+    return function.sources

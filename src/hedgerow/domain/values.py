@@ -36,13 +36,13 @@ Codes = NDArray[np.integer[Any]]
 
 
 def arrow_schema(domain: Domain) -> pa.Schema:
-    """Names and Arrow types of the columns of records.
+    """Names and Arrow types of the columns of records: those of the attributes, then derived columns.
 
     Example:
         >>> arrow_schema(Domain([Categorical("x", (0.5, 1)), Binned("y", (0, 1, 2))])).types
         [DataType(double), DataType(double)]
     """
-    return pa.schema([pa.field(attribute.name, _arrow_type(attribute)) for attribute in domain])
+    return pa.schema([pa.field(attribute.name, _arrow_type(attribute)) for attribute in domain.columns])
 
 
 def _arrow_type(attribute: Attribute) -> pa.DataType:

@@ -24,7 +24,8 @@ from .core.steps import CELL_RATES as CELL_RATES, Step as Step, query_rate as qu
 from .core.terms import Potentials as Potentials
 from .dense.histogram import Histogram as Histogram
 from .fit.newton import Newton as Newton
-from .fit.refit import Proximal as Proximal, Refit as Refit, Sweeps as Sweeps, refit as refit
+from .fit.refit import refit as refit
+from .fit.rules import Proximal as Proximal, Refit as Refit, Sweeps as Sweeps
 from .records.empirical import Empirical as Empirical
 from .trees.elimination import plan as plan
 from .trees.growth import Growth as Growth

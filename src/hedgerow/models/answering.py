@@ -15,9 +15,9 @@ from typing import final
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Clique, Domain
+from hedgerow.domain import Clique, CodeSet, Domain
 from hedgerow.models.core import Model, runs_within
-from hedgerow.queries import CodeSet, Conjunction, LinearQuery
+from hedgerow.queries import Conjunction, LinearQuery
 
 KEPT_CELLS = 1 << 22
 """Cells of all tables that are kept together."""

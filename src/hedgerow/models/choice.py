@@ -12,7 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from hedgerow.domain import Clique, Domain, IntegerRange
+import numpy as np
+
+from hedgerow.arrays import Ints
+from hedgerow.domain import Clique, Constraint, Derived, Domain, IntegerRange
 from hedgerow.models.classes import ValueClasses
 from hedgerow.models.core import check_cells, required_bytes
 from hedgerow.models.dense import Histogram
@@ -73,7 +76,7 @@ def cheaper_trees(domain: Domain, scopes: Iterable[Clique]) -> JunctionTree | No
 
     Args:
         domain: The domain.
-        scopes: Attributes that updates connect.
+        scopes: Variables that updates connect.
 
     Example:
         >>> from hedgerow.domain import IntegerRange
@@ -84,8 +87,23 @@ def cheaper_trees(domain: Domain, scopes: Iterable[Clique]) -> JunctionTree | No
     """
     if domain.size <= SMALL_CELLS:
         return None
-    trees = JunctionTree.of(domain, scopes)
+    trees = trees_of(domain, scopes)
     return None if may_be_dense(domain) and domain.size <= trees.cells else trees
+
+
+def trees_of(domain: Domain, scopes: Iterable[Clique]) -> JunctionTree:
+    """The trees that ``Markov`` holds, which have the scopes of constraints from the start.
+
+    Args:
+        domain: The domain.
+        scopes: Variables that updates connect.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> trees_of(Domain(IntegerRange(name, 0, 9) for name in "abc"), [("a", "b")]).cells
+        100
+    """
+    return JunctionTree.of(domain, [*(scope for scope, _ in domain.zeros), *scopes])
 
 
 def hypothesis(domain: Domain, total: float, scopes: Iterable[Clique] = (), *, classes: bool = False) -> Hypothesis:
@@ -171,7 +189,8 @@ def suited(model: Hypothesis, targets: Sequence[Measurable]) -> Hypothesis:
 def wants_classes(workload: Workload) -> bool:
     """Whether a workload asks about an attribute whose values are too many to be held one by one.
 
-    That is so if conditions or boxes name an attribute of more than ``LARGE_ATTRIBUTE`` codes, and no marginal does.
+    That is so if conditions or boxes name an attribute or a level of more than ``LARGE_ATTRIBUTE`` codes, and no
+    marginal does.
 
     Args:
         workload: The workload.
@@ -184,7 +203,7 @@ def wants_classes(workload: Workload) -> bool:
         >>> wants_classes(Workload.prefixes(domain, "hour"))
         False
     """
-    large = {attribute.name for attribute in workload.domain if attribute.size > LARGE_ATTRIBUTE}
+    large = {variable.name for variable in workload.domain.variables if variable.size > LARGE_ATTRIBUTE}
     named = [each for each in workload.families if any(not large.isdisjoint(scope) for scope in each.scopes)]
     return bool(named) and all(family.conjunctive and not family.tabular for family in named)
 
@@ -205,11 +224,65 @@ def domain_of_classes(workload: Workload, classes: Mapping[str, int], measured: 
     """
     conditions = (query for family in workload.families if isinstance(family, Conjunctions) for query in family.queries)
     cuts = max((len(codes.cuts) for query in conditions for codes in query.codes), default=2)
+    large = [each for each in workload.domain if each.size > LARGE_ATTRIBUTE]
+    return domain_of_sizes(
+        workload.domain, {each.name: classes.get(each.name, 1) + max(2, cuts) * measured for each in large}
+    )
+
+
+def domain_of_sizes(domain: Domain, sizes: Mapping[str, int]) -> Domain:
+    """The domain with fewer codes, and functions of as many values at most: public, for estimates of cells.
+
+    Args:
+        domain: The domain.
+        sizes: For some attributes how many codes are left, if they have more; as many as constraints tell apart stay.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain((IntegerRange("age", 0, 99), IntegerRange("sex", 0, 1)))
+        >>> fewer = domain_of_sizes(domain, {"age": 3})
+        >>> fewer.shape, fewer["age.10"].size
+        ((3, 2), 3)
+    """
+    kept = {each.name: _kept_codes(domain, each.name, sizes[each.name]) for each in domain if each.name in sizes}
+    left = {each.name: len(kept[each.name]) if each.name in kept else each.size for each in domain}
+    whole = {each.name for each in domain if left[each.name] == each.size}
     return Domain(
-        IntegerRange(each.name, 0, min(each.size, classes.get(each.name, 1) + max(2, cuts) * measured) - 1)
-        if each.size > LARGE_ATTRIBUTE
-        else each
-        for each in workload.domain
+        [each if each.name in whole else IntegerRange(each.name, 0, left[each.name] - 1) for each in domain],
+        [each if whole.issuperset(each.sources) else _cut(each, left) for each in domain.derived],
+        [each if whole.issuperset(each.scope) else _over(each, kept) for each in domain.constraints],
+        domain.names,
+    )
+
+
+def _kept_codes(domain: Domain, name: str, size: int) -> Ints:
+    """Codes of an attribute, one at least of each class that constraints tell apart."""
+    if size >= domain[name].size:
+        return np.arange(domain[name].size)
+    grain = next((each for each in domain.grains if each.sources == (name,)), None)
+    if grain is None:
+        constrained = any(name in each.scope for each in domain.constraints)
+        return np.arange(domain[name].size if constrained else size)
+    return np.resize(np.unique(grain.codes, return_index=True)[1], max(size, grain.attribute.size))
+
+
+def _over(constraint: Constraint, kept: Mapping[str, Ints]) -> Constraint:
+    """A constraint of a domain where some attributes have fewer codes."""
+    pairs = zip(constraint.scope, constraint.classes, strict=True)
+    return Constraint(
+        constraint.text,
+        constraint.scope,
+        [codes.take(kept[name]) if name in kept else codes for name, codes in pairs],
+        constraint.allowed,
+    )
+
+
+def _cut(derived: Derived, sizes: Mapping[str, int]) -> Derived:
+    """A function of attributes of fewer codes that has as many values, if they have."""
+    codes = derived.codes[tuple(slice(sizes[name]) for name in derived.sources)]
+    size = min(derived.attribute.size, codes.size)
+    return Derived(
+        IntegerRange(derived.name, 0, size - 1), derived.sources, np.arange(codes.size).reshape(codes.shape) % size
     )
 
 
@@ -252,7 +325,7 @@ class Footprint:
         if not wants_classes(workload):
             return cls.of(workload.domain, workload.scopes, copies)
         coarse = domain_of_classes(workload, {}, workload.n_candidates)
-        return cls._trees(workload.domain, JunctionTree.of(coarse, workload.scopes))
+        return cls._trees(workload.domain, trees_of(coarse, workload.scopes))
 
     @classmethod
     def up_to(cls, domain: Domain, tree_cells: int | None, copies: int = 2) -> Footprint:

@@ -9,15 +9,15 @@ Everything that an algorithm computes from what it gets here is post-processing 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Never, TypeVar, final
 
 import numpy as np
 
 from hedgerow.arrays import Bools, Floats, Ints
-from hedgerow.data import CountSource, PreparedSource
-from hedgerow.domain import Domain
+from hedgerow.data import CountSource, PreparedSource, RuledSource
+from hedgerow.domain import Clique, Domain
 from hedgerow.errors import BudgetError, ConfigError, QueryError
 from hedgerow.privacy.budgets import Budget, Regime, Subsampled, budget_for, secret_sample
 from hedgerow.privacy.exact import (
@@ -128,6 +128,11 @@ class Curator:
         """Full name of the class that draws the noise, for provenance."""
         return self.__noise.name
 
+    @property
+    def violations(self) -> str:
+        """Whether records that broke a rule of the domain were refused, or left out ("drop"); for provenance."""
+        return self.__source.violations if isinstance(self.__source, RuledSource) else "refuse"
+
     def total(self, charge: float) -> float:
         """Number of records: exact and free where it is public, under "replace" without a filter; else noisy.
 
@@ -165,6 +170,7 @@ class Curator:
             QueryError: The target is over another domain or its sensitivity is 0.
         """
         self._check_domain(target.domain)
+        self._check_scopes([target.scope])
         sensitivity = target.sensitivity(self.neighbours)
         if not sensitivity.l1 > 0:
             raise QueryError(f"{target.text!r} does not depend on any record; its answer is public")
@@ -320,6 +326,7 @@ class Curator:
     def _watch(self, state: WatchState, event: Event) -> Watch:
         def exact(query: LinearQuery) -> int:
             self._check_domain(query.domain)
+            self._check_scopes([query.scope])
             return int(exact_units(query, self.__source)[0])
 
         return Watch(state, self.neighbours, exact, lambda margin: self.__noise.exceeds(margin, event))
@@ -439,8 +446,17 @@ class Curator:
         if domain != self.domain:
             raise QueryError("the query and the private table are over different domains")
 
+    def _check_scopes(self, scopes: Iterable[Clique]) -> None:
+        """Refuse the classes of values that constraints tell apart: their names are for models alone."""
+        hidden = {each.name for each in self.domain.grains}
+        for scope in scopes if hidden else ():
+            if not hidden.isdisjoint(scope):
+                raise QueryError(f"{' * '.join(scope)} is not over attributes", remedy="name attributes or levels")
+
     def _check_workload(self, workload: Workload) -> None:
         self._check_domain(workload.domain)
+        for family in workload.families if self.domain.grains else ():
+            self._check_scopes(family.scopes)
         check_exact(workload)
 
     def __repr__(self) -> str:

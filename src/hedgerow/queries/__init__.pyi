@@ -4,7 +4,7 @@ from .conditions.canonical import canonical as canonical, query_key as query_key
 from .conditions.count_statement import parse_count as parse_count
 from .conditions.json_predicate import parse_json_predicate as parse_json_predicate
 from .conditions.predicate import parse_predicate as parse_predicate
-from .core.code_set import CodeSet as CodeSet
+from .core.attribute_codes import attribute_codes as attribute_codes
 from .core.family import Family as Family, filled_axes as filled_axes
 from .core.query import (
     LATTICE_BITS as LATTICE_BITS,
@@ -19,8 +19,8 @@ from .core.query import (
     Parity as Parity,
     Tables as Tables,
 )
+from .core.scope import query_scope as query_scope
 from .core.sensitivity import Neighbours as Neighbours, of_marginal as of_marginal, of_query as of_query
-from .core.text import in_condition as in_condition
 from .families.conjunction import Boxes as Boxes, Conjunctions as Conjunctions
 from .families.explicit import ExplicitMatrix as ExplicitMatrix
 from .families.marginal import Cells as Cells, Marginals as Marginals, cliques_of_order as cliques_of_order

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Clique, Domain
+from hedgerow.domain import Clique, Domain, summed
 from hedgerow.errors import QueryError
 from hedgerow.queries.core import Conjunction, Family, Measurable, Neighbours, Tables
 from hedgerow.queries.core.family import filled_axes
@@ -119,7 +119,7 @@ class Workload:
 
     @cached_property
     def scope_axes(self) -> Ints:
-        """``scopes`` as positions in the domain, shape ``(scopes, longest)``, filled up with -1."""
+        """``scopes`` as positions among the variables of the domain, shape ``(scopes, longest)``, filled up with -1."""
         return (
             self.families[0].scope_axes if len(self.families) == 1 else filled_axes(map(self.domain.axes, self.scopes))
         )
@@ -185,10 +185,21 @@ class Workload:
             raise QueryError("the workload and the tables are over different domains")
         wanted = [family.wanted(tables) for family in self.families]
         distinct = tuple(dict.fromkeys(clique for cliques in wanted for clique in cliques))
-        found = dict(zip(distinct, tables.marginals(distinct), strict=True)) if distinct else {}
+        found = self._tables(tables, distinct)
         for family, cliques in zip(self.families, wanted, strict=True):
             seen = [found[clique] for clique in cliques]
             yield family, family.evaluate(cliques, seen) if cliques else family.answers(tables), seen
+
+    def _tables(self, tables: Tables, cliques: Sequence[Clique]) -> dict[Clique, Floats]:
+        """The tables of cliques; those over levels are summed up where that of their attributes is asked for too."""
+        known = set(cliques)
+        base = {clique: self.domain.base(clique) for clique in cliques}
+        asked = tuple(clique for clique in cliques if base[clique] == clique or base[clique] not in known)
+        found = dict(zip(asked, tables.marginals(asked), strict=True)) if asked else {}
+        for clique in cliques:
+            if clique not in found:
+                found[clique] = summed(self.domain, found[base[clique]], base[clique], clique)
+        return found
 
     def candidate_errors(self, differences: Floats) -> Floats:
         """L1 error of each candidate.
@@ -227,9 +238,10 @@ class Workload:
         Raises:
             DomainError: A name is not an attribute.
         """
-        wanted = frozenset(self.domain.clique(clique))
+        wanted = self.domain.reduced(clique)
         tables = (family for family in self.families if family.tabular)
-        return any(wanted <= frozenset(scope) for family in tables for scope in family.scopes)
+        scopes = (scope for family in tables for scope in family.scopes)
+        return any(all(self.domain.determines(scope, name) for name in wanted) for scope in scopes)
 
     def __add__(self, other: Workload) -> Workload:
         """The families of both, in order.
@@ -258,6 +270,7 @@ class Workload:
         cliques: Iterable[Iterable[str]] | None = None,
         largest: int | None = None,
         whole: bool = True,
+        levels: bool = False,
     ) -> Workload:
         """Marginals of all sets of ``order`` attributes, or of the cliques given.
 
@@ -267,6 +280,7 @@ class Workload:
             cliques: Sets of attributes, instead of an order.
             largest: With an order: leave out marginals of more cells than this.
             whole: Whether a candidate is a whole marginal, else a single cell.
+            levels: Whether each comes with every mix of levels of its attributes.
 
         Raises:
             QueryError: Neither or both of order and cliques are given, or they do not fit the domain.
@@ -274,9 +288,8 @@ class Workload:
         if largest is not None and order is None:
             raise QueryError("a largest number of cells needs an order", remedy="leave large cliques out of the list")
         family = Marginals if whole else Cells
-        return cls(
-            (_family(order, cliques, partial(family.of_order, domain, largest=largest), partial(family, domain)),)
-        )
+        of_order = partial(family.of_order, domain, largest=largest, levels=levels)
+        return cls((_family(order, cliques, of_order, partial(family.at_levels if levels else family, domain)),))
 
     @classmethod
     def parities(
@@ -327,11 +340,13 @@ class Workload:
     def parse(cls, text: str, domain: Domain) -> Workload:
         """Read a workload from a short text.
 
-        Families are joined by ``;`` (or ``+``); ``@ 0.5`` after a family is its weight::
+        Families are joined by ``;`` (or ``+``); ``@ 0.5`` at the end of a family is its weight::
 
             marginals:2                       all marginals of exactly 2 attributes, each a candidate
             marginals:3<=10000                those of 3 attributes that have at most 10,000 cells
             marginals:sex*age,race            these marginals
+            marginals:age.10*sex              one of a level
+            marginals:2 @levels               all marginals of 2 attributes, at every mix of their levels
             cells:2                           the same, each cell a candidate
             parities:3                        all parities of 1 to 3 binary attributes
             prefixes:age                      all ranges of age that start at its first value

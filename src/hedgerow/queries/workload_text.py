@@ -2,17 +2,19 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import final
 
 from hedgerow.domain import Domain
+from hedgerow.domain.conditions import did_you_mean
 from hedgerow.errors import HedgerowError, QueryError
 from hedgerow.queries.conditions import parse_conjunction
-from hedgerow.queries.core import BOUNDED_ORDER, PLAIN_NAME, Family, did_you_mean
+from hedgerow.queries.core import BOUNDED_ORDER, PLAIN_NAME, Family
 from hedgerow.queries.families import Boxes, Cells, Conjunctions, Marginals, Parities, text_forms
 
 _WEIGHT = re.compile(r"@\s*([0-9.eE+-]+)\s*$")
+_LEVELS = re.compile(r"@\s*levels\s*$")
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 _TOKEN = re.compile(rf"""\s*(?:(?P<quoted>"(?:[^"]|"")+")|(?P<mark>[*,:])|(?P<word>{PLAIN_NAME.pattern}))""")
 
@@ -139,7 +141,7 @@ def _names(part: _Part, tokens: list[_Token], marks: str) -> list[list[str]]:
         elif token.kind == "mark":
             raise part.error(f"an attribute is expected, not {token.word!r}", token.place)
         elif token.word not in part.domain:
-            meant = did_you_mean(token.word, part.domain.names)
+            meant = did_you_mean(token.word, part.domain.all_names)
             raise part.error(f"there is no attribute {token.word!r}", token.place, meant)
         else:
             if token.word in lists[-1]:
@@ -154,20 +156,25 @@ _Builder = Callable[[], Family]
 """Makes the family once its text is understood; what fails there concerns the family as a whole."""
 
 
-def _cliques(part: _Part, family: type[Marginals | Cells | Parities]) -> _Builder:
+def _cliques(
+    part: _Part, of_order: Callable[[Domain, int], Family], named: Callable[[Domain, list[list[str]]], Family]
+) -> _Builder:
     tokens = _tokens(part)
     if len(tokens) == 1 and tokens[0].kind == "word" and tokens[0].word.isdigit():
-        return lambda: family.of_order(part.domain, int(tokens[0].word))
+        return lambda: of_order(part.domain, int(tokens[0].word))
     names = _names(part, tokens, "*,")
-    return lambda: family(part.domain, names)
+    return lambda: named(part.domain, names)
 
 
 def _tables(part: _Part, family: type[Marginals | Cells]) -> _Builder:
+    end = _LEVELS.search(part.body)
+    if end is not None:
+        part = replace(part, body=part.body[: end.start()])
     found = BOUNDED_ORDER.fullmatch(part.body.strip())
-    if found is None:
-        return _cliques(part, family)
-    order, largest = (int(number) for number in found.groups())
-    return lambda: family.of_order(part.domain, order, largest)
+    if found is not None:
+        order, largest = (int(number) for number in found.groups())
+        return lambda: family.of_order(part.domain, order, largest, levels=end is not None)
+    return _cliques(part, partial(family.of_order, levels=end is not None), family.at_levels if end else family)
 
 
 def _prefixes(part: _Part) -> _Builder:
@@ -229,7 +236,7 @@ def _by_family(part: _Part) -> _Builder:
 _READERS: dict[str, Callable[[_Part], _Builder]] = {
     "marginals": partial(_tables, family=Marginals),
     "cells": partial(_tables, family=Cells),
-    "parities": partial(_cliques, family=Parities),
+    "parities": partial(_cliques, of_order=Parities.of_order, named=Parities),
     "prefixes": _prefixes,
     "ranges": _ranges,
     "where": _where,

@@ -16,8 +16,16 @@ from .content import (
     measurements_to_list as measurements_to_list,
 )
 from .evidence import Evidence as Evidence
+from .given import read_values as read_values
 from .provenance import Provenance as Provenance
 from .records import Records as Records, write_batches as write_batches
 from .release import Release as Release
 from .spark_records import check_folder as check_folder, is_local as is_local
-from .words import distinct_records as distinct_records, error_sentence as error_sentence, summary_of as summary_of
+from .words import (
+    LevelUse as LevelUse,
+    distinct_records as distinct_records,
+    error_sentence as error_sentence,
+    level_uses as level_uses,
+    levels_sentence as levels_sentence,
+    summary_of as summary_of,
+)

@@ -11,6 +11,7 @@ query that is short to ask stays short in the file.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
@@ -19,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Domain
+from hedgerow.domain import CodeSet, Domain
 from hedgerow.errors import ConfigError, DamagedReleaseError, ReleaseError
 from hedgerow.models import Empirical, HasPotentials, Model, Potentials
-from hedgerow.queries import CodeSet, Conjunction, Explicit, Marginal, Measurable, Measurement, NoiseKind, Parity
+from hedgerow.queries import Conjunction, Explicit, Marginal, Measurable, Measurement, NoiseKind, Parity
 
 if TYPE_CHECKING:
     from hedgerow.models import Histogram, Markov, ValueClasses
@@ -103,7 +104,7 @@ def _potentials_to_dict(potentials: Potentials) -> tuple[dict[str, Any], Arrays]
 
 def _potentials_from_dict(entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], domain: Domain) -> Potentials:
     cliques = [domain.clique(names) for names in entry["tables"]]
-    sizes = [domain.project(clique).size for clique in cliques]
+    sizes = [math.prod(domain.shape_of(clique)) for clique in cliques]
     flat = _array(arrays, TABLES, sum(sizes))
     parts = np.split(flat, np.cumsum(sizes)[:-1]) if cliques else []
     tables = {clique: part.reshape(domain.shape_of(clique)) for clique, part in zip(cliques, parts, strict=True)}
@@ -113,7 +114,7 @@ def _potentials_from_dict(entry: Mapping[str, Any], arrays: Mapping[str, NDArray
     ]
     amounts = _array(arrays, STEPS, len(queries)).tolist()
     base = _array(arrays, BASE, domain.size).reshape(domain.shape) if entry["base"] else None
-    if base is not None and not (base > 0.0).all():
+    if base is not None and not (base >= 0.0 if domain.constraints else base > 0.0).all():
         raise ValueError("the base of the model is not positive")
     return Potentials(tables, dict(zip(queries, amounts, strict=True)), base)
 
@@ -293,7 +294,7 @@ def _target_to_dict(target: Measurable) -> dict[str, Any]:
     scope = list(target.scope)
     match target:
         case Marginal():
-            return {"kind": "marginal", "scope": scope}
+            return {"kind": "marginal", "scope": scope, **_part_to_dict(target)}
         case Conjunction():
             return {"kind": "conjunction", "scope": scope, "codes": [codes.to_json() for codes in target.codes]}
         case Parity():
@@ -304,11 +305,22 @@ def _target_to_dict(target: Measurable) -> dict[str, Any]:
     raise ReleaseError(f"a release cannot hold a measurement of {type(target).__name__}")
 
 
+def _part_to_dict(target: Marginal) -> dict[str, Any]:
+    """The condition of a part, and the number of cells where the attributes of the file do not tell it."""
+    if target.within is not None:
+        return {"within": _target_to_dict(target.within), "cells": target.size}
+    derived = any(target.domain.function(name) is not None for name in target.scope)
+    return {"cells": target.size} if derived else {}
+
+
 def _target_from_dict(entry: Mapping[str, Any], vectors: Mapping[str, _Reader], domain: Domain) -> Measurable:
     scope = domain.clique(entry["scope"])
     match entry["kind"]:
         case "marginal":
-            return Marginal(domain, scope)
+            within = _target_from_dict(entry["within"], vectors, domain) if "within" in entry else None
+            if not (within is None or isinstance(within, Conjunction)):
+                raise ValueError("a part of a marginal is not told by a condition")
+            return Marginal(domain, scope, within)
         case "conjunction":
             return Conjunction(domain, scope, tuple(map(CodeSet.from_json, entry["codes"])))
         case "parity":

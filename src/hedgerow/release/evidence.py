@@ -16,6 +16,7 @@ import numpy as np
 from scipy import special
 
 from hedgerow.arrays import Floats
+from hedgerow.domain import spread_over
 from hedgerow.privacy import GRID, WorkloadError, step_of
 from hedgerow.queries import (
     Conjunction,
@@ -68,18 +69,26 @@ def measured(query: LinearQuery, measurements: Sequence[Measurement]) -> Iterato
     """
     for measurement in measurements:
         target = measurement.target
-        if isinstance(target, Marginal) and set(query.scope) <= set(target.scope):
-            yield _from_marginal(query, target, measurement)
+        if isinstance(target, Marginal):
+            if all(target.domain.determines(target.scope, name) for name in query.scope):
+                yield from _from_marginal(query, target, measurement)
         elif isinstance(target, LinearQuery) and same_query(query, target):
             yield _from_noise(float(measurement.values[0]), np.ones(1), 1, measurement)
 
 
-def _from_marginal(query: LinearQuery, marginal: Marginal, measurement: Measurement) -> Evidence:
+def _from_marginal(query: LinearQuery, marginal: Marginal, measurement: Measurement) -> Iterator[Evidence]:
     shape = marginal.domain.shape_of(marginal.scope)
+    if marginal.within is not None or not set(query.scope) <= set(marginal.scope):
+        values = spread_over(marginal.domain, query.values(), query.scope, marginal.scope)
+        table = np.broadcast_to(values, shape)
+        weights = marginal.of_table(table)
+        if np.array_equal(marginal.to_table(weights), table):  # the query is 0 at all cells that were left out
+            yield _from_noise(float(weights @ measurement.values), weights, 1, measurement)
+        return
     beside = tuple(axis for axis, name in enumerate(marginal.scope) if name not in query.scope)
     table = measurement.values.reshape(shape).sum(axis=beside)
     weights = query.values()
-    return _from_noise(float(query.of_table(table)[0]), weights, marginal.size // weights.size, measurement)
+    yield _from_noise(float(query.of_table(table)[0]), weights, marginal.size // weights.size, measurement)
 
 
 def _from_noise(centre: float, weights: np.ndarray, copies: int, measurement: Measurement) -> Evidence:

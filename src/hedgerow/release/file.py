@@ -51,6 +51,8 @@ def save_release(release: Release, path: str | os.PathLike[str], sign: SigningKe
         "model": model,
         "provenance": release.provenance.to_dict(),
     }
+    if release.counted is not None:
+        content["counted"] = release.counted
     arrays = {**workload_arrays, **measurement_arrays, **model_arrays}
     write_container(path, content, arrays, sign=None if sign is None else sign.sign)
 
@@ -91,6 +93,7 @@ def _release_of(container: Container) -> Release:
         error=error,
         total=total,
         provenance=Provenance.from_dict(content["provenance"], version=container.version),
+        counted=None if content.get("counted") is None else float(content["counted"]),
     )
 
 

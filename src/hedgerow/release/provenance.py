@@ -12,6 +12,12 @@ NOT_PRIVATE = "NOT PRIVATE: seeded"
 NOT_KNOWN = "NOT PRIVATE: noise from a source of its own"
 """The stamp of a release whose noise came from a source outside of this package."""
 
+LEFT_OUT = {
+    "refuse": "",
+    "drop": "Records that break a rule of the domain are left out, one by one: all of this is about the others alone.",
+}
+"""Public statements about what becomes of such records."""
+
 
 @final
 @dataclass(frozen=True)
@@ -24,6 +30,7 @@ class Provenance:
         secure: Whether all noise came from the secure source. Any other source makes the release not private.
         versions: Versions of Hedgerow, Python, numpy and OpenDP.
         noise: Full name of the class that drew the noise last; empty for files of the first format, which lacks it.
+        violations: Whether records that broke a rule of the domain were refused, or left out one by one ("drop").
 
     Example:
         >>> Provenance.record("MWEM", {"rounds": 10}, noise="my.Noise").stamp
@@ -35,31 +42,36 @@ class Provenance:
     secure: bool
     versions: Mapping[str, str] = field(repr=False)
     noise: str
+    violations: str = "refuse"
 
     def __post_init__(self) -> None:
         """Check that only noise of the secure source is called secure.
 
         Raises:
-            ValueError: Noise of another source is called secure.
+            ValueError: Noise of another source is called secure, or records were neither refused nor left out.
         """
+        if self.violations not in LEFT_OUT:
+            message = f"violations of rules were neither refused nor left out: {self.violations!r}"
+            raise ValueError(message)
         if self.secure and self.noise not in ("", SECURE_SOURCE):
             message = f"noise of {self.noise} is not secure"
             raise ValueError(message)
 
     @classmethod
-    def record(cls, algorithm: str, parameters: Mapping[str, Any], *, noise: str) -> Self:
+    def record(cls, algorithm: str, parameters: Mapping[str, Any], *, noise: str, violations: str = "refuse") -> Self:
         """Record the provenance of a run in this process, with the installed versions.
 
         Args:
             algorithm: Name of the algorithm.
             parameters: Its configuration: texts, numbers, booleans, None, and lists and mappings of these.
             noise: Full name of the class that drew all noise (``Curator.noise_source``).
+            violations: Whether records that broke a rule were left out (``Curator.violations``).
         """
-        return cls(algorithm, dict(parameters), noise == SECURE_SOURCE, installed_versions(), noise)
+        return cls(algorithm, dict(parameters), noise == SECURE_SOURCE, installed_versions(), noise, violations)
 
     def to_dict(self) -> dict[str, Any]:
         """Values for JSON; ``from_dict`` reads them."""
-        return {
+        told = {
             "stamp": self.stamp,
             "algorithm": self.algorithm,
             "parameters": dict(self.parameters),
@@ -67,6 +79,7 @@ class Provenance:
             "versions": dict(self.versions),
             "noise": self.noise,
         }
+        return {**told, "violations": self.violations} if self.left_out else told
 
     @classmethod
     def from_dict(cls, mapping: Mapping[str, Any], *, version: int = 2) -> Self:
@@ -87,7 +100,13 @@ class Provenance:
             mapping["secure"],
             dict(mapping["versions"]),
             str(mapping["noise"]) if version > 1 else "",
+            str(mapping.get("violations", "refuse")),
         )
+
+    @property
+    def left_out(self) -> str:
+        """A sentence about records that are left out, or an empty text; how many there were is private."""
+        return LEFT_OUT[self.violations]
 
     @property
     def stamp(self) -> str:

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from hedgerow.arrays import Ints
 from hedgerow.domain.attribute import Attribute, Binned, Categorical
 from hedgerow.domain.domain import Domain
+from hedgerow.domain.tables import codes_at
 from hedgerow.domain.values import arrow_schema, encoded_values, texts_of, values_of
 from hedgerow.engines import DUCKDB_REMEDY, DuckDBTable, duckdb_table, is_duckdb, write_table
 from hedgerow.errors import ConfigError, MissingExtraError
@@ -54,6 +55,8 @@ class Records:
         >>> domain = Domain([Categorical("sex", ("F", "M"), missing="?"), IntegerRange("age", 17, 90)])
         >>> Records([[1, 3], [2, 0]], domain).to_arrow().to_pylist()
         [{'sex': 'M', 'age': 20}, {'sex': None, 'age': 17}]
+
+    Derived columns, which the codes do not hold, are made when records become values.
     """
 
     def __init__(self, codes: ArrayLike, domain: Domain, *, seed: Seed = None, first: int = 0) -> None:
@@ -85,7 +88,7 @@ class Records:
 
     def __repr__(self) -> str:
         """Size and columns."""
-        return f"Records({len(self):,} records of {', '.join(self.domain.names)})"
+        return f"Records({len(self):,} records of {', '.join(each.name for each in self.domain.columns)})"
 
     def to_arrow(self) -> pa.Table:
         """All records as an Arrow table of the original types."""
@@ -102,7 +105,7 @@ class Records:
         except ImportError as error:
             raise MissingExtraError("pandas is not installed", remedy="pip install 'hedgerow[pandas]'") from error
         frame: pd.DataFrame = self.to_arrow().to_pandas(integer_object_nulls=True)
-        for field, attribute in zip(arrow_schema(self.domain), self.domain, strict=True):
+        for field, attribute in zip(arrow_schema(self.domain), self.domain.columns, strict=True):
             if field.type == pa.int64() and attribute.size > attribute.ordinary:
                 frame[field.name] = frame[field.name].astype(pd.Int64Dtype())
         return frame
@@ -138,7 +141,7 @@ class Records:
             as_text: Whether missing and other values become their texts, as in CSV.
         """
         # A line without any text would be no record to most readers, so an only column has no empty cells.
-        return self._decoded(partial(texts_of, empties=len(self.domain) > 1) if as_text else values_of)
+        return self._decoded(partial(texts_of, empties=len(self.domain.columns) > 1) if as_text else values_of)
 
     def encoded(self) -> Iterator[pa.RecordBatch]:
         """Decode the records into Arrow batches with dictionary-encoded texts, which Parquet writes as they are."""
@@ -149,8 +152,11 @@ class Records:
         for start in range(0, len(self), rows):
             rng = generator(self._seed + (self._first + start) // rows)
             codes = self.codes[start : start + rows]
-            columns = [decode(attribute, codes[:, i], rng) for i, attribute in enumerate(self.domain)]
-            yield pa.RecordBatch.from_arrays(columns, names=list(self.domain.names))
+            known = dict(zip(self.domain.names, codes.T, strict=True))
+            columns = {
+                each.name: decode(each, codes_at(self.domain, each.name, known), rng) for each in self.domain.columns
+            }
+            yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
 def chunk_rows(domain: Domain) -> int:
@@ -265,7 +271,7 @@ def _to_file(path: Path, form: Form, batches: Iterable[Records], domain: Domain,
 def _write_csv(batches: Iterable[Records], domain: Domain, path: Path) -> Generator[int, None, None]:
     # Arrow quotes every text or none; texts are public labels, so it is known whether any needs quotes.
     header = io.StringIO(newline="")
-    csv.writer(header, lineterminator="\n").writerow(domain.names)
+    csv.writer(header, lineterminator="\n").writerow([each.name for each in domain.columns])
     options = pa.csv.WriteOptions(include_header=False, quoting_style=_quoting(domain))
     with path.open("wb") as file:
         file.write(header.getvalue().encode())
@@ -282,7 +288,9 @@ def _write_parquet(batches: Iterable[Records], domain: Domain, path: Path) -> Ge
     )
     # Without Arrow's own schema in the file readers get texts, not dictionaries; numbers drawn inside bins hardly
     # repeat; and in random order nearly every row group has nearly every value, so statistics would skip none.
-    repeated: Any = [attribute.name for attribute in domain if not isinstance(attribute, Binned) or attribute.whole]
+    repeated: Any = [
+        attribute.name for attribute in domain.columns if not isinstance(attribute, Binned) or attribute.whole
+    ]
     with pa.parquet.ParquetWriter(
         path, schema, store_schema=False, use_dictionary=repeated, write_statistics=False
     ) as writer:
@@ -302,6 +310,6 @@ def _write_group(writer: pyarrow.parquet.ParquetWriter, chunks: list[pa.RecordBa
 
 def _quoting(domain: Domain) -> Literal["needed", "none"]:
     special = set(',"\r\n')
-    texts = [label for attribute in domain if isinstance(attribute, Categorical) for label in attribute.labels]
-    texts += [text for attribute in domain for text in (attribute.missing, attribute.other) if text is not None]
+    texts = [label for attribute in domain.columns if isinstance(attribute, Categorical) for label in attribute.labels]
+    texts += [text for attribute in domain.columns for text in (attribute.missing, attribute.other) if text is not None]
     return "needed" if any(not text or special & set(text) or text != text.strip() for text in texts) else "none"

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from hedgerow.arrays import Ints
     from hedgerow.domain import Domain
     from hedgerow.models import Model
     from hedgerow.privacy import Budget, Event, WorkloadError
     from hedgerow.queries import Measurement, Workload
+    from hedgerow.release.given import Given
     from hedgerow.release.records import Records
     from hedgerow.system import SigningKey
 
@@ -50,6 +52,10 @@ class _LazyModel:
         release.__dict__["model"] = model
 
 
+def _rows_of(known: LinearQuery | dict[str, Ints] | None) -> int:
+    return len(next(iter(known.values()))) if isinstance(known, dict) else 1
+
+
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Release:
@@ -64,6 +70,7 @@ class Release:
         error: The noisy estimate of the workload's error, if a share of the budget was given to it.
         total: Number of records, noisy under add-remove, in counts.
         provenance: Algorithm, parameters, versions and source of the noise.
+        counted: The noisy number of records, where ``total`` averages it with the sums of noisy tables; else None.
 
     Example:
         >>> import hedgerow
@@ -74,6 +81,8 @@ class Release:
         >>> release = hedgerow.MWEM().run(table, workload, hedgerow.PureDP(5.0), noise=hedgerow.SeededNoise(0))
         >>> len(release.sample(30)), release.marginal(["sex"]).column_names, release.provenance.stamp
         (30, ['sex', 'count'], 'NOT PRIVATE: seeded')
+        >>> release.sample(given=pa.table({"age": [2, 0, 1]})).to_arrow()["age"].to_pylist()
+        [2, 0, 1]
         >>> answer = release.answer("sex = 'M' and age = 2")
         >>> answer.low <= 200 <= answer.high
         True
@@ -87,6 +96,7 @@ class Release:
     error: WorkloadError | None
     total: float
     provenance: Provenance
+    counted: float | None = None
 
     @property
     def held(self) -> Model | StoredModel:
@@ -109,29 +119,47 @@ class Release:
         statement = self.budget.statement()
         return statement if self.provenance.secure else f"{self.provenance.stamp}. With secure noise: {statement}"
 
-    def sample(self, n: int | None = None, seed: Seed = None, method: Method = "systematic") -> Records:
+    def sample(
+        self,
+        n: int | None = None,
+        seed: Seed = None,
+        method: Method = "systematic",
+        given: Given | None = None,
+    ) -> Records:
         """Draw synthetic records.
 
         Args:
-            n: Number of records; the rounded (noisy) number of the table's records by default.
+            n: Number of records; the rounded (noisy) number of the table's records by default, of those that meet the
+                condition where one is given. With given values the number for each row, 1 by default.
             seed: Seed of the drawing, which has no bearing on privacy; fresh by default.
             method: ``"systematic"`` rounds the hypothesis to whole records with little extra error; ``"independent"``
                 draws each record on its own.
+            given: A condition in SQL or a linear query, which all records meet, or a table of values of some columns,
+                levels and derived columns among them, whose rows are completed in their order. Either way records are
+                drawn from the exact conditional of the hypothesis, which costs no budget.
 
         Returns:
-            Exactly ``n`` records.
+            Exactly ``n`` records; with given values for each row.
 
         Raises:
-            ConfigError: ``n`` is negative or the method is unknown.
+            ConfigError: ``n`` is negative, the method is unknown, or a given value is none of its column's.
+            QueryError: The condition cannot be parsed, or no record meets it.
+            ImpossibleRowError: No record has the values of a row.
         """
         from hedgerow.release.records import Records
 
-        wanted = self._checked(n, method)
         drawing, values = self._drawing(seed)
-        return Records(self.model.sample(wanted, drawing, method), self.domain, seed=values)
+        wanted, known = self._wanted(n, method, given)
+        return Records(self.model.sample(wanted, drawing, method, known), self.domain, seed=values)
 
     def sample_batches(
-        self, n: int | None = None, *, batch: int | None = None, seed: Seed = None, method: Method = "systematic"
+        self,
+        n: int | None = None,
+        *,
+        batch: int | None = None,
+        seed: Seed = None,
+        method: Method = "systematic",
+        given: Given | None = None,
     ) -> Iterator[Records]:
         """Draw the records of ``sample`` in batches, for more of them than memory holds.
 
@@ -145,6 +173,7 @@ class Release:
                 are many attributes.
             seed: See ``sample``.
             method: See ``sample``.
+            given: See ``sample``.
 
         Returns:
             An iterator; the release must not change until it is exhausted.
@@ -157,15 +186,17 @@ class Release:
         rows = batch_rows(self.domain) if batch is None else batch
         if rows < 1:
             raise ConfigError(f"a batch of {rows} records", remedy="give a number from 1 on")
-        return self._batches(self._checked(n, method), rows, seed, method)
+        return self._batches(*self._wanted(n, method, given), rows, seed, method)
 
-    def _batches(self, n: int, rows: int, seed: Seed, method: Method) -> Iterator[Records]:
+    def _batches(
+        self, n: int, known: LinearQuery | dict[str, Ints] | None, rows: int, seed: Seed, method: Method
+    ) -> Iterator[Records]:
         from hedgerow.models import batches
         from hedgerow.release.records import Records
 
         drawing, values = self._drawing(seed)
         first = 0
-        for codes in batches(self.model.sample_blocks(n, drawing, method), rows):
+        for codes in batches(self.model.sample_blocks(n, drawing, method, known), rows):
             yield Records(codes, self.domain, seed=values, first=first)
             first += len(codes)
 
@@ -176,6 +207,7 @@ class Release:
         *,
         seed: Seed = None,
         method: Method = "systematic",
+        given: Given | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> int:
         """Draw records into a file or a database, batch by batch: memory does not grow with their number.
@@ -190,31 +222,39 @@ class Release:
             n: See ``sample``.
             seed: See ``sample``, with the same records; with Spark, as for ``sample_spark``.
             method: See ``sample``.
+            given: See ``sample``; not with Spark.
             progress: Called with the number of records written so far, from 0 on, and their number in all.
 
         Returns:
             The number of records.
 
         Raises:
-            ConfigError: The ending or the method is unknown, or ``n`` is negative.
+            ConfigError: The ending or the method is unknown, ``n`` is negative, or records are drawn by Spark given
+                something.
+            QueryError: See ``sample``.
+            ImpossibleRowError: See ``sample``.
             RecordsError: The database cannot be written to, or the Spark job failed.
             MissingExtraError: DuckDB or Spark is not installed.
         """
         from hedgerow.engines import SPARK
-        from hedgerow.release.records import write_batches
+        from hedgerow.release.records import batch_rows, write_batches
 
-        wanted = self._checked(n, method)
-        told = None if progress is None else (lambda done: progress(done, wanted))
+        wanted, known = self._wanted(n, method, given)
+        count = wanted * _rows_of(known)
+        told = None if progress is None else (lambda done: progress(done, count))
         if told is not None:
             told(0)
         name = os.fspath(path)
         if name.startswith(SPARK):
             from hedgerow.release.spark_records import write_folder
 
+            if known is not None:
+                raise ConfigError("Spark draws from the whole hypothesis only", remedy="write a Parquet file")
             write_folder(self, name.removeprefix(SPARK), wanted, seed=seed, method=method, progress=told)
         else:
-            write_batches(path, self.domain, self.sample_batches(wanted, seed=seed, method=method), told)
-        return wanted
+            batches = self._batches(wanted, known, batch_rows(self.domain), seed, method)
+            write_batches(path, self.domain, batches, told)
+        return count
 
     def sample_spark(
         self,
@@ -247,6 +287,19 @@ class Release:
 
         wanted = self._checked(n, method)
         return sample_spark(self, wanted, session=session, partitions=partitions, seed=seed, method=method)
+
+    def _wanted(
+        self, n: int | None, method: Method, given: Given | None
+    ) -> tuple[int, LinearQuery | dict[str, Ints] | None]:
+        """Number of records to draw, for each row that is given, and what they are drawn given."""
+        if given is None:
+            return self._checked(n, method), None
+        from hedgerow.release.given import understood
+
+        known = understood(given, self.domain)
+        if n is None:
+            n = max(1, round(self._value(known))) if isinstance(known, LinearQuery) else 1
+        return self._checked(n, method), known
 
     def _checked(self, n: int | None, method: Method) -> int:
         """Number of records to draw."""
@@ -354,9 +407,15 @@ class Release:
         kinds = [NoiseKind.GAUSSIAN if "Gaussian" in event.mechanism else NoiseKind.LAPLACE for event in noisy]
 
         def radius(risk: float) -> float:
-            """The largest: the curator may also have been asked before the run, and during a session."""
+            """The largest: the curator may also have been asked before the run, and during a session.
+
+            The noisy number is never below 1, though there may be no record. The average is as near to the truth as
+            that number is, and as it is to that number: whatever tables it was averaged with.
+            """
             scales = zip(kinds, (event.scale for event in noisy), strict=True)
-            return max(sum_bound(kind, scale, np.ones(1), copies=1, risk=risk) for kind, scale in scales)
+            beside = 0.0 if self.counted is None else abs(self.total - self.counted)
+            bounds = [sum_bound(kind, scale, np.ones(1), copies=1, risk=risk) for kind, scale in scales]
+            return beside + max(1.0, *bounds)
 
         return Total(self.total, public=False, evidence=Evidence(self.total, radius, "the noisy number of records"))
 

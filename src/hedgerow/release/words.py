@@ -1,9 +1,12 @@
 """Releases in words and in plain values, for the command line and the report."""
 
-from typing import Any
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 
+from hedgerow.domain import feasible_records
 from hedgerow.models import Empirical
 from hedgerow.privacy import WorkloadError
 from hedgerow.release.release import Release
@@ -22,6 +25,10 @@ def summary_of(release: Release) -> dict[str, Any]:
         "total": release.total,
         "attributes": list(release.domain.names),
         "cells": release.domain.size,
+        "feasible": feasible_records(release.domain),
+        "constraints": [rule.text for rule in release.domain.constraints],
+        "derived_columns": [each.name for each in release.domain.derived_columns],
+        "levels": {each.name: each.measurements for each in level_uses(release)},
         "workload": release.workload.spec,
         "algorithm": release.provenance.algorithm,
         "error": None if error is None else _error_to_dict(error),
@@ -40,6 +47,67 @@ def _error_to_dict(error: WorkloadError) -> dict[str, Any]:
         "counts_per_unit": error.unit,
         "candidates": error.n_candidates,
     }
+
+
+@final
+@dataclass(frozen=True)
+class LevelUse:
+    """The use that a run made of a level or of another derived attribute.
+
+    Attributes:
+        name: Its name.
+        sources: The attributes that it is made from.
+        values: Number of its values.
+        measurements: Number of measurements over it.
+        beside: Number of measurements over its source itself, if it has one alone.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    values: int
+    measurements: int
+    beside: int | None
+
+
+def level_uses(release: Release) -> list[LevelUse]:
+    """The declared levels and derived attributes, and others that were measured, in the order of the domain.
+
+    Args:
+        release: The release.
+    """
+    domain = release.domain
+    counts = Counter(name for each in release.measurements for name in each.target.scope)
+    return [
+        LevelUse(
+            each.name,
+            each.sources,
+            each.attribute.size,
+            counts[each.name],
+            counts[each.sources[0]] if len(each.sources) == 1 else None,
+        )
+        for each in domain.derived
+        if counts[each.name] or (each in domain.declared and not each.column)
+    ]
+
+
+def levels_sentence(release: Release) -> str:
+    """Numbers of measurements over levels and other derived attributes, in words; empty where the domain declares none.
+
+    Args:
+        release: The release.
+    """
+    domain, measured = release.domain, len(release.measurements)
+    if not measured or not level_uses(release):
+        return ""
+    scopes = (each.target.scope for each in release.measurements)
+    mixes = Counter(sum(domain.function(name) is not None for name in scope) for scope in scopes)
+    parts = [f"{mixes[0]:,} name{'s' if mixes[0] == 1 else ''} attributes as they are"] if mixes[0] else []
+    parts += [f"{mixes[n]:,} {_LEVELS.get(n, f'{n} levels')}" for n in sorted(mixes) if n]
+    said = ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
+    return f"Of {measured:,} measurement{'s' if measured > 1 else ''} {said}."
+
+
+_LEVELS = {1: "one level or derived attribute", 2: "two"}
 
 
 def error_sentence(release: Release, confidence: float = 0.95) -> str:

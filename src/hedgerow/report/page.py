@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange, feasible_records
 from hedgerow.errors import MissingExtraError, ReleaseError
 from hedgerow.queries import Conjunction, Measurement
-from hedgerow.release import Release, distinct_records, error_sentence
+from hedgerow.release import Release, distinct_records, error_sentence, level_uses, levels_sentence
 from hedgerow.report.curves import STAMP
 from hedgerow.system import replacing
 
@@ -125,6 +125,10 @@ def render_report(release: Release, *, exact: ExactErrors | None = None) -> str:
         fit=Markup(fit_plot([look.ratio for look in looks])) if looks else "",
         marginals=list(_marginals(release)),
         attributes=[(attribute, _described(attribute)) for attribute in release.domain],
+        feasible=feasible_records(release.domain) if release.domain.constraints else None,
+        levels=level_uses(release),
+        levels_sentence=levels_sentence(release),
+        derived=[(each, _described(each.attribute)) for each in release.domain.declared],
         distinct_records=distinct_records(release),
         confidence=CONFIDENCE,
     )

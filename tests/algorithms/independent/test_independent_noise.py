@@ -15,7 +15,7 @@ from hedgerow.algorithms.shared.bounds import BETA
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError, ModelTooLargeError, QueryError
-from hedgerow.models.fit.refit import Sweeps
+from hedgerow.models.fit.rules import Sweeps
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.budgets.conversion import epsilon_of
 from hedgerow.privacy.curator import Curator

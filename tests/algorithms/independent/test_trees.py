@@ -15,7 +15,7 @@ from hedgerow.domain.domain import Domain
 from hedgerow.errors import ModelTooLargeError
 from hedgerow.models.classes.value_classes import ValueClasses
 from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.fit.refit import Sweeps
+from hedgerow.models.fit.rules import Sweeps
 from hedgerow.models.trees.markov import Markov
 from hedgerow.privacy.budgets.budget import ZCDP, PureDP
 from hedgerow.privacy.curator import Curator

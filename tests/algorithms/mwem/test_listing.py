@@ -10,7 +10,7 @@ import pytest
 from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
-from hedgerow.models.fit.refit import Sweeps
+from hedgerow.models.fit.rules import Sweeps
 from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.core.query import LinearQuery

@@ -13,7 +13,7 @@ import hedgerow.algorithms.mwem.run as run_module
 from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.algorithms.mwem.run import MWEMRun
 from hedgerow.algorithms.shared.plans import RoundCharge
-from hedgerow.models.fit.refit import Sweeps
+from hedgerow.models.fit.rules import Sweeps
 from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import NoiseSource

@@ -17,11 +17,13 @@ from hedgerow.algorithms.mwem.settings import automatic_rounds, planned_rounds, 
 from hedgerow.algorithms.shared.algorithm import RoundReport
 from hedgerow.algorithms.shared.plans import RoundCharge, expected_noise, noise_of
 from hedgerow.arrays import Floats
+from hedgerow.data.table import Table
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
+from hedgerow.domain.rules import impossible
 from hedgerow.errors import CandidatesTooLargeError, ConfigError, ModelTooLargeError
 from hedgerow.models.choice import LARGEST_TREE
-from hedgerow.models.fit.refit import Proximal, Sweeps
+from hedgerow.models.fit.rules import Proximal, Sweeps
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import SeededNoise
@@ -452,3 +454,25 @@ def test_a_tiny_budget_gives_a_useless_release_but_no_failure(seed: int) -> None
     release = MWEM().run(DenseTables(domain, np.ones(4)), workload, PureDP(1e-12), noise=SeededNoise(seed))
     assert 1.0 <= release.total < 2**31
     assert release.sample(10).codes.shape == (10, 1)
+
+
+def test_attributes_that_are_asked_about_at_a_level_are_measured_at_no_finer_one() -> None:
+    domain = Domain((IntegerRange("code", 0, 2**20 - 1), *(IntegerRange(f"x{i}", 0, 9) for i in range(5))))
+    codes = np.random.default_rng(0).integers(0, 10, (6, 300))
+    workload = Workload.parse("marginals:x0*code.65536,x0*x1", domain)
+    release = MWEM(rounds="annealed").run(Table(domain, codes), workload, PureDP(1.0), noise=SeededNoise(0))
+    measured = {name for each in release.measurements for name in each.target.scope}
+    assert measured == {"x0", "x1", "code.65536"}
+
+
+def test_a_noisy_histogram_holds_no_noise_of_cells_that_no_record_has() -> None:
+    free = Domain((IntegerRange("a", 0, 9), IntegerRange("b", 0, 9)))
+    domain = Domain(free.attributes, (), [impossible(free, "a > 0 and b > 0")])
+    table = Table(domain, np.zeros((2, 1000), dtype=np.int64))
+    config = MWEM(rounds=1, initial="histogram", uniform_share=0.2, refit=None)
+    run = MWEMRun(config, Curator(table, PureDP(50.0), noise=SeededNoise(0)), Workload.marginals(domain, 2), None)
+    run.start()
+    (cells,) = run.model.marginals([domain.names])
+    there = [(a, b) for a in range(10) for b in range(10) if not (a and b)]
+    assert sum(cells[cell] for cell in there) == pytest.approx(run.total)
+    assert min(cells[cell] for cell in there) >= 0.2 / 19 * run.total * (1.0 - 1e-9)

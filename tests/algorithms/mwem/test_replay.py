@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.models.fit.refit import Sweeps
+from hedgerow.models.fit.rules import Sweeps
 from hedgerow.privacy.budgets.budget import ZCDP, PureDP
 from hedgerow.privacy.budgets.conversion import epsilon_of
 from hedgerow.queries.core.query import NoiseKind

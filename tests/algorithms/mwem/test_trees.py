@@ -18,7 +18,7 @@ from hedgerow.domain.domain import Domain
 from hedgerow.errors import CandidatesTooLargeError, ConfigError, MarginalTooLargeError
 from hedgerow.models import choice
 from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.fit.refit import Sweeps
+from hedgerow.models.fit.rules import Sweeps
 from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.models.trees.markov import Markov
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP

@@ -40,6 +40,7 @@ from tests.algorithms.online_pmw.cases import (
 from tests.algorithms.shared.whole_runs import ModelCounts, without_histograms
 from tests.privacy.replay import Run, ScriptedNoise, privacy_loss, record, record_answers
 from tests.privacy.tables import DenseCounts, neighbours_of
+from tests.reference.feasible_records import cells as cells_of, random_domain, records
 
 STREAM: list[LinearQuery] = [*list(cells())[:10], *random_queries(2, 1), *list(cells())[10:14]]
 PAIRS = Workload.parse("marginals:a*b,b*c", DOMAIN)
@@ -248,6 +249,42 @@ def test_the_uniform_distribution_is_mixed_into_every_conditional() -> None:
     assert expected.sum() == pytest.approx(1.0, abs=1e-12)
     assert np.allclose(begun, expected, rtol=1e-10)
     assert begun.min() >= gamma ** len(factors) / domain.size
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_mixed_in_is_uniform_over_the_records_that_can_exist(seed: int) -> None:
+    rng, gamma = np.random.default_rng(seed), 1e-3
+    domain = random_domain(rng, [6, 3, 5, 2], levels=4, constraints=3)
+    model = Markov(domain, 50.0)
+    for names in (["x0.0", "x1"], ["x2.2", "x0"], ["x3", "x1"], ["both", "x2"]):
+        clique = domain.reduced(names)
+        model.reweigh(clique, rng.normal(size=domain.shape_of(clique)) * 9.0)
+    factors = warm_factors(model, gamma)
+    every = records(domain)
+    logs = np.full(every.shape[1], -math.log(every.shape[1]))
+    for clique, table in factors.items():  # quotients by the uniform distribution, which they are multiplied into
+        logs += table.reshape(-1)[cells_of(domain, clique)]
+    assert np.exp(logs).sum() == pytest.approx(1.0, abs=1e-9)
+    mixed = sum(len(tree.cliques) for tree in model.trees)
+    assert logs.min() >= mixed * math.log(gamma) - math.log(every.shape[1]) - 1e-9
+    assert mixed <= len(domain.variables)
+    begun = Markov(domain, 1.0, start=factors).marginals([domain.names])[0]
+    assert np.allclose(begun[tuple(every)], np.exp(logs), rtol=1e-9)
+
+
+def test_a_histogram_to_start_from_is_mixed_over_the_records_that_can_exist() -> None:
+    free = Domain((IntegerRange("a", 0, 9), IntegerRange("b", 0, 9)))
+    domain = Domain(free.attributes, (), [hedgerow.impossible(free, "a > 0 and b > 0")])
+    codes = np.zeros((2, 500), dtype=np.int64)
+    release = hedgerow.MWEM().run(
+        hedgerow.Table(domain, codes), Workload.marginals(domain, 2), PureDP(1.0), noise=SeededNoise(0)
+    )
+    config, table = OnlinePMW(uniform_share=0.25), hedgerow.Table(domain, codes)
+    session = config.start(table, PureDP(2.0), noise=SeededNoise(1), warm=release)
+    (begun,) = session.model.marginals([domain.names])
+    there = [(a, b) for a in range(10) for b in range(10) if not (a and b)]
+    assert begun.sum() == pytest.approx(session.model.total)
+    assert min(begun[cell] for cell in there) >= 0.25 / 19 * session.model.total * (1.0 - 1e-9)
 
 
 @pytest.mark.usefixtures("trees")

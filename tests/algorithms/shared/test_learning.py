@@ -17,7 +17,7 @@ from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.models.core.steps import Step
-from hedgerow.queries.core.query import Explicit, Marginal, Parity
+from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Parity
 
 DOMAIN = Domain((IntegerRange("x", 0, 6),))
 STEPS: tuple[Step, ...] = ("source", "sharp")
@@ -84,6 +84,19 @@ def test_marginals_drop_by_the_sum_over_their_cells(rule: Step) -> None:
         exponent = exponent_of(marginal, answer - p, rule)
         drop = potential_drop(p, b, exponent)
         assert drop >= guaranteed_drop(b - p, answer - b, marginal, rule) - SLACK
+
+
+@pytest.mark.parametrize("rule", STEPS)
+def test_parts_of_marginals_drop_by_the_sum_over_their_cells(rule: Step) -> None:
+    generator = np.random.default_rng(16)
+    part = Marginal(DOMAIN, ("x",), Conjunction.where(DOMAIN, {"x": [1, 2, 5]}))
+    for _ in range(2000):
+        b, p = distributions(generator, 7)
+        answer = clipped(part.of_table(b) + generator.normal(0, generator.choice([0.0, 0.05, 1.0]), 3), part, 1.0)
+        exponent = exponent_of(part, answer - part.of_table(p), rule)
+        assert not exponent[[0, 3, 4, 6]].any()
+        gain = guaranteed_drop(part.of_table(b - p), answer - part.of_table(b), part, rule)
+        assert potential_drop(p, b, exponent) >= gain - SLACK
 
 
 def test_fixed_steps_in_the_right_direction() -> None:

@@ -22,7 +22,7 @@ from tests.queries.strategies import workloads
 DOMAIN = Domain(IntegerRange(name, 0, size - 1) for name, size in zip("abcd", (2, 2, 3, 5), strict=True))
 
 
-@given(workloads(), st.integers(0, 2**32 - 1))
+@given(st.one_of(workloads(), workloads(levels=True)), st.integers(0, 2**32 - 1))
 def test_sums_equal_the_answers_of_the_records(workload: Workload, seed: int) -> None:
     rng = np.random.default_rng(seed)
     codes = np.stack([rng.integers(size, size=4) for size in workload.domain.shape], axis=1)

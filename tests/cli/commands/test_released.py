@@ -29,6 +29,25 @@ def test_sample_draws_as_many_as_asked(place: Place, release: Path) -> None:
     assert pyarrow.parquet.read_table(place / "s.parquet").equals(first)
 
 
+def test_sample_draws_under_a_condition_or_completes_the_rows_of_a_file(place: Place, release: Path) -> None:
+    assert place.call("sample", release, "-n", 200, "-o", place / "w.parquet", "--where", "age < 22").exit_code == 0
+    ages = pyarrow.parquet.read_table(place / "w.parquet")["age"].to_pylist()
+    assert len(ages) == 200
+    assert max(ages) < 22
+    (place / "given.csv").write_text("age,sex\n21,F\n25,M\n")
+    call = place.call("sample", release, "-n", 3, "-o", place / "g.parquet", "--given", place / "given.csv", "--json")
+    assert json.loads(call.stdout)["n_records"] == 6
+    found = pyarrow.parquet.read_table(place / "g.parquet")
+    assert found["age"].to_pylist() == [21] * 3 + [25] * 3
+    assert found["sex"].to_pylist() == ["F"] * 3 + ["M"] * 3
+    both = place.call("sample", release, "-o", place / "x.csv", "--where", "age < 22", "--given", place / "given.csv")
+    assert "exclude each other" in both.stderr
+    (place / "given.csv").write_text("age\n21\nold\n")
+    wrong = place.call("sample", release, "-o", place / "x.csv", "--given", place / "given.csv")
+    assert "row 2, 'age': 'old' is no number" in wrong.stderr
+    assert not (place / "x.csv").exists()
+
+
 def test_answers_have_intervals_and_say_what_they_cover(place: Place, release: Path) -> None:
     result = place.call("answer", release, "sex = 'F'", "age < 22 and job is null", "", "--json", "--confidence", 0.9)
     answers = json.loads(result.stdout)["answers"]
@@ -158,3 +177,40 @@ def test_a_domain_that_does_not_fit_is_refused_with_the_estimate(place: Place) -
     assert result.exit_code == 1
     assert "MiB" in result.stderr
     assert "spent" not in result.stderr
+
+
+def test_domain_check_says_what_a_file_allows(place: Place) -> None:
+    file = place / "rules.yaml"
+    file.write_text(
+        """
+attributes: {age: {min: 0, max: 99}, married: ["no", "yes"], area: [a, b, c]}
+derived: {density: {from: area, table: {a: 1, b: 2, c: 2}}}
+constraints:
+  - {impossible: "age < 15 and married = 'yes'"}
+  - {if: "age < 10", then: "married = 'no'"}
+  - {impossible: "area = 'c'"}
+""",
+        encoding="utf-8",
+    )
+    result = place.call("domain", "--check", file)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "records      600 combinations of values",
+        "feasible     370 of them break no constraint",
+        "levels       age: age.10",
+        "derived      density",
+        "never        area: c",
+        "implied      if age < 10, then married = 'no' (the other constraints say as much)",
+    ]
+    assert json.loads(place.call("domain", "--check", file, "--json").stdout)["feasible"] == 370
+    assert place.call("domain").exit_code == 2
+    assert place.call("domain", place / "people.csv", "--check", file).exit_code == 2
+    assert place.call("domain", "--check", file, "-o", place / "x.yaml").exit_code == 2
+
+
+def test_domain_check_names_rules_that_contradict_each_other(place: Place) -> None:
+    file = place / "rules.yaml"
+    file.write_text("{attributes: {a: 2}, constraints: [{impossible: a = 0}, {impossible: a = 1}]}", encoding="utf-8")
+    result = place.call("domain", "--check", file)
+    assert result.exit_code == 1
+    assert "'impossible: a = 0' and 'impossible: a = 1' contradict each other" in result.stderr

@@ -17,8 +17,8 @@ from hedgerow.data.counting import blocks, marginals as counting, rows
 from hedgerow.data.counting.blocks import covering_blocks
 from hedgerow.data.table import Table
 from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.conditions.code_set import CodeSet
 from hedgerow.domain.domain import Clique, Domain
-from hedgerow.queries.core.code_set import CodeSet
 from hedgerow.queries.core.query import Conjunction
 
 

@@ -17,7 +17,8 @@ from hedgerow.data.scanning.scan import Counts, ScannedTable, Wanted
 from hedgerow.data.table import Table, read_table
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
-from hedgerow.errors import ColumnError, CountColumnError, QueryError, UnreadableTableError
+from hedgerow.errors import BrokenRuleError, ColumnError, CountColumnError, QueryError, UnreadableTableError
+from tests.data.ruled import RULED, left, ruled_table
 from tests.data.sources import BAD, DOMAIN, spoiled, table_of
 
 if TYPE_CHECKING:
@@ -116,6 +117,27 @@ def test_a_filter_that_spark_does_not_understand_is_told_as_such(
 ) -> None:
     with pytest.raises(QueryError, match="does not understand"):
         scanned(frame_of(spark, table_of(9, seed=3), tmp_path), where=where)
+
+
+def test_rows_that_break_a_rule_are_refused_or_left_out(spark: SparkSession, tmp_path: Path) -> None:
+    from pyspark.sql.functions import lit
+
+    table = ruled_table(300, seed=2)
+    frame = frame_of(spark, table, tmp_path)
+    with pytest.raises(BrokenRuleError) as expected:
+        read_table(table, RULED, extra_columns="ignore")
+    with pytest.raises(BrokenRuleError) as found:
+        scan_table(frame, RULED, extra_columns="ignore").total()
+    assert (found.value.broken, found.value.n_rows) == (expected.value.broken, expected.value.n_rows)
+    assert found.value.rows == ()
+    source = scan_table(frame, RULED, extra_columns="ignore", violations="drop")
+    kept = read_table(left(table), RULED, extra_columns="ignore")
+    cliques = [("sex", "stage"), ("age.7", "answer"), ("income", "handed"), DOMAIN.names]
+    assert (source.filtered, source.total()) == (True, kept.total())
+    for one, other in zip(source.marginals(cliques), kept.marginals(cliques), strict=True):
+        assert one.tolist() == other.tolist()
+    nobody = frame.where("answer = 'yes'").drop("handed").withColumn("handed", lit("no"))
+    assert scan_table(nobody, RULED, extra_columns="ignore", violations="drop").total() == 0
 
 
 def test_columns_may_have_any_name(spark: SparkSession, tmp_path: Path) -> None:

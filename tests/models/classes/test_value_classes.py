@@ -12,33 +12,58 @@ from hypothesis import given, settings, strategies as st
 
 from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.constraint import Constraint
+from hedgerow.domain.derived import width_level
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError
 from hedgerow.models.choice import wants_classes
-from hedgerow.models.classes import value_classes as module
+from hedgerow.models.classes import answers as module
 from hedgerow.models.classes.value_classes import ValueClasses
 from hedgerow.models.core.model import Model
 from hedgerow.models.core.terms import Potentials
 from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.fit.refit import Proximal, Refit, Sweeps, refit
+from hedgerow.models.fit.refit import refit
+from hedgerow.models.fit.rules import Proximal, Refit, Sweeps
 from hedgerow.models.trees.markov import Markov
 from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Measurable, Measurement, NoiseKind, Parity
 from hedgerow.queries.workload import Workload
 from tests.examples import examples
-from tests.models.contract import ModelContract
-from tests.models.strategies import conjunctions, domain_of, domains, queries
+from tests.models.contract import LeveledContract, Makes, ModelContract
+from tests.models.strategies import (
+    conjunctions,
+    domain_of,
+    domains,
+    leveled_cliques,
+    leveled_domains,
+    leveled_queries,
+    queries,
+)
 from tests.reference.dense_model import DenseModel
 
 HUGE = Domain((IntegerRange("ip", 0, 2**32 - 1), IntegerRange("port", 0, 2**16 - 1), IntegerRange("hour", 0, 23)))
 
 
-class TestContract(ModelContract):
+class OfClasses(Makes):
     def make(self, domain: Domain, total: float) -> ValueClasses:
         return ValueClasses(domain, total)
 
     def reload(self, model: Model) -> Model:
         assert isinstance(model, ValueClasses)
         return ValueClasses.from_potentials(model.domain, model.total, model.potentials())
+
+
+class TestContract(OfClasses, ModelContract): ...
+
+
+class TestLevels(OfClasses, LeveledContract): ...
+
+
+class TestLevelsOneByOne(TestLevels):
+    """Conditions are summed as on too many classes."""
+
+    @pytest.fixture(autouse=True)
+    def _small_grids(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(module, "_GRID_CELLS", 1)
 
 
 def gap(found: Floats, expected: Floats) -> float:
@@ -140,6 +165,32 @@ def test_a_refit_of_parities_and_marginals_over_several_attributes_equals_that_o
     refit(tree, measured, Sweeps(sweeps=5))
     assert gap(model.marginals([domain.names])[0], tree.marginals([domain.names])[0]) < 1e-9
     assert model.classes["x3"].sizes.tolist() == [20, 20]
+
+
+@settings(max_examples=examples(25))
+@given(st.data(), leveled_domains())
+def test_refits_over_levels_equal_those_of_the_histogram(data: st.DataObject, domain: Domain) -> None:
+    targets: list[Measurable] = data.draw(st.lists(leveled_queries(domain), max_size=3))
+    scopes = data.draw(st.lists(leveled_cliques(domain).filter(bool), min_size=1, max_size=3))
+    measured = noisy([*targets, *(Marginal(domain, scope) for scope in scopes)], 30.0, 3.0, seed=len(targets))
+    model, dense = ValueClasses(domain, 30.0), Histogram(domain, 30.0)
+    for each in (model, dense):
+        refit(each, measured, Sweeps(sweeps=3))
+    clique = data.draw(leveled_cliques(domain))
+    assert gap(model.marginals([clique])[0], dense.marginals([clique])[0]) < 1e-8
+    again = ValueClasses.from_potentials(domain, 30.0, model.potentials())
+    assert gap(model.marginals([clique])[0], again.marginals([clique])[0]) < 1e-9
+
+
+def test_a_table_over_a_level_makes_classes_of_its_values_alone() -> None:
+    ip = IntegerRange("ip", 0, 2**16 - 1)
+    rule = Constraint("odd low", ("ip",), [1 * (np.arange(2**16) < 2**8)], [True, False])
+    domain = Domain((ip, IntegerRange("port", 0, 2**10 - 1)), [width_level(ip, 2**12), width_level(ip, 2**14)], [rule])
+    model = ValueClasses(domain, 10.0)
+    model.reweigh(("port", "ip.4096"), np.ones((2**10, 16)) * (np.arange(2**10)[:, None] % 2))
+    assert model.classes["ip"].sizes.tolist() == [2**8, 2**12 - 2**8, *[2**12] * 15]
+    assert model.classes["port"].count == 2
+    assert model.potentials().scopes == [("port", "ip.4096")]
 
 
 def test_refits_follow_classes_that_are_refined() -> None:

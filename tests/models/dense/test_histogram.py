@@ -16,17 +16,17 @@ from hedgerow.errors import ConfigError, ModelTooLargeError
 from hedgerow.models.core import memory
 from hedgerow.models.core.memory import required_bytes
 from hedgerow.models.core.model import Model
-from hedgerow.models.dense import cells
+from hedgerow.models.dense import cells, layout as layouts
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.dense.layout import RowLayout
 from hedgerow.queries.core.query import Conjunction
 from tests.examples import examples
-from tests.models.contract import ModelContract
+from tests.models.contract import LeveledContract, Makes, ModelContract
 from tests.models.strategies import cliques, conjunctions, domain_of, domains
 from tests.reference.dense_model import DenseModel
 
 
-class TestContract(ModelContract):
+class Histograms(Makes):
     def make(self, domain: Domain, total: float) -> Histogram:
         return Histogram(domain, total)
 
@@ -34,13 +34,35 @@ class TestContract(ModelContract):
         return Histogram.from_potentials(model.domain, model.total, model.potentials())
 
 
-class TestContractInThreads(TestContract):
-    """The same with every pass cut into parts."""
+class InThreads:
+    """Every pass is cut into parts."""
 
     @pytest.fixture(autouse=True)
     def _many_threads(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(cells, "PARALLEL_CELLS", 0)
         monkeypatch.setattr(cells, "_threads", lambda: 3)
+
+
+class InSmallBlocks:
+    """Rows and blocks are so short that small domains have several axes of each kind."""
+
+    @pytest.fixture(autouse=True)
+    def _small_blocks(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(layouts, "ROW_CELLS", 4)
+        monkeypatch.setattr(layouts, "BLOCK_CELLS", 12)
+        monkeypatch.setattr(cells, "_PASS_PER_CELL", 1)
+
+
+class TestContract(Histograms, ModelContract): ...
+
+
+class TestContractInThreads(InThreads, TestContract): ...
+
+
+class TestLevels(Histograms, LeveledContract): ...
+
+
+class TestLevelsInSmallBlocks(InSmallBlocks, InThreads, TestLevels): ...
 
 
 def relative_gap(found: Floats, expected: Floats) -> float:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from hedgerow.arrays import Floats
+from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.constraint import Constraint
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.models.fit import consistency
 from hedgerow.models.fit.consistency import consistent
@@ -109,3 +112,46 @@ def test_noisy_answers_are_not_changed() -> None:
     before = [each.values.copy() for each in known]
     consistent(known, TOTAL)
     assert all(np.array_equal(each.values, old) for each, old in zip(known, before, strict=True))
+
+
+CHILDREN = Constraint("no income before 5", ("age", "income"), [[0] * 5 + [1] * 15, [0, 1, 1]], [[1, 0], [1, 1]])
+LEVELED = Domain([IntegerRange("age", 0, 19), IntegerRange("income", 0, 2), IntegerRange("sex", 0, 1)], (), [CHILDREN])
+
+
+def test_impossible_cells_lose_their_noise_even_where_marginals_are_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = [Measurement(Marginal(LEVELED, ("age", "income")), np.full(60, 5.0), NoiseKind.GAUSSIAN, 3.0)]
+    (narrow,) = consistent(known, TOTAL)
+    monkeypatch.setattr(consistency, "_WIDEST", 1)
+    (wide,) = consistent(known, TOTAL)
+    possible = np.ones((20, 3), dtype=bool)
+    possible[:5, 1:] = False
+    assert np.array_equal(wide.reshape(20, 3), np.where(possible, 5.0 / TOTAL, 0.0))
+    np.testing.assert_allclose(narrow.reshape(20, 3), np.where(possible, 1.0 / 50.0, 0.0), atol=1e-15)
+    assert np.array_equal(known[0].values, np.full(60, 5.0))
+
+
+def test_levels_are_averaged_with_what_they_are_levels_of() -> None:
+    plain = Domain([IntegerRange("age", 0, 19), IntegerRange("sex", 0, 1), IntegerRange("c", 0, 1)])
+    rng = np.random.default_rng(6)
+    scopes: list[Clique] = [("sex", "age.5"), ("age", "sex"), ("c",), ("c",)]
+    known = [
+        Measurement(target, rng.normal(10.0, 5.0, math.prod(plain.shape_of(target.scope))), NoiseKind.GAUSSIAN, 5.0)
+        for target in (Marginal(plain, scope) for scope in scopes)
+    ]
+    coarse, fine, *rest = consistent(known, TOTAL)
+    np.testing.assert_allclose(fine.reshape(4, 5, 2).sum(axis=1), coarse.reshape(2, 4).T, atol=1e-14)
+    for found, expected in zip(rest, consistent(known[2:], TOTAL), strict=True):
+        assert np.array_equal(found, expected)
+    assert not np.array_equal(rest[0], known[2].values / TOTAL)
+
+
+def test_marginals_are_averaged_with_uneven_ones_that_they_only_reach_through_others() -> None:
+    scopes: list[Clique] = [("age", "income"), ("income", "sex"), ("sex",)]
+    rng = np.random.default_rng(7)
+    known = [
+        Measurement(target, rng.normal(10.0, 5.0, target.size), NoiseKind.GAUSSIAN, 5.0)
+        for target in (Marginal(LEVELED, scope) for scope in scopes)
+    ]
+    pair, other, alone = consistent(known, TOTAL)
+    np.testing.assert_allclose(pair.reshape(20, 3).sum(axis=0), other.reshape(3, 2).sum(axis=1), atol=1e-14)
+    np.testing.assert_allclose(other.reshape(3, 2).sum(axis=0), alone, atol=1e-14)

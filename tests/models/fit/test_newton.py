@@ -16,7 +16,8 @@ from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.dense.kernels import solve_positive
 from hedgerow.models.fit import newton
 from hedgerow.models.fit.newton import Newton, covariances, solvable
-from hedgerow.models.fit.refit import Proximal, refit
+from hedgerow.models.fit.refit import refit
+from hedgerow.models.fit.rules import Proximal
 from hedgerow.models.trees.markov import Markov
 from hedgerow.queries.core.query import Marginal, Measurement, NoiseKind, Parity
 from hedgerow.queries.families.parity import walsh_hadamard

@@ -18,7 +18,8 @@ from hedgerow.models.dense import layout
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit import grouping
 from hedgerow.models.fit.consistency import consistent
-from hedgerow.models.fit.refit import Proximal, Refit, Sweeps, refit
+from hedgerow.models.fit.refit import refit
+from hedgerow.models.fit.rules import Proximal, Refit, Sweeps
 from hedgerow.models.trees.markov import Markov
 from hedgerow.queries.core.query import (
     Conjunction,

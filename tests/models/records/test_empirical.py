@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.constraint import Constraint
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import ConfigError, DamagedReleaseError, MarginalTooLargeError, QueryError
 from hedgerow.models.core.model import Model
@@ -18,30 +19,33 @@ from hedgerow.models.records import empirical
 from hedgerow.models.records.empirical import Empirical, cells_of, holding, values_at
 from hedgerow.queries.workload import Workload
 from hedgerow.release.content import StoredModel, model_to_dict
-from tests.models.contract import ModelContract
+from tests.models.contract import LeveledContract, Makes, ModelContract
 from tests.models.strategies import cliques, conjunctions, domain_of, domains, queries
 from tests.reference.dense_model import over_domain
 from tests.reference.dense_tables import DenseTables
+from tests.reference.feasible_model import feasible_codes
 
 WIDE = Domain(IntegerRange(f"x{i}", 0, 1) for i in range(120))
-
-
-def every_cell(domain: Domain) -> np.ndarray:
-    return np.indices(domain.shape).reshape(len(domain), -1).T
 
 
 def reloaded(model: Model) -> Model:
     return StoredModel(model.domain, model.total, *model_to_dict(model)).build()
 
 
-class TestContract(ModelContract):
-    """With one record in every cell nothing is out of reach, and the whole contract holds."""
+class OfEveryRecord(Makes):
+    """With one record in every cell that there may be nothing is out of reach, and the whole contract holds."""
 
     def make(self, domain: Domain, total: float) -> Empirical:
-        return Empirical(domain, total, every_cell(domain))
+        return Empirical(domain, total, feasible_codes(domain))
 
     def reload(self, model: Model) -> Model:
         return reloaded(model)
+
+
+class TestContract(OfEveryRecord, ModelContract): ...
+
+
+class TestLevels(OfEveryRecord, LeveledContract): ...
 
 
 class TestContractInParts(TestContract):
@@ -50,6 +54,14 @@ class TestContractInParts(TestContract):
     @pytest.fixture(autouse=True)
     def _small_parts(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(empirical, "_LOOKED_UP", 1)
+
+
+def test_records_that_cannot_exist_are_refused() -> None:
+    rule = Constraint("both", ("x0", "x1"), [[0, 1], [0, 1, 1]], [[True, True], [True, False]])
+    domain = Domain(domain_of(2, 3).attributes, (), (rule,))
+    assert Empirical(domain, 1.0, [[1, 0], [0, 2]]).codes.tolist() == [[1, 0], [0, 2]]
+    with pytest.raises(ConfigError, match="both"):
+        Empirical(domain, 1.0, [[1, 0], [1, 2]])
 
 
 def drawn(domain: Domain, n: int, seed: int) -> np.ndarray:

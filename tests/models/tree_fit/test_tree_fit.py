@@ -17,7 +17,8 @@ from hedgerow.errors import QueryError
 from hedgerow.models.core.steps import marginal_step
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit import refit as refit_module
-from hedgerow.models.fit.refit import Proximal, Refit, Sweeps, refit
+from hedgerow.models.fit.refit import refit
+from hedgerow.models.fit.rules import Proximal, Refit, Sweeps
 from hedgerow.models.tree_fit import hosts as tree_hosts
 from hedgerow.models.tree_fit.fit import TreeFit
 from hedgerow.models.tree_fit.layout import WalkLayout

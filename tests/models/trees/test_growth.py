@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.constraint import Constraint
+from hedgerow.domain.derived import Derived
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import DomainError
 from hedgerow.models.trees import growth
@@ -145,6 +148,45 @@ def test_a_model_holds_no_more_than_was_said(seed: int, exact: bool, monkeypatch
             twin = model.copy()
             twin.cover([candidates[i]])
             assert twin.cells <= cells[i]
+        chosen = candidates[rng.choice(np.flatnonzero(cells <= np.quantile(cells, 0.3)))]
+        held.append(chosen)
+        model.cover([chosen])
+
+
+def leveled(seed: int) -> tuple[Domain, list[Clique]]:
+    """Twelve attributes with default levels and one with another that does not nest; all pairs at all mixes."""
+    rng = np.random.default_rng(seed)
+    plain = domain_of(*rng.choice([3, 20, 40, 300], 12).tolist())
+    large = next(each for each in plain if each.size > 16)
+    levels = [each for each in plain.derived if each.sources == (large.name,)]
+    other = Derived(IntegerRange("other", 0, 4), (large.name,), rng.integers(0, 5, large.size))
+    rule = Constraint("r", ("x0", "x1"), [rng.integers(0, 2, size) for size in plain.shape[:2]], [[1, 0], [1, 1]])
+    domain = Domain(plain.attributes, [*levels, other], [rule])
+    names = [*domain.names, *(each.name for each in domain.derived)]
+    pairs = (domain.reduced(pair) for pair in itertools.combinations(names, 2))
+    return domain, [pair for pair in dict.fromkeys(pairs) if len(pair) == 2]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("few", [0, 1 << 20])
+@pytest.mark.parametrize("exact", [-1, 1 << 30])
+def test_a_model_over_levels_holds_no_more_than_was_said(
+    seed: int, few: int, exact: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(growth, "_FEW", few)
+    monkeypatch.setattr(growth, "_EXACT", exact)
+    domain, candidates = leveled(seed)
+    rng = np.random.default_rng(seed)
+    candidates = [candidates[i] for i in rng.choice(len(candidates), 150, replace=False)]
+    model, asked, held = Markov(domain, 1.0), Growth(domain, candidates), list[Clique]()
+    for _ in range(8):
+        cells = asked.cells(held, model.trees)
+        for i in rng.choice(len(candidates), 6, replace=False):
+            twin = model.copy()
+            twin.cover([candidates[i]])
+            assert twin.cells <= cells[i] * (1 + 1e-3)
+            tied = sum(domain.shape)
+            assert few or exact < 0 or cells[i] <= 1.5 * twin.cells + tied
         chosen = candidates[rng.choice(np.flatnonzero(cells <= np.quantile(cells, 0.3)))]
         held.append(chosen)
         model.cover([chosen])

@@ -17,7 +17,8 @@ from hedgerow.models.core import memory
 from hedgerow.models.core.model import Model
 from hedgerow.models.core.terms import Potentials
 from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.fit.refit import Proximal, Sweeps, refit
+from hedgerow.models.fit.refit import refit
+from hedgerow.models.fit.rules import Proximal, Sweeps
 from hedgerow.models.trees import answers as tree_answers, markov
 from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.junction_tree import JunctionTree

@@ -23,7 +23,7 @@ import hedgerow.privacy.randomness.draws as draws_module
 from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import ConfigError
-from hedgerow.models.fit.refit import Sweeps
+from hedgerow.models.fit.rules import Sweeps
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP, Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger.ledger import Event

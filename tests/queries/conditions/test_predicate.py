@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain.conditions.code_set import CodeSet
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import QueryError
 from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.queries.core.code_set import CodeSet
 from hedgerow.queries.core.query import Conjunction, Explicit
 from tests.queries.strategies import conjunctions, domains
 

@@ -15,9 +15,10 @@ import pytest
 
 from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.derived import Derived
 from hedgerow.domain.domain import Domain
 from hedgerow.queries.core.family import Family
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery
+from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Marginal
 from hedgerow.queries.core.sensitivity import Neighbours, of_query
 from hedgerow.queries.families.conjunction import Boxes, Conjunctions
 from hedgerow.queries.families.explicit import ExplicitMatrix
@@ -28,8 +29,18 @@ from tests.reference.dense_tables import DenseTables
 
 WIDE = Domain((IntegerRange("a", 0, 2), IntegerRange("b", 0, 1)))
 BITS = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
+NESTED = Domain(
+    (IntegerRange("a", 0, 2), IntegerRange("b", 0, 1)),
+    (
+        Derived(IntegerRange("a.2", 0, 1), ("a",), [0, 0, 1]),
+        Derived(IntegerRange("both", 0, 1), ("a", "b"), [[0, 1], [1, 1], [0, 1]]),
+    ),
+)
 FAMILIES: dict[str, Family] = {
     "marginals": Marginals(WIDE, [("a",), ("b",), ("a", "b")]),
+    "levels": Marginals(NESTED, [("a.2",), ("b", "a.2"), ("both",), ("a", "both")]),
+    "cells of levels": Cells(NESTED, [("a.2", "both")]),
+    "conditions on levels": Conjunctions(NESTED, [Conjunction.where(NESTED, {"both": [1], "a.2": [0]})]),
     "cells": Cells(WIDE, [("a",), ("a", "b")]),
     "parities": Parities(BITS, [("a",), ("a", "b")]),
     "boxes": Boxes.ranges(WIDE, ["a", "b"]),
@@ -114,6 +125,19 @@ def test_sensitivities_are_the_largest_changes_over_all_neighbours(name: str, ne
 def _constant(target: object) -> bool:
     """A query without both bounds among its values has a smaller sensitivity than the table says."""
     return isinstance(target, LinearQuery) and {target.values().min(), target.values().max()} != set(target.bounds)
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("nodes", [[0], [0, 1]])
+@pytest.mark.parametrize("scope", [("a",), ("a", "b")])
+def test_children_of_any_nodes_cost_what_one_marginal_costs(
+    scope: tuple[str, ...], nodes: list[int], neighbours: Neighbours
+) -> None:
+    target = Marginal(NESTED, scope, Conjunction.where(NESTED, {"a.2": nodes}))
+    answers = {key: target.on(DenseTables(NESTED, cells)) for key, cells in tables(NESTED).items()}
+    changes = np.array([answers[one] - answers[two] for one, two in neighbouring(NESTED, neighbours)])
+    assert np.abs(changes).sum(axis=1).max() == target.sensitivity(neighbours).l1
+    assert np.sqrt((changes**2).sum(axis=1)).max() == pytest.approx(target.sensitivity(neighbours).l2)
 
 
 @pytest.mark.many(quick=1)

@@ -22,7 +22,7 @@ from hedgerow.privacy.budgets.budget import ApproxDP
 from hedgerow.service.desks.desk import Desk
 from hedgerow.service.desks.tables import domain_of
 from hedgerow.service.http import app, problems, routes_questions
-from tests.service.api import RECORDS, Api, api, registration
+from tests.service.api import DOMAIN, RECORDS, Api, api, registration
 
 QUERIES = "/v1/datasets/survey/queries"
 
@@ -296,6 +296,53 @@ def test_a_file_is_uploaded_and_registered_from(fresh: Api) -> None:
     assert os.stat(path).st_nlink == 1
     made = fresh.call("POST", "/v1/datasets", carol, json=registration("second", source={"place": "second.csv"}))
     assert (made.status_code, made.json()["source"]) == (201, {"place": "second.csv", "coded": False})
+
+
+def test_records_that_break_a_rule_are_refused_or_left_out(fresh: Api) -> None:
+    """To the custodian rows are told; of those that are left out, not even the number is told to anyone."""
+    carol = fresh.token("carol", "custodian")
+    domain = {"attributes": DOMAIN, "constraints": [{"impossible": "age = 9 and job is null"}]}
+    refused = fresh.call("POST", "/v1/datasets", carol, json=registration("ruled", domain=domain))
+    assert refused.status_code == 422, refused.json()
+    assert "impossible: age = 9 and job is null" in str(refused.json())
+    source = {"place": "survey.csv", "violations": "drop"}
+    plain = fresh.call("POST", "/v1/datasets", carol, json=registration("plain", source=source))
+    assert plain.json()["statement"].count("before the filter") == 0  # no rule, so nothing is left out
+    made = fresh.call("POST", "/v1/datasets", carol, json=registration("ruled", domain=domain, source=source))
+    assert made.status_code == 201, made.json()
+    assert made.json()["source"] == {**source, "coded": False}
+    assert "before the filter" in made.json()["statement"]
+    assert made.json()["spent"] > 0.0
+    asked = fresh.call("POST", "/v1/datasets/ruled/queries", carol, json={"queries": [{"where": "age = 9"}]})
+    assert asked.status_code == 200, asked.json()
+    fresh.desks.close()
+    (kept,) = [each for each in fresh.store.data_sets() if each.name == "ruled"]
+    assert kept.registration.source["violations"] == "drop"
+
+
+def test_levels_and_constraints_are_told_and_may_be_asked_about(fresh: Api) -> None:
+    carol = fresh.token("carol", "custodian")
+    ages = {"age": {**DOMAIN["age"], "levels": [5]}}
+    domain = {"attributes": {**DOMAIN, **ages}, "constraints": [{"impossible": "age = 9 and job is null"}]}
+    source = {"place": "survey.csv", "violations": "drop"}
+    made = fresh.call("POST", "/v1/datasets", carol, json=registration("ruled", domain=domain, source=source)).json()
+    (level,) = made["derived"]
+    assert (level["name"], level["sources"], level["column"], level["kind"]) == ("age.5", ["age"], False, "binned")
+    assert level["size"] == len(level["values"])
+    assert made["constraints"] == ["impossible: age = 9 and job is null"]
+    assert "records that can exist (1 constraint)" in made["records"]
+    label = level["values"][0]
+    where = f"\"age.5\" = '{label}' and sex = 'F'"
+    asked = fresh.call("POST", "/v1/datasets/ruled/queries", carol, json={"queries": [{"where": where}]})
+    assert asked.status_code == 200, asked.json()
+    told = fresh.call("GET", "/v1/datasets/ruled/marginals?attributes=age.5,sex", carol).json()
+    assert told["labels"][0] == level["values"]
+    assert [len(row) for row in told["counts"]] == [2] * level["size"]
+    cells = fresh.call("GET", "/v1/datasets/ruled/marginals?attributes=age,job", carol).json()
+    nine, none = cells["labels"][0].index("9"), cells["labels"][1].index("?")
+    assert cells["counts"][nine][none] == 0.0
+    hidden = fresh.call("GET", "/v1/datasets/ruled/marginals?attributes=age/classes", carol)
+    assert hidden.status_code == 422
 
 
 def test_an_upload_that_is_broken_off_leaves_nothing(fresh: Api) -> None:

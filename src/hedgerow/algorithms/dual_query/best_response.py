@@ -8,34 +8,50 @@ with the translation of one query q of width w = high - low and net weight m (ti
 was drawn): a conjunction is itself; a parity (1 + chi) / 2 is the sum of its even cells, or one less the sum of its
 odd ones; any other query is the sum of its cells, each by (q - low) / w. A complement adds 1 to the constant and the
 negative weights of its query.
+
+Conditions on derived attributes are told as ones on the attributes that they are made from. Boxes of codes that a
+constraint rules out are conjunctions too, each with a weight of -(s + 1) for s drawn queries. A record that breaks a
+constraint is then worth less than 0, and every other its sum, from 0 to s: the best record is the best one that can
+exist, and a bound on the value of all is one on theirs.
 """
 
 import math
 from collections.abc import Iterator
+from functools import cached_property
+from typing import final
 
 import numpy as np
 
-from hedgerow.algorithms.dual_query.oracles import BestResponseProblem
+from hedgerow.algorithms.dual_query.boxes import check_boxes, forbidden, over_attributes
+from hedgerow.algorithms.dual_query.oracles import BestResponseProblem, Oracle, Response, TabuSearch
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Clique, Domain
+from hedgerow.domain import Clique, CodeSet, Domain
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.queries import CodeSet, Conjunction, LinearQuery, Parity, Workload
+from hedgerow.models import Footprint, Hypothesis, hypothesis
+from hedgerow.queries import Conjunction, LinearQuery, Parity, Workload
 
 LARGEST_SCOPE = 1 << 12
 """Cells of the largest scope of a query that is neither a conjunction nor a box: each cell may become a conjunction."""
 
 
 def check_queries(workload: Workload) -> None:
-    """Refuse queries whose translation would be too long.
+    """Refuse queries and constraints whose translation would be too long.
 
     Raises:
-        ConfigError: A parity or a query given by its values spans too many cells.
+        ConfigError: A parity or a query given by its values spans too many cells; a condition on a function of several
+            attributes, or the constraints, come down to too many conjunctions.
+        ModelTooLargeError: The constraints hang together too much for a record to be drawn.
 
     Example:
         >>> from hedgerow import IntegerRange
         >>> check_queries(Workload.parities(Domain(IntegerRange(name, 0, 1) for name in "abc"), 3))
     """
+    if workload.domain.constraints:
+        forbidden(workload.domain)
+        Footprint.of(workload.domain, ()).check()
     for family in workload.families:
+        for scope in family.scopes:
+            check_boxes(family.domain, scope)
         if family.conjunctive:
             continue
         scope = max(family.scopes, key=lambda each: math.prod(family.domain.shape_of(each)))
@@ -56,7 +72,8 @@ def sampled_problem(workload: Workload, drawn: Ints) -> BestResponseProblem:
         drawn: Index k below K is query k, K + k its complement; shape ``(s,)``.
 
     Returns:
-        The problem; its values are between 0 and s. Weights are whole numbers but for queries given by their values.
+        The problem; its values are between 0 and s, or below 0 for records that break a constraint. Weights are whole
+        numbers but for queries given by their values.
 
     Raises:
         QueryError: An index does not exist.
@@ -81,7 +98,8 @@ def sampled_problem(workload: Workload, drawn: Ints) -> BestResponseProblem:
             raise QueryError("whole marginals have no best response", remedy="use workload.by_query()")
         base, translated = _translated(query, times)
         constant += base
-        terms += translated
+        terms += [(part, weight) for condition, weight in translated for part in over_attributes(condition)]
+    terms += [(condition, -(len(indices) + 1.0)) for condition in forbidden(workload.domain)]
     weights = [weight for _, weight in terms]
     return BestResponseProblem(workload.domain, [condition for condition, _ in terms], weights, constant)
 
@@ -100,3 +118,39 @@ def _translated(query: LinearQuery, times: float) -> tuple[float, Iterator[tuple
 def _cells(domain: Domain, scope: Clique, weights: Floats) -> Iterator[tuple[Conjunction, float]]:
     for cell in np.argwhere(weights).tolist():
         yield Conjunction(domain, scope, tuple(CodeSet((code, code + 1)) for code in cell)), float(weights[tuple(cell)])
+
+
+@final
+class FeasibleOracle:
+    """Another oracle, but for records that break a constraint: then a search from records that do not.
+
+    Tabu search keeps the best record that it meets, and those that break a constraint are worth less than its start,
+    so that it ends with one that can exist.
+
+    Attributes:
+        oracle: The other oracle.
+        domain: Domain of the problems.
+    """
+
+    def __init__(self, oracle: Oracle, domain: Domain) -> None:
+        """Nothing is drawn unless it has to be."""
+        self.oracle, self.domain = oracle, domain
+
+    def best(self, problem: BestResponseProblem, seed: np.random.Generator) -> Response:
+        """Find a record of large value that can exist.
+
+        Args:
+            problem: A problem of `sampled_problem`.
+            seed: Given to the oracle, then used for starts.
+        """
+        found = self.oracle.best(problem, seed)
+        rules = ((rule, self.domain.axes(rule.scope)) for rule in self.domain.constraints)
+        if all(rule.holds([found.codes[axis] for axis in axes]) for rule, axes in rules):
+            return found
+        search = TabuSearch()
+        better = search.improved(problem, self._uniform.sample(search.restarts, seed=seed), seed)
+        return Response(better.codes, better.value, found.bound)
+
+    @cached_property
+    def _uniform(self) -> Hypothesis:
+        return hypothesis(self.domain, 1.0)

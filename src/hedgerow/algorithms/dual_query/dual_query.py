@@ -81,8 +81,10 @@ class DualQuery(DualQuerySettings, Algorithm):
             regime: Regime of the budget.
 
         Raises:
-            ConfigError: A parity, or a query given by its values, spans too many cells.
+            ConfigError: A parity, or a query given by its values, spans too many cells; or constraints, or a condition
+                on a function of several attributes, come down to too many conjunctions.
             QueryError: A query is constant.
+            ModelTooLargeError: The constraints hang together too much for a record to be drawn.
         """
         check_queries(workload)
 

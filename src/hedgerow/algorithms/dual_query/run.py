@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from hedgerow.algorithms.dual_query.accounting import stated_delta
-from hedgerow.algorithms.dual_query.best_response import sampled_problem
+from hedgerow.algorithms.dual_query.best_response import FeasibleOracle, sampled_problem
 from hedgerow.algorithms.dual_query.oracles import Response
 from hedgerow.algorithms.dual_query.parameters import Game, Parameters
 from hedgerow.algorithms.dual_query.settings import DualQuerySettings
@@ -90,6 +90,7 @@ class DualQueryRun:
         self.records: list[Ints] = []
         self._settings, self._curator, self._queries, self._game = settings, curator, queries, game
         self._public = generator(settings.seed)
+        self._oracle = FeasibleOracle(settings.oracle, queries.domain)
         self._adding = RecordAnswers(queries)
         self._sums = np.zeros(queries.n_queries)
         self._slacks: list[float | None] = []
@@ -98,7 +99,7 @@ class DualQueryRun:
     def round(self, progress: ProgressCallback | None = None) -> None:
         """Draw queries, find the record that satisfies them best, and remember what it answers."""
         drawn = self._drawn()
-        response = self._settings.oracle.best(sampled_problem(self._queries, drawn), self._public)
+        response = self._oracle.best(sampled_problem(self._queries, drawn), self._public)
         residual = self._game.total * (response.value / len(drawn) - self._answered(drawn))
         self._note(response)
         self._adding.add(self._sums, response.codes)

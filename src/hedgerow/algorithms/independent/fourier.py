@@ -88,8 +88,8 @@ class FourierMeasurement(Algorithm):
             regime: Regime of the budget.
 
         Raises:
-            ConfigError: An attribute of the workload is not binary, there are too many coefficients, or Gaussian noise
-                is asked for under pure differential privacy.
+            ConfigError: An attribute of the workload is derived or not binary, there are too many coefficients, or
+                Gaussian noise is asked for under pure differential privacy.
             ModelTooLargeError: The hypothesis does not fit into memory.
         """
         self._independent(coefficients(workload)).check(workload, regime)
@@ -161,7 +161,7 @@ def coefficients(workload: Workload) -> Workload:
         workload: Workload whose queries look at binary attributes only.
 
     Raises:
-        ConfigError: An attribute is not binary, or there are more than 2^18 parities.
+        ConfigError: An attribute is derived or not binary, or there are more than 2^18 parities.
 
     Example:
         >>> from hedgerow import IntegerRange
@@ -187,6 +187,11 @@ def coefficients(workload: Workload) -> Workload:
 def _check_binary(workload: Workload) -> None:
     domain = workload.domain
     for name in dict.fromkeys(name for scope in workload.scopes for name in scope):
+        if domain.function(name) is not None:
+            raise ConfigError(
+                f"Fourier coefficients are for attributes of the records; {name!r} is derived",
+                remedy="ask about what it is made from, or take mwem, laplace or gaussian",
+            )
         if domain[name].size != 2:
             raise ConfigError(
                 f"Fourier coefficients are for attributes with 2 codes; {name!r} has {domain[name].size}",

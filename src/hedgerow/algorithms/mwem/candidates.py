@@ -15,9 +15,9 @@ from typing import final
 import numpy as np
 
 from hedgerow.arrays import Bools
-from hedgerow.domain import Clique
+from hedgerow.domain import Clique, Domain
 from hedgerow.errors import CandidatesTooLargeError, ConfigError, MarginalTooLargeError
-from hedgerow.models import Growth, JunctionTree, has_room, usable_bytes
+from hedgerow.models import LARGEST_TREE, Growth, JunctionTree, has_room, usable_bytes
 from hedgerow.models.choice import domain_of_classes, may_be_dense, wants_classes
 from hedgerow.models.trees.markov import cells_bytes, check_tree_fits
 from hedgerow.queries import Marginals, Workload
@@ -38,49 +38,63 @@ def closure(workload: Workload, *, levels: bool = False) -> Workload | None:
     """The marginals of a workload and all marginals below them, weighted by their overlap with the workload.
 
     The weight of a marginal is the number of attributes that it shares with a marginal of the workload, summed over
-    these, each times its own weight (McKenna, Mullins, Sheldon and Miklau, "AIM", VLDB 2022, section 4.1).
+    these, each times its own weight (McKenna, Mullins, Sheldon and Miklau, "AIM", VLDB 2022, section 4.1). Ranges are
+    answered from the marginals of their attributes, at every level of these.
 
     Args:
         workload: Queries whose marginals are wanted.
-        levels: Whether marginals over coarser levels of the attributes are below the others too.
+        levels: Whether marginals over levels are below whole marginals too.
 
     Returns:
-        None where the workload does not consist of whole marginals, or where there would be too many.
+        None where the workload does not consist of whole marginals and ranges, or where there would be too many.
 
     Example:
         >>> from hedgerow import Domain, IntegerRange
         >>> closure(Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)).spec
         'marginals:1 @ 2.0; marginals:2 @ 4.0'
+        >>> closure(Workload.prefixes(Domain((IntegerRange("age", 0, 99),)), "age")).spec
+        'marginals:1 @levels'
     """
-    scopes = list(_weighted_scopes(workload))
-    domain = workload.domain
-    grains = {name: (name, *(domain.coarser(name) if levels else ())) for scope, _ in scopes for name in scope}
-    each = [math.prod(1.0 + len(grains[name]) for name in scope) for scope, _ in scopes]
-    if not all(family.whole for family in workload.families) or sum(each) > 8.0 * MOST_BELOW:
+    if not all(family.whole or family.ordered for family in workload.families):
         return None
-    found = set(chain.from_iterable(_below(scope, grains) for scope, _ in scopes))
+    domain, scopes, found = workload.domain, list(_weighted_scopes(workload)), set[Clique]()
+    for family in workload.families:
+        for scope in family.scopes:
+            if family.ordered and not all(_is_small(domain, (name,)) for name in scope):
+                return None  # values that no table can hold one by one
+            grains = [(name, *(domain.coarser(name) if levels or family.ordered else ())) for name in scope]
+            if len(found) + math.prod(1.0 + len(each) for each in grains) > 8.0 * MOST_BELOW:
+                return None
+            found.update(each for each in _below(domain, grains) if not family.ordered or _is_small(domain, each))
     below = sorted(found, key=lambda each: (len(each), each))
-    if len(below) > MOST_BELOW:
+    if not 0 < len(below) <= MOST_BELOW:
         return None
     groups: dict[float, list[Clique]] = {}
-    for scope, weight in zip(below, _overlaps(workload, below, scopes), strict=True):
-        groups.setdefault(weight, []).append(scope)
+    for clique, weight in zip(below, _overlaps(workload, below, scopes), strict=True):
+        groups.setdefault(weight, []).append(clique)
     return Workload([Marginals(workload.domain, each) for each in groups.values()], groups)
 
 
+def _is_small(domain: Domain, clique: Clique) -> bool:
+    return math.prod(domain.shape_of(clique)) <= LARGEST_TREE
+
+
 def attributes_of(workload: Workload) -> Clique:
-    """The attributes that a workload asks about.
+    """The attributes that a workload asks about, each at the finest level that it asks about.
 
     Example:
         >>> from hedgerow import Domain, IntegerRange
         >>> attributes_of(Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), cliques=["ac"]))
         ('a', 'c')
+        >>> domain = Domain((IntegerRange("sex", 0, 1), IntegerRange("code", 0, 2**20 - 1)))
+        >>> attributes_of(Workload.parse("marginals:sex*code.65536,code.4096", domain))
+        ('sex', 'code.4096')
     """
     axes = workload.scope_axes
     variables = (
         workload.domain.variables if axes.max(initial=-1) >= len(workload.domain) else workload.domain.attributes
     )
-    return workload.domain.base(variables[place].name for place in np.unique(axes[axes >= 0]).tolist())
+    return workload.domain.reduced(variables[place].name for place in np.unique(axes[axes >= 0]).tolist())
 
 
 def check_answers(workloads: Sequence[Workload]) -> None:
@@ -226,16 +240,15 @@ class Limit:
 
 
 def _weighted_scopes(workload: Workload) -> Iterator[Weighted]:
-    """The scopes of the whole marginals of a workload, with their weights."""
+    """The scopes of the families of a workload, with their weights."""
     for family, weight in zip(workload.families, workload.weights, strict=True):
-        if family.whole:
-            yield from ((scope, weight) for scope in family.scopes)
+        yield from ((scope, weight) for scope in family.scopes)
 
 
-def _below(scope: Clique, grains: Mapping[str, Clique]) -> Iterator[Clique]:
-    """Every subset of a scope, each of its attributes at every level."""
-    subsets = chain.from_iterable(combinations(scope, size) for size in range(1, len(scope) + 1))
-    return chain.from_iterable(product(*(grains[name] for name in subset)) for subset in subsets)
+def _below(domain: Domain, grains: Sequence[Clique]) -> Iterator[Clique]:
+    """Every subset of some attributes, each at every level that is given for it."""
+    subsets = chain.from_iterable(combinations(grains, size) for size in range(1, len(grains) + 1))
+    return (domain.clique(each) for each in chain.from_iterable(product(*subset) for subset in subsets))
 
 
 def _overlaps(workload: Workload, below: Sequence[Clique], scopes: Sequence[Weighted]) -> list[float]:

@@ -17,10 +17,10 @@ noise; move the hypothesis by multiplicative weights. Departures, each an option
 from dataclasses import dataclass
 from typing import final
 
-from hedgerow.algorithms.mwem.candidates import Limit, check_answers, closure
+from hedgerow.algorithms.mwem.candidates import check_answers
 from hedgerow.algorithms.mwem.plan import Plan, make_plan
 from hedgerow.algorithms.mwem.run import MWEMRun
-from hedgerow.algorithms.mwem.settings import MWEMSettings, is_annealed
+from hedgerow.algorithms.mwem.settings import MWEMSettings, candidates_of, limit_of
 from hedgerow.algorithms.shared import Algorithm, ProgressCallback, check_domain, check_noise
 from hedgerow.errors import ConfigError
 from hedgerow.models import check_fits
@@ -90,9 +90,9 @@ class MWEM(MWEMSettings, Algorithm):
             MarginalTooLargeError: The answers of the workload do not fit into memory.
         """
         self.check_options(workload, regime)
-        below = closure(workload) if is_annealed(self, workload) else None
-        check_answers([workload] if below is None else [workload, below])
-        limit = Limit(workload, self.largest_tree)
+        candidates = candidates_of(self, workload)
+        check_answers([workload] if candidates is workload else [workload, candidates])
+        limit = limit_of(self, workload)
         if self.needs_histogram or not limit.binds:
             check_fits(workload.domain, self.copies, averaged=self.output == "average")
         if limit.binds:

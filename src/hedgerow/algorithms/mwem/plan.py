@@ -5,11 +5,19 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, final
 
-from hedgerow.algorithms.mwem.candidates import Limit
-from hedgerow.algorithms.mwem.settings import MWEMSettings, first_rounds, is_annealed, planned_rounds, round_charge
+from hedgerow.algorithms.mwem.settings import (
+    MWEMSettings,
+    annealed_rounds,
+    candidates_of,
+    first_rounds,
+    is_annealed,
+    limit_of,
+    planned_rounds,
+    round_charge,
+)
 from hedgerow.algorithms.shared import BETA, Bound, Charges, Line, RoundCharge, Task, bound_of, expected_noise
 from hedgerow.algorithms.shared.bounds import task_of
-from hedgerow.algorithms.shared.plans import charges_line, memory_line, total_error
+from hedgerow.algorithms.shared.plans import charges_line, memory_line, noisy_values, total_error
 from hedgerow.models import Footprint, Refit, Sweeps, usable_bytes
 from hedgerow.privacy import Budget
 from hedgerow.queries import Parities, Workload
@@ -102,7 +110,10 @@ class Plan:
             ("time", f"about {self.seconds:,.1f} s for the rounds, on one core"),
             ("rounds", self._rounds_sentence()),
             charges_line(self.limit, self.unit, shares),
-            *(("noise", f"about {noise:,.1f} counts on each measured value of {text}") for text, noise in self.noise),
+            *(
+                ("noise", f"about {noise:,.1f} counts on each measured value of {_short(text)}")
+                for text, noise in self.noise
+            ),
             *self._bound_lines(total),
         ]
 
@@ -126,6 +137,25 @@ class Plan:
         return [("bound", promise), ("", guide), ("", "the release estimates its own error")]
 
 
+_LONGEST = 100
+"""Letters of a workload that a line of a plan names."""
+
+
+def _short(spec: str) -> str:
+    """A family of a workload, with the first of its scopes where it names many.
+
+    Example:
+        >>> _short("marginals:age*sex,age*job")
+        'marginals:age*sex,age*job'
+        >>> _short("marginals:" + ",".join(f"x{i}*x{i + 1}" for i in range(100)))[70:]
+        ',x10*x11,x11*x12,x12*x13, and 87 more'
+    """
+    if len(spec) <= _LONGEST:
+        return spec
+    first, _, _ = spec[:_LONGEST].rpartition(",")
+    return f"{first}, and {spec.count(',') - first.count(','):,} more" if first else spec
+
+
 def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: float) -> Plan:
     """Plan a run.
 
@@ -141,11 +171,14 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
     charges = config.charges(budget.limit, budget.neighbours)
     planned = planned_rounds(config, workload, budget, charges.rounds, total)
     adaptive, annealed = planned is None, is_annealed(config, workload)
-    rounds = first_rounds(workload, annealed=annealed) if planned is None else planned
-    each = round_charge(config, workload, charges.rounds, rounds)
-    if annealed:
+    rounds = planned or first_rounds(workload, annealed=False)
+    if adaptive and annealed:
+        rounds = annealed_rounds(config, workload, budget, charges.rounds, total)
+    candidates = candidates_of(config, workload)
+    each = round_charge(config, candidates, charges.rounds, rounds)
+    if annealed and adaptive:
         each = RoundCharge.split(charges.rounds / rounds, config.selecting(annealed=True))
-    limit = Limit(workload, config.largest_tree)
+    limit = limit_of(config, workload)
     if not config.needs_histogram:
         limit.check(config.measured_alone(workload))
     tree_cells = limit.largest_cells if limit.binds and not config.needs_histogram else None
@@ -157,12 +190,12 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         round=each,
         unit=budget.unit,
         limit=budget.limit,
-        noise=tuple(_noise(config, workload, budget, each)),
+        noise=tuple(_noise(config, candidates, budget, each)),
         cells=workload.domain.size,
         tree_cells=tree_cells,
         required_bytes=Footprint.up_to(workload.domain, tree_cells, config.copies).required_bytes,
         available_bytes=usable_bytes(),
-        seconds=_seconds(config, workload, rounds, tree_cells, lazy=each.selection == 0.0),
+        seconds=_seconds(config, candidates, rounds, tree_cells, lazy=each.selection == 0.0),
         bound=replace(bound, caveats=caveats(config, adaptive=adaptive)),
     )
 
@@ -199,9 +232,9 @@ def caveats(config: MWEMSettings, *, adaptive: bool) -> tuple[str, ...]:
 
 
 def _noise(config: MWEMSettings, workload: Workload, budget: Budget, each: RoundCharge) -> Iterator[tuple[str, float]]:
-    expected, first = expected_noise(workload, budget, each.measurement, config.noise) / workload.lengths, 0
+    expected, first = expected_noise(workload, budget, each.measurement, config.noise), 0
     for family in workload.families:
-        yield family.spec, float(expected[first])
+        yield family.spec, float(expected[first] / noisy_values(family)[0])
         first += family.n_candidates
 
 

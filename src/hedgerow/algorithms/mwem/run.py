@@ -4,15 +4,23 @@ Everything here is a function of public parameters and of what the curator retur
 "post-processing of the ledger" (theory.md section 2).
 """
 
+import math
 from typing import final
 
 import numpy as np
 
-from hedgerow.algorithms.mwem.candidates import Limit, attributes_of, closure
-from hedgerow.algorithms.mwem.settings import MWEMSettings, first_rounds, planned_rounds, round_charge
+from hedgerow.algorithms.mwem.candidates import Limit, attributes_of
+from hedgerow.algorithms.mwem.settings import (
+    MWEMSettings,
+    annealed_rounds,
+    candidates_of,
+    first_rounds,
+    planned_rounds,
+    round_charge,
+)
 from hedgerow.algorithms.shared import Averager, Learner, ProgressCallback, RoundCharge, expected_noise, make_release
 from hedgerow.algorithms.shared.algorithm import number_of_records, plain_parameters, tell
-from hedgerow.algorithms.shared.learning import clipped, take_step
+from hedgerow.algorithms.shared.learning import averaged_total, clipped, possible_values, take_step
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import Clique
 from hedgerow.models import Histogram, Hypothesis, Markov, Proximal, ValueClasses, hypothesis
@@ -40,16 +48,13 @@ class MWEMRun:
         self.progress = progress
         self.charges = config.charges(curator.ledger.remaining, curator.neighbours)
         self.bought_first: list[Measurement] = []
-        self._choose_from(workload)
+        self.candidates = candidates_of(config, workload)
+        self.limit = Limit(self.candidates, config.largest_tree)
+        self.finest = np.zeros(self.candidates.n_candidates)
+        self.expected: tuple[float, Floats] | None = None
         self.noise_counted = 1.0
         self.told = 0
         self.rounds: int | None = None
-
-    def _choose_from(self, candidates: Workload) -> None:
-        self.candidates = candidates
-        self.limit = Limit(candidates, self.config.largest_tree)
-        self.finest = np.zeros(candidates.n_candidates)
-        self.expected: tuple[float, Floats] | None = None
 
     def run(self) -> Release:
         """Run to the end and make the release.
@@ -92,16 +97,19 @@ class MWEMRun:
         return tuple(name for name in self._names if self.workload.domain[name].size <= most)
 
     def _histogram(self) -> Floats | None:
-        """The noisy histogram, clipped at 0 and mixed with the uniform one: MW can never revive a zero."""
+        """The noisy histogram, clipped at 0, mixed with the uniform one of records that can be: MW revives no zero."""
         if self.config.initial != "histogram":
             return None
         everything = Marginal(self.workload.domain, self.workload.domain.names)
         measured = self.curator.measure(everything, self.charges.initial, kind=self.config.noise, label="histogram")
         self.bought_first.append(measured)
-        cells = np.maximum(measured.values, 0.0).reshape(self.workload.domain.shape)
+        possible = possible_values(everything)
+        cells, flat = np.zeros(everything.size), np.zeros(everything.size)
+        cells[possible] = np.maximum(measured.values, 0.0)[possible]
         gamma = self.config.uniform_share if cells.sum() > 0 else 1.0
+        flat[possible] = gamma / cells[possible].size
         shares = cells / max(cells.sum(), 1.0)
-        return np.asarray(self.total * ((1.0 - gamma) * shares + gamma / cells.size))
+        return np.asarray(self.total * ((1.0 - gamma) * shares + flat)).reshape(self.workload.domain.shape)
 
     def _measure_one_way(self, names: Clique, charge: float) -> None:
         """Measure attributes one by one, each with the given charge."""
@@ -112,7 +120,7 @@ class MWEMRun:
         """All rounds: a planned number, or as many as the noisy answers ask for."""
         self.rounds = planned_rounds(self.config, self.workload, self.curator.budget, self.charges.rounds, self.total)
         if self.rounds is not None:
-            self._run_equal(self.rounds, round_charge(self.config, self.workload, self.charges.rounds, self.rounds))
+            self._run_equal(self.rounds, round_charge(self.config, self.candidates, self.charges.rounds, self.rounds))
         elif self.config.rounds == "adaptive":
             amount = self.charges.rounds / first_rounds(self.workload, annealed=False)
             self._run_doubling(self.charges.rounds, amount, self.config.selecting())
@@ -132,11 +140,10 @@ class MWEMRun:
         The charge of a round is small at first, and grows once a measurement teaches nothing at its noise. Single
         attributes may be selected and measured once more with the same charge: everything rests on them.
         """
-        below, share = closure(self.workload), self.config.selecting(annealed=True)
-        amount = left / first_rounds(self.workload, annealed=True)
+        share = self.config.selecting(annealed=True)
+        amount = left / annealed_rounds(self.config, self.workload, self.curator.budget, left, self.total)
         self.noise_counted = _SHARED_NOISE
-        if below is not None:
-            self._choose_from(below)
+        if self.candidates is not self.workload:
             charge, names = RoundCharge.split(amount, share).measurement, self._narrow
             self._measure_one_way(names, charge)
             left -= charge * len(names)
@@ -208,12 +215,14 @@ class MWEMRun:
         target = self.candidates.candidate(chosen)
         if self.averager is not None and isinstance(self.model, Histogram):
             self.averager.add(self.model)
-        residual = float(np.abs(self._learn(target, charge.measurement, lazy=charge.selection == 0.0)).sum())
+        residuals = np.abs(self._learn(target, charge.measurement, lazy=charge.selection == 0.0))
+        told = residuals[possible_values(target)]
+        residual = float(told.sum())
         self.finest[chosen] = max(self.finest[chosen], charge.measurement)
         self.told += 1
         tell(self.progress, self.curator, target.text, residual, number=self.told, of=self.rounds, model=self.model)
         expected = self.curator.noise_for(target, charge.measurement, self.config.noise).expected_abs
-        return residual > target.size * expected
+        return residual > told.size * expected
 
     def _learn(self, target: Measurable, charge: float, *, lazy: bool) -> Floats:
         """Measure and move the hypothesis. Returns noisy answer minus its answer before, in counts.
@@ -234,7 +243,9 @@ class MWEMRun:
 
     def finish(self) -> Release:
         """Fit once more, estimate the error, and put the release together."""
+        counted = None
         if self.averager is None and isinstance(self.config.refit, Proximal):
+            counted = self._recount()
             self.learner.fit(self.config.refit)
         return make_release(
             self.curator,
@@ -244,4 +255,15 @@ class MWEMRun:
             parameters=plain_parameters(self.config),
             measurements=[*self.bought_first, *self.learner.measurements],
             error_charge=self.charges.error,
+            counted=counted,
         )
+
+    def _recount(self) -> float | None:
+        """Average the noisy number of records with the sums of all noisy tables; returns it as it was, if it is one."""
+        noisy = [event for event in self.curator.ledger.events if event.label == "total" and event.charge > 0.0]
+        if not noisy:
+            return None
+        std = noisy[-1].scale * (1.0 if "Gaussian" in noisy[-1].mechanism else math.sqrt(2.0))
+        total = averaged_total(self.total, std, self.learner.measurements)
+        self.model.rescale(min(total, (1.0 - 1e-6) * LARGEST_MASS))
+        return self.total

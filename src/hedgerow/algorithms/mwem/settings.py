@@ -32,6 +32,12 @@ SCAN = 1 << 16
 _MOST = 1 << 10
 """Largest number of rounds that ``"auto"`` chooses, unless it measures every candidate."""
 
+_PER_ATTRIBUTE = 4
+"""Annealed rounds for each attribute at first."""
+
+_MOSTLY_NOISE = 0.03
+"""Noise of a table of the coarsest levels, as a share of the records, above which annealed rounds are half as many."""
+
 _NOISE = 0.44
 """Error per noise of one measurement: fits share noise between overlapping measurements."""
 
@@ -160,12 +166,38 @@ def first_rounds(workload: Workload, *, annealed: bool) -> int:
         (6, 12)
     """
     if annealed:
-        return 4 * len(workload.domain)
+        return _PER_ATTRIBUTE * len(attributes_of(workload))
     return max(2, min(2 * workload.n_candidates, 16 * len(workload.domain)))
 
 
+def annealed_rounds(config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float) -> int:
+    """The same for annealed rounds of a budget: half as many for ranges where even coarse tables would be mostly noise.
+
+    Args:
+        config: The configuration.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run; its regime and neighbours matter.
+        amount: Charge of all rounds together, epsilon or rho.
+        total: Number of records (noisy), in counts.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange, PureDP
+        >>> workload = Workload.parse("ranges:a,b:100:0", Domain(IntegerRange(name, 0, 99) for name in "ab"))
+        >>> [annealed_rounds(MWEM(), workload, PureDP(epsilon), epsilon, 50_000) for epsilon in (0.1, 1.0)]
+        [4, 8]
+    """
+    rounds = first_rounds(workload, annealed=True)
+    if candidates_of(config, workload) is workload or not all(family.ordered for family in workload.families):
+        return rounds
+    domain = workload.domain
+    scopes = [[(name, *domain.coarser(name))[-1] for name in scope] for scope in workload.scopes]
+    charge = (1.0 - config.selecting(annealed=True)) * amount / rounds
+    noise = expected_noise(Workload.marginals(domain, cliques=scopes), budget, charge, config.noise)
+    return rounds // 2 if float(noise.max()) > _MOSTLY_NOISE * total else rounds
+
+
 def is_annealed(config: MWEMSettings, workload: Workload) -> bool:
-    """Whether a run anneals the charge of its rounds: asked for, or automatic over a domain too large for a histogram.
+    """Whether a run anneals the charge of its rounds: asked for; or automatic for ranges, and over very large domains.
 
     Example:
         >>> from hedgerow import MWEM, Domain, IntegerRange
@@ -176,7 +208,34 @@ def is_annealed(config: MWEMSettings, workload: Workload) -> bool:
     """
     if config.rounds != "auto" or config.needs_histogram:
         return config.rounds == "annealed"
-    return Limit(workload, config.largest_tree).binds and closure(workload) is not None
+    ranges = any(family.ordered for family in workload.families)
+    return (ranges or Limit(workload, config.largest_tree).binds) and closure(workload) is not None
+
+
+def candidates_of(config: MWEMSettings, workload: Workload) -> Workload:
+    """The candidates of a run: those of the workload, or in annealed rounds its marginals and those below them.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange
+        >>> workload = Workload.prefixes(Domain((IntegerRange("age", 0, 99),)), "age")
+        >>> candidates_of(MWEM(), workload).spec, candidates_of(MWEM(rounds=5), workload).spec
+        ('marginals:1 @levels', 'prefixes:age')
+    """
+    if not is_annealed(config, workload):
+        return workload
+    return closure(workload, levels=True) or closure(workload) or workload
+
+
+def limit_of(config: MWEMSettings, workload: Workload) -> Limit:
+    """The limit that a hypothesis keeps to, on what the workload asks about; ranges are answered from candidates.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange
+        >>> limit_of(MWEM(), Workload.prefixes(Domain((IntegerRange("age", 0, 99),)), "age")).binds
+        False
+    """
+    ranges = any(family.ordered for family in workload.families)
+    return Limit(candidates_of(config, workload) if ranges else workload, config.largest_tree)
 
 
 def planned_rounds(config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float) -> int | None:
@@ -197,8 +256,10 @@ def planned_rounds(config: MWEMSettings, workload: Workload, budget: Budget, amo
     """
     if isinstance(config.rounds, int):
         return config.rounds
-    if config.rounds in ("adaptive", "annealed") or is_annealed(config, workload):
+    if config.rounds in ("adaptive", "annealed"):
         return None
+    if is_annealed(config, workload):  # the levels of one attribute alone are all measured
+        return candidates_of(config, workload).n_candidates if len(attributes_of(workload)) == 1 else None
     most = SCAN if config.repeats else min(SCAN, workload.n_candidates)
     if config.rounds == "auto":
         return automatic_rounds(config, workload, budget, amount, total)

@@ -134,7 +134,7 @@ def alpha_of(rounds: int, cells: int, step: Step) -> float:
         >>> round(alpha_of(2772, 1024, "source"), 4)
         0.1
     """
-    factor = (4.0 if step == "source" else 0.5) * math.log(cells)
+    factor = (4.0 if step == "source" else 0.5) * math.log(max(2, cells))
     if rounds <= factor:
         raise ConfigError(
             f"{rounds} rounds are too few for {human(cells)} cells: alpha would be {math.sqrt(factor / rounds):.3g}",

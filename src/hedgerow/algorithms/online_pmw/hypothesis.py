@@ -12,12 +12,12 @@ from typing import cast, final
 from hedgerow.algorithms.online_pmw.answer import Basis
 from hedgerow.algorithms.shared import clipped, step_size
 from hedgerow.arrays import Floats
-from hedgerow.domain import Clique, Domain, IntegerRange
+from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QuestionTooLargeError
 from hedgerow.models import Answering, Histogram, Hypothesis, Potentials, Proximal, ValueClasses, refit, usable_bytes
-from hedgerow.models.choice import may_be_dense, suited
-from hedgerow.models.trees import JunctionTree, Markov, cells_bytes
-from hedgerow.queries import Conjunction, LinearQuery, Measurement
+from hedgerow.models.choice import domain_of_sizes, may_be_dense, suited, trees_of
+from hedgerow.models.trees import Markov, cells_bytes
+from hedgerow.queries import Conjunction, LinearQuery, Measurement, attribute_codes
 
 _REFIT = Proximal().quick()
 _FORMS: dict[str, type[Hypothesis]] = {"histogram": Histogram, "trees": Markov, "classes": ValueClasses}
@@ -27,6 +27,7 @@ def taken_apart(model: Hypothesis) -> tuple[str, Potentials, Mapping[Clique, Flo
     """Take a model apart: its form, its updates, and the log-factors that it started from, if any.
 
     Example:
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1),))
         >>> form, updates, start = taken_apart(Markov(domain, 8.0))
         >>> form, put_together(domain, 8.0, form, updates, start).marginals([("a",)])[0].tolist()
@@ -57,6 +58,7 @@ class OnlineHypothesis:
     """A model that is asked often and corrected seldom; it changes only through this object.
 
     Example:
+        >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
         >>> OnlineHypothesis(Histogram(domain, total=12)).value(Conjunction.where(domain, {"b": [0, 1]}))
         8.0
@@ -70,7 +72,7 @@ class OnlineHypothesis:
         """
         self._model = model
         self._answering = Answering(model)
-        self._needed: dict[tuple[Clique, tuple[int, ...]], int] = {}
+        self._needed: dict[tuple[Clique | int, ...], int] = {}
 
     @property
     def model(self) -> Hypothesis:
@@ -103,10 +105,11 @@ class OnlineHypothesis:
         if may_be_dense(self._model.domain):
             return
         told = self._told_apart(query)
-        needed = self._needed.get((query.scope, told.shape))
+        needed = self._needed.get((query.scope, *told.values()))
         if needed is None:
             scopes = [*self._start_scopes(), *(each.target.scope for each in measurements), query.scope]
-            needed = self._needed[query.scope, told.shape] = JunctionTree.of(told, scopes).cells
+            domain = domain_of_sizes(self._model.domain, told) if told else self._model.domain
+            needed = self._needed[query.scope, *told.values()] = trees_of(domain, scopes).cells
         if needed > largest_tree:
             raise QuestionTooLargeError(
                 attributes=query.scope,
@@ -150,15 +153,14 @@ class OnlineHypothesis:
     def _start_scopes(self) -> Sequence[Clique]:
         return list(self._model.start) if isinstance(self._model, Markov) else ()
 
-    def _told_apart(self, query: LinearQuery) -> Domain:
-        """The domain with as many codes as the model tells apart, once it learnt about a query."""
+    def _told_apart(self, query: LinearQuery) -> dict[str, int]:
+        """Codes of attributes that the model tells apart at most, once it learnt about a query; none: all of them."""
         model = self._model
         if not isinstance(model, ValueClasses):
-            return model.domain
-        if isinstance(query, Conjunction):
-            cuts = {name: len(codes.cuts) for name, codes in zip(query.scope, query.codes, strict=True)}
-        else:
-            cuts = {name: model.domain[name].size for name in query.scope}
+            return {}
+        domain = model.domain
+        sets, others = attribute_codes(domain, query) if isinstance(query, Conjunction) else ({}, query.scope)
+        cuts = {name: len(codes.cuts) for name, codes in sets.items()}
+        cuts |= {name: domain[name].size for name in domain.base(others)}
         held = {name: classes.count for name, classes in model.classes.items()}
-        most = {each.name: held.get(each.name, 1) + cuts.get(each.name, 1) for each in model.domain}
-        return Domain(IntegerRange(each.name, 0, min(each.size, most[each.name]) - 1) for each in model.domain)
+        return {each.name: min(each.size, held.get(each.name, 1) + cuts.get(each.name, 1)) for each in domain}

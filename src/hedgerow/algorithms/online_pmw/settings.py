@@ -184,7 +184,14 @@ class OnlineSettings:
         return Footprint.up_to(domain, largest, _WARM_COPIES if warm else _COPIES)
 
     def stream(
-        self, budget: Budget, domain: Domain, total: float, noise: AdditiveNoise | None, *, warm: bool
+        self,
+        budget: Budget,
+        domain: Domain,
+        total: float,
+        noise: AdditiveNoise | None,
+        *,
+        warm: bool,
+        cliques: int = 0,
     ) -> Stream:
         """The public quantities that fix the rules of a session.
 
@@ -194,11 +201,13 @@ class OnlineSettings:
             total: Number of records, noisy or public.
             noise: Noise of that number; None where it is public.
             warm: Whether the session starts from a release.
+            cliques: Cliques of the junction trees of that release, where it has some: with levels there may be more
+                than attributes.
         """
         low, high = self.bounds
         slack = 0.0 if noise is None else max(abs(low), abs(high)) * noise.quantile(1.0 - _TOTAL_RISK * self.beta)
         # Into so many factors of a warm start the uniform distribution is mixed, at most (see `start.warm_factors`).
-        mixed = 0 if not warm else 1 if may_be_dense(domain) else len(domain)
+        mixed = 0 if not warm else 1 if may_be_dense(domain) else max(len(domain), cliques)
         return Stream(
             records=total,
             log_cells=math.log(possible_records(domain)) - mixed * math.log(self.uniform_share),

@@ -16,7 +16,7 @@ from hedgerow.algorithms.online_pmw.settings import OnlineSettings
 from hedgerow.algorithms.online_pmw.state import History
 from hedgerow.algorithms.shared import check_table, noise_of_total, number_of_records
 from hedgerow.arrays import Floats
-from hedgerow.domain import Clique, Domain
+from hedgerow.domain import Clique, Domain, spread_over, summed
 from hedgerow.errors import ConfigError
 from hedgerow.models import LARGE_ATTRIBUTE, Histogram, Hypothesis, JunctionTree, Markov, hypothesis, may_be_dense
 from hedgerow.privacy import Budget, Curator, Event, Ledger, LedgerView, NoiseSource, Regime, cost_of, note_release
@@ -147,11 +147,12 @@ def begin(config: OnlineSettings, curator: Curator, warm: Release | None, hold: 
     if noise is not None:
         hold(Hold(noise.charge(budget.regime), "opening"))
     total = number_of_records(curator, charge)
-    stream = config.stream(budget, domain, total, noise, warm=warm is not None)
+    model = _cold(domain, total) if warm is None else _warm(warm, config.uniform_share, total)
+    cliques = 0 if warm is None or may_be_dense(domain) else sum(len(tree.cliques) for tree in _trees_of(warm).trees)
+    stream = config.stream(budget, domain, total, noise, warm=warm is not None, cliques=cliques)
     rules = config.rules(stream, budget, curator.ledger.remaining)
     secure = curator.secure and (warm is None or warm.provenance.secure)
     basis = Basis(config, budget, rules, total, noise, secure)
-    model = _cold(domain, total) if warm is None else _warm(warm, config.uniform_share, total)
     return OnlineSession(curator, basis, model, History(), None)
 
 
@@ -249,25 +250,31 @@ def check_charged(release: Release, budget: Budget, ledger: LedgerView) -> None:
 def warm_base(release: Release, gamma: float) -> Floats:
     """The hypothesis to start from, ``(1 - gamma) p + gamma uniform``, as shares of the cells, shape of the domain.
 
-    Its potential is at most ``ln|X| + ln(1 / gamma)`` whatever the data (theory.md section 2, variation 3): no cell has
-    less than ``gamma / |X|``.
+    Its potential is at most ``ln|X| + ln(1 / gamma)`` whatever the data (theory.md section 2, variation 3): no record
+    that breaks no constraint has less than ``gamma / |X|``, where X are these records.
 
     Args:
         release: The earlier release.
         gamma: Share of the uniform distribution.
     """
-    (cells,) = release.model.marginals([release.domain.names])
+    domain = release.domain
+    (cells,) = release.model.marginals([domain.names])
     total = float(cells.sum())
-    return np.asarray((1.0 - gamma) * (cells / total) + gamma / cells.size)
+    uniform: Floats | float = gamma / cells.size
+    if domain.constraints:
+        uniform = Histogram(domain, gamma).marginals([domain.names])[0]
+    return np.asarray((1.0 - gamma) * (cells / total) + uniform)
 
 
 def warm_factors(model: Markov, gamma: float) -> dict[Clique, Floats]:
     """The same over junction trees: log-factors, one table for each clique.
 
     The hypothesis is the product of the conditional distributions of the cliques, each given what it shares with the
-    clique before it. The uniform distribution is mixed into each of these K conditionals, ``(1 - gamma) p(r | s) +
-    gamma / |R|``. No cell then has less than ``gamma^K / |X|``, so that the potential is at most ``ln|X| + K ln(1 /
-    gamma)``; K is at most the number of attributes.
+    clique before it. The conditional distribution u of the uniform hypothesis, over the records that break no
+    constraint, is mixed into each of these K: ``(1 - gamma) p(r | s) + gamma u(r | s)``. The product of all u is the
+    uniform hypothesis itself, so that no record has less than ``gamma^K / |X|``, and the potential is at most ``ln|X| +
+    K ln(1 / gamma)``. Where u is not the same everywhere, the factors are the quotients by u: the new hypothesis, which
+    they are multiplied into, is uniform already.
 
     Args:
         model: The hypothesis of the earlier release.
@@ -280,23 +287,40 @@ def warm_factors(model: Markov, gamma: float) -> dict[Clique, Floats]:
         >>> np.exp(warm_factors(model, 0.5)["a",]).round(12).tolist()
         [0.7, 0.3]
     """
-    return {
-        clique: np.log((1.0 - gamma) * given + gamma * share)
-        for tree in model.trees
-        for clique, given, share in _conditionals(model, tree)
-    }
+    factors: dict[Clique, Floats] = {}
+    for tree in model.trees:
+        for clique, given, share in _conditionals(model, tree):
+            factor = np.log((1.0 - gamma) * given + gamma * share)
+            factors[clique] = factors[clique] + factor if clique in factors else factor
+    return factors
 
 
 def _conditionals(model: Markov, tree: JunctionTree) -> Iterator[tuple[Clique, Floats, float]]:
-    """Each clique with its distribution given what it shares with the one before it, and the value of a uniform one."""
+    """The table of each clique given what it shares with the one before it, and the value of a uniform one.
+
+    Where that is not the same at all cells, quotients by it.
+    """
     before: dict[int, Clique] = {0: ()}
     order = [0]
     for i in order:
         new = [j for j in tree.neighbours[i] if j not in before]
-        before.update((j, tree.separator(i, j)) for j in new)
+        before.update((j, tree.stored_separator(i, j)) for j in new)
         order += new
-    for i, table in zip(order, model.marginals([tree.cliques[i] for i in order]), strict=True):
-        clique = tree.cliques[i]
-        own = tuple(axis for axis, name in enumerate(clique) if name not in before[i])
-        sums, share = table.sum(axis=own, keepdims=True), 1.0 / math.prod(table.shape[axis] for axis in own)
-        yield clique, np.where(sums > 0.0, table / np.where(sums > 0.0, sums, 1.0), share), share
+    cliques, domain = [tree.stored[i] for i in order], model.domain
+    plain = tree.plain and not domain.constraints
+    even = None if plain else iter(Markov(domain, 1.0, cliques).marginals(cliques))
+    for i, clique, table in zip(order, cliques, model.marginals(cliques), strict=True):
+        given = _given(domain, table, clique, before[i])
+        if even is None:
+            share = 1.0 / math.prod(domain.shape_of([name for name in clique if name not in before[i]]))
+            yield clique, np.where(np.isnan(given), share, given), share
+        else:
+            share_of = _given(domain, next(even), clique, before[i])
+            known = ~np.isnan(given) & (share_of > 0.0)
+            yield clique, np.divide(given, share_of, out=np.ones(given.shape), where=known), 1.0
+
+
+def _given(domain: Domain, table: Floats, clique: Clique, shared: Clique) -> Floats:
+    """A table of a clique given what it shares with another; not a number where there is no mass."""
+    sums = spread_over(domain, summed(domain, table, clique, shared), shared, clique)
+    return np.asarray(np.divide(table, sums, out=np.full(table.shape, np.nan), where=sums > 0.0))

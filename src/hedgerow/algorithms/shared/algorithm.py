@@ -277,6 +277,7 @@ def make_release(
     parameters: Mapping[str, Any],
     measurements: Sequence[Measurement] = (),
     error_charge: float = 0.0,
+    counted: float | None = None,
 ) -> Release:
     """Estimate the error of the workload, if that is to be paid for, and put the release together.
 
@@ -288,6 +289,7 @@ def make_release(
         parameters: Configuration of the algorithm, as plain values.
         measurements: Noisy answers, in the order in which they were bought.
         error_charge: epsilon or rho for the noisy error of the workload; 0 leaves it out.
+        counted: The noisy number of records, where the mass of the model is an average of it and others.
     """
     error = None
     if error_charge > 0.0:
@@ -300,7 +302,8 @@ def make_release(
         measurements=tuple(measurements),
         error=error,
         total=model.total,
-        provenance=Provenance.record(name, parameters, noise=curator.noise_source),
+        provenance=Provenance.record(name, parameters, noise=curator.noise_source, violations=curator.violations),
+        counted=counted,
     )
 
 

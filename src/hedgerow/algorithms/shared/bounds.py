@@ -144,7 +144,7 @@ def task_of(workload: Workload, total: float, neighbours: Neighbours) -> Task:
     """
     return Task(
         total=max(1.0, total),
-        cells=possible_records(workload.domain),
+        cells=max(possible_records(workload.domain), min(2, workload.domain.size)),  # what holds for two holds for one
         candidates=workload.n_candidates,
         sensitivity=float(workload.sensitivities(neighbours).max()),
         width=largest_width(workload),

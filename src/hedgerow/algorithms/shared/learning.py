@@ -12,9 +12,10 @@ from typing import Literal, final
 
 import numpy as np
 
-from hedgerow.arrays import Floats
+from hedgerow.arrays import Bools, Floats
+from hedgerow.domain import possible_cells
 from hedgerow.models import CELL_RATES, Histogram, Hypothesis, Model, Refit, Step, query_rate, refit, suited
-from hedgerow.queries import LinearQuery, Measurable, Measurement
+from hedgerow.queries import LinearQuery, Marginal, Measurable, Measurement
 
 Output = Literal["last", "average"]
 """The hypothesis to return: A_T, or the average of A_0 ... A_(T-1)."""
@@ -63,6 +64,53 @@ class Learner:
         """Fit the hypothesis to some measurements; to all of them unless they are given."""
         self.suit(told)
         refit(self.model, self.measurements if told is None else told, rule)
+
+
+def possible_values(target: Measurable) -> slice | Bools:
+    """The values of a target that can differ from 0: in cells of a marginal that no record can have noise is alone.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange, impossible
+        >>> free = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
+        >>> ruled = Domain(free.attributes, constraints=[impossible(free, "a = 0 and b = 1")])
+        >>> possible_values(Marginal(ruled, ("a", "b")))
+        array([ True, False,  True,  True])
+    """
+    whole = isinstance(target, Marginal) and target.within is None and bool(target.domain.constraints)
+    possible = possible_cells(target.domain, target.scope) if whole else None
+    return slice(None) if possible is None else possible.reshape(-1)
+
+
+def averaged_total(counted: float, std: float, measurements: Sequence[Measurement]) -> float:
+    """The number of records from its noisy count and from the sums of noisy tables, weighted by inverse variances.
+
+    A function of noisy values and public scales. Cells that no record can have are left out: they hold noise alone.
+
+    Args:
+        counted: The noisy number of records.
+        std: Standard deviation of its noise, in counts.
+        measurements: Noisy answers; those of whole marginals are summed.
+
+    Returns:
+        In counts, at least 1.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange
+        >>> from hedgerow.queries import Marginal, NoiseKind
+        >>> target = Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",))
+        >>> noisy = Measurement(target, np.array([60.0, 50.0]), NoiseKind.GAUSSIAN, 5.0)
+        >>> round(averaged_total(90.0, 10.0, [noisy]), 6)
+        103.333333
+    """
+    sums, variances = [counted], [std**2]
+    for measured in measurements:
+        target = measured.target
+        if isinstance(target, Marginal) and target.within is None and measured.scale > 0.0:
+            told = measured.values[possible_values(target)]
+            sums.append(float(told.sum()))
+            variances.append(told.size * measured.std**2)
+    weights = 1.0 / np.array(variances)
+    return max(1.0, float(weights @ np.array(sums) / weights.sum()))
 
 
 def step_size(residual: float, bounds: tuple[float, float], rule: Step) -> float:
@@ -150,7 +198,10 @@ def exponent_of(target: Measurable, residuals: Floats, rule: Step) -> Floats:
     """
     if isinstance(target, LinearQuery):
         return step_size(float(residuals[0]), target.bounds, rule) * target.values()
-    return cell_steps(residuals, rule).reshape(target.domain.shape_of(target.scope))
+    steps = cell_steps(residuals, rule)
+    return (
+        target.to_table(steps) if isinstance(target, Marginal) else steps.reshape(target.domain.shape_of(target.scope))
+    )
 
 
 def take_step(model: Model, target: Measurable, residuals: Floats, rule: Step) -> None:

@@ -6,13 +6,16 @@ that may spend c selects with ``f c`` and measures with ``(1 - f) c``; theory.md
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Protocol, final
 
 import numpy as np
 
-from hedgerow.arrays import Floats
+from hedgerow.arrays import Floats, Ints
+from hedgerow.domain import Clique, Domain, possible_cells
 from hedgerow.models import usable_bytes
 from hedgerow.privacy import AdditiveNoise, Budget, additive_noise, step_of
 from hedgerow.quantities import human_bytes
@@ -121,6 +124,8 @@ def total_error(budget: Budget, charge: float, beta: float) -> float:
 def expected_noise(workload: Workload, budget: Budget, charge: float, kind: NoiseKind | None) -> Floats:
     """Expected L1 noise of measuring each candidate, in counts, shape ``(n_candidates,)``; public.
 
+    Noise in cells of a marginal that no record can have is dropped, and not counted (theory.md section 11).
+
     Example:
         >>> from hedgerow import Domain, IntegerRange, PureDP
         >>> workload = Workload.marginals(Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2))), 1)
@@ -136,7 +141,28 @@ def _family_noise(family: Family, budget: Budget, charge: float, kind: NoiseKind
     same = bool((sensitivities == sensitivities[0]).all())
     distinct, first = (sensitivities[:1], [0]) if same else np.unique(sensitivities, return_index=True)
     each = np.array([noise_of(family.candidate(int(index)), budget, charge, kind).expected_abs for index in first])
-    return np.asarray(family.lengths * (each if same else each[np.searchsorted(distinct, sensitivities)]))
+    return np.asarray(noisy_values(family) * (each if same else each[np.searchsorted(distinct, sensitivities)]))
+
+
+def noisy_values(family: Family) -> Ints:
+    """Number of values of each candidate that can differ from 0, shape ``(n_candidates,)``; public.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange, impossible
+        >>> free = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
+        >>> ruled = Domain(free.attributes, constraints=[impossible(free, "a = 0 and b > 0")])
+        >>> [noisy_values(family).tolist() for family in Workload.marginals(ruled, 2).families]
+        [[4]]
+    """
+    if not (family.whole and family.domain.constraints):
+        return family.lengths
+    return np.array([_possible(family.domain, scope) for scope in family.scopes], dtype=np.int64)
+
+
+@lru_cache(maxsize=1 << 14)
+def _possible(domain: Domain, scope: Clique) -> int:
+    found = possible_cells(domain, scope)
+    return math.prod(domain.shape_of(scope)) if found is None else int(found.sum())
 
 
 class Outlined(Protocol):

@@ -4,19 +4,22 @@ The tables of a hypothesis with a single record would hold a million zeros for a
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Clique, Domain
+from hedgerow.domain import Clique, Derived, Domain
 from hedgerow.models import Empirical
 from hedgerow.queries import Boxes, Cells, Conjunctions, ExplicitMatrix, Family, Marginals, Parities, Workload
 
 Adder = Callable[[Floats, Ints], None]
-"""Adds the values of a family's queries at a record to an array of shape ``(n_queries,)``."""
+"""Adds the values of a family's queries at a record to an array of shape ``(n_queries,)``.
+
+The record has a code for each variable of the domain: attributes, and derived ones that a query is about.
+"""
 
 
 @final
@@ -37,6 +40,11 @@ class RecordAnswers:
 
     def __init__(self, workload: Workload) -> None:
         """Look at the scopes of all families."""
+        domain = workload.domain
+        self._derived = _derived_of(
+            domain, {name for each in workload.families for scope in each.scopes for name in scope}
+        )
+        self._length = max((place + 1 for place, _, _ in self._derived), default=len(domain))
         ends = np.cumsum([family.n_queries for family in workload.families]).tolist()
         self._adders = [_adder(family) for family in workload.families]
         self._slices = [slice(low, high) for low, high in zip([0, *ends[:-1]], ends, strict=True)]
@@ -48,9 +56,18 @@ class RecordAnswers:
             sums: Changed in place, shape ``(n_queries,)``.
             record: One code per attribute, in the order of the domain.
         """
-        codes = np.asarray(record, dtype=np.int64)
+        codes = np.zeros(self._length, dtype=np.int64)
+        codes[: len(record)] = record
+        for place, function, sources in self._derived:
+            codes[place] = function.at([codes[source] for source in sources])
         for adder, part in zip(self._adders, self._slices, strict=True):
             adder(sums[part], codes)
+
+
+def _derived_of(domain: Domain, names: Collection[str]) -> list[tuple[int, Derived, list[int]]]:
+    """The derived attributes among some names: their places among the variables, and those of their sources."""
+    functions = [each for name in names if (each := domain.function(name)) is not None]
+    return [(domain.index(each.name), each, list(domain.axes(each.sources))) for each in functions]
 
 
 def _adder(family: Family) -> Adder:
@@ -94,9 +111,8 @@ def _parities(domain: Domain, scopes: Sequence[Clique]) -> Adder:
 
 def _flat(domain: Domain, scopes: Sequence[Clique]) -> tuple[Ints, Ints]:
     """Axes of all scopes (none of them empty), one after the other, and where each scope begins."""
-    position = {name: axis for axis, name in enumerate(domain.names)}
     lengths = np.array([len(scope) for scope in scopes], dtype=np.int64)
-    return np.array([position[name] for scope in scopes for name in scope]), np.cumsum(lengths) - lengths
+    return np.array([axis for scope in scopes for axis in domain.axes(scope)]), np.cumsum(lengths) - lengths
 
 
 def _boxes(family: Boxes) -> Adder:
@@ -141,6 +157,6 @@ def _by_tables(family: Family) -> Adder:
     """For families of one's own."""
 
     def add(sums: Floats, record: Ints) -> None:
-        sums += family.answers(Empirical(family.domain, 1.0, record[None, :]))
+        sums += family.answers(Empirical(family.domain, 1.0, record[None, : len(family.domain)]))
 
     return add

@@ -148,7 +148,7 @@ class SmallDB(Algorithm):
         """
         if self.alpha is not None or self.size is not None:
             return self.smallest_size(workload)
-        each = choice_scale(workload, budget, charge) * math.log(possible_records(workload.domain))
+        each = choice_scale(workload, budget, charge) * math.log(max(2, possible_records(workload.domain)))
         best: float = (total * error_of_size(workload, 1) / (2.0 * each)) ** (2.0 / 3.0)
         largest = self._largest_size(workload)
         near = {max(1, min(largest, size)) for size in (math.floor(best), math.ceil(best))}

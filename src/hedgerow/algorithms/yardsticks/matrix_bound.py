@@ -13,8 +13,8 @@ cells:
 
 The subscript c takes its mean off each row. Under "replace" the number of records is public, so that only W_c needs
 noise, and only A_c is sensitive; the right side there is the mean of the squared distances of two different columns.
-N counts the cells of the attributes that the workload looks at: a mechanism for more of them is one for these, too, run
-on records in which the others are fixed.
+N counts the cells of the attributes that the workload looks at, as far as a record can be in them: a mechanism for more
+of them is one for these, too, run on records in which the others are fixed.
 
 The variance u of noise at sensitivity 1 is ``1 / (2 rho)`` for Gaussian noise in zCDP; ``2 ln(2 / delta) / epsilon^2``
 for the paper's (epsilon, delta), a looser calibration of the same noise; and ``2 / epsilon^2`` for Laplace noise, whose
@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, final
 
 from hedgerow.algorithms.shared import check_choice
+from hedgerow.algorithms.yardsticks.listed_cells import looked_at, possible_columns
 from hedgerow.algorithms.yardsticks.spectrum import nuclear_norm
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import ApproxDP, Budget, PureDP
@@ -124,8 +125,9 @@ def _sensitivity_factor(workload: Workload, neighbours: Neighbours) -> float:
     """
     if not neighbours.public_total:
         return 1.0
-    scope = workload.domain.clique(name for part in workload.scopes for name in part)
-    cells = math.prod(workload.domain.shape_of(scope))
+    scope = looked_at(workload)
+    whole = math.prod(workload.domain.shape_of(scope))
+    cells = len(possible_columns(workload.domain, scope)) if workload.domain.constraints else whole
     return 2.0 * (1.0 + 1.0 / (cells - 1)) if cells > 1 else 0.0
 
 

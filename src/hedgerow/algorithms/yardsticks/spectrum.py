@@ -13,6 +13,8 @@ matrices of ones); a parity over S has eigenvalue 1 if A = S, else 0.
 **All other families** are functions of the attributes of their scopes, the *core*. A set A outside the core meets none
 of them. Inside the core, marginals act as marginals of the core, and the eigenvalues of the sum of everything are
 computed: of a matrix over the cells of the core, or over the queries, whichever is smaller.
+
+Derived attributes and constraints have no such structure: their cells are listed (`listed_cells`).
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from typing import final
 
 import numpy as np
 
+from hedgerow.algorithms.yardsticks.listed_cells import listed_norm, needs_cells
 from hedgerow.algorithms.yardsticks.product_rows import ProductRows, gram_of, means_of, pairs_in_boxes, tables_of
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
@@ -60,6 +63,8 @@ def nuclear_norm(workload: Workload, *, centred: bool = False, weighted: bool = 
         >>> round(nuclear_norm(workload) ** 2, 6)
         8.0
     """
+    if needs_cells(workload):
+        return listed_norm(workload, centred=centred, weighted=weighted)
     core = _Core.of(workload, weighted=weighted)
     return _outside(workload, core.scope, weighted=weighted) + core.root_sum(centred=centred)
 

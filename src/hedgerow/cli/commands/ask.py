@@ -86,7 +86,9 @@ def ask(
     ctx: typer.Context,
     *,
     data: DataPlace,
-    conditions: Annotated[list[str] | None, typer.Argument(metavar="[CONDITION]...", help="Conditions in SQL.")] = None,
+    conditions: Annotated[
+        list[str] | None, typer.Argument(metavar="[CONDITION]...", help="Conditions in SQL, on attributes and levels.")
+    ] = None,
     session: Annotated[
         Path,
         options.table_option(
@@ -163,6 +165,10 @@ def ask(
     columns: options.Columns = None,
     count_column: options.CountColumn = None,
     where: options.Where = None,
+    violations: Annotated[
+        options.Violations | None,
+        options.violations_option(show_default=options.Violations.REFUSE.value),
+    ] = None,
     coded: options.Coded = False,
     seed: Annotated[
         int | None,
@@ -193,9 +199,17 @@ def ask(
     inputs = [path for path in (*inputs_of(data), domain, session, queries, warm, register) if path is not None]
     check_outputs({"--output": output}, inputs=inputs, force=force)
     asked = [*(conditions or ()), *(_listed(queries) if queries is not None else ())]
-    reading = Reading.of_session(session, domain, columns=columns, count_column=count_column, coded=coded, where=where)
+    reading = Reading.of_session(
+        session,
+        domain,
+        columns=columns,
+        count_column=count_column,
+        coded=coded,
+        where=where,
+        violations=None if violations is None else violations.value,
+    )
     workload = _checked_conditions(asked, reading.domain)
-    neighbours = neighbours.filtered if neighbours is not None and reading.where is not None else neighbours
+    neighbours = neighbours.filtered if neighbours is not None and reading.filtered else neighbours
     config = {"queries": queries_planned, "updates": updates, "threshold": threshold}
     wishes = _Wishes(
         budget=_budget(epsilon, delta, rho, neighbours, begun=session.exists()),

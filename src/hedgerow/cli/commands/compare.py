@@ -70,6 +70,7 @@ def compare(
     columns: options.Columns = None,
     count_column: options.CountColumn = None,
     where: options.Where = None,
+    violations: options.ViolationsOption = options.Violations.REFUSE,
     coded: options.Coded = False,
     plot: Annotated[
         Path | None, options.output_option("--plot", metavar="FILE", help="Error against budget, .svg.")
@@ -121,7 +122,14 @@ def compare(
     check_outputs(made, inputs=[*inputs_of(data), domain], force=force or resume)
     asked = options.workload_of(domain, columns, workload)
     shown.warn(NOT_PRIVATE)
-    reading = Reading(asked.domain, count_column, coded, some_columns=columns is not None, where=where)
+    reading = Reading(
+        asked.domain,
+        count_column,
+        coded,
+        some_columns=columns is not None,
+        where=where,
+        violations=violations.value,
+    )
     table = reading.read_data(shown, data, asked)
 
     from hedgerow.comparison import compare as run

@@ -1,18 +1,30 @@
 """Commands that come before a run and spend nothing: ``domain``, ``plan``, ``mechanisms`` and ``key``."""
 
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hedgerow.algorithms.registry import Entry, entries
 from hedgerow.cli import options
+from hedgerow.cli.console import Output
 from hedgerow.cli.outputs import check_ending, check_outputs
 from hedgerow.cli.reading import Reading
+from hedgerow.domain import cells_in_words, columns_in_words, feasible_records, levels_in_words
 from hedgerow.privacy import Regime
 from hedgerow.queries import Neighbours
 from hedgerow.system import replacing
 
+if TYPE_CHECKING:
+    from hedgerow.domain import Domain
+    from hedgerow.queries import Workload
+
+_LISTED = 8
+"""Values that a line of a check names."""
 _DRAFT = (
     "This draft was read off the data. Its values are as private as the data until someone decides that they are "
     "public: replace them by answer lists, legal ranges or code books, and do not publish the draft."
@@ -23,7 +35,13 @@ _BUDGETS = {(Regime.PURE, Regime.ZCDP): "any", (Regime.PURE,): "epsilon", (Regim
 def domain(
     ctx: typer.Context,
     *,
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="The private table: .csv or .parquet.")],
+    data: Annotated[
+        Path | None, typer.Argument(metavar="DATA", help="The private table to draft from: .csv or .parquet.")
+    ] = None,
+    check: Annotated[
+        Path | None,
+        typer.Option("--check", metavar="FILE", help="Say what this domain file allows; no table is read."),
+    ] = None,
     output: Annotated[
         Path | None,
         options.output_option(
@@ -36,21 +54,36 @@ def domain(
     quiet: options.Quiet = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Draft a domain file, which lists the columns of a table and the values that each could hold.
+    """Draft a domain file, which lists the columns of a table and the values that each could hold; or check one.
 
     A domain must be public knowledge. The draft shows what the data hold, as a form to fill in; it is private until you
     have replaced all of it by public knowledge.
 
+    A check says how many records could exist, the levels of attributes, values that no record can have, and constraints
+    that follow from others. Constraints that contradict each other are refused.
+
     Examples:
       hedgerow domain people.csv
       hedgerow domain people.parquet -o people.yaml
+      hedgerow domain --check people.yaml
     """
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
-    if output is not None:
-        check_ending("--output", output, (".yaml", ".yml"), "a draft holds comments; name it .yaml")
-        check_outputs({"--output": output}, inputs=[data], force=force)
-    with shown.busy(f"reading {data}"):
-        text = _draft(data, options.split_names(columns), count_column)
+    if (data is None) == (check is None):
+        raise typer.BadParameter("give either the table DATA to draft from, or --check FILE")
+    if check is not None:
+        if output is not None or columns is not None or count_column is not None or force:
+            raise typer.BadParameter("--check goes with --quiet and --json alone")
+        _check(shown, check)
+    if data is not None:
+        if output is not None:
+            check_ending("--output", output, (".yaml", ".yml"), "a draft holds comments; name it .yaml")
+            check_outputs({"--output": output}, inputs=[data], force=force)
+        with shown.busy(f"reading {data}"):
+            text = _draft(data, options.split_names(columns), count_column)
+        _show_draft(shown, text, output)
+
+
+def _show_draft(shown: Output, text: str, output: Path | None) -> None:
     shown.warn(_DRAFT)
     if output is None:
         shown.say(text.rstrip())
@@ -59,6 +92,31 @@ def domain(
             beside.write_text(text, encoding="utf-8")
         shown.say(f"draft in {output}")
     shown.result({"draft": text, "file": None if output is None else str(output)})
+
+
+def _check(shown: Output, file: Path) -> None:
+    from hedgerow.domain import check_domain, read_domain
+
+    found = check_domain(read_domain(file))
+    shown.say(f"records      {found.records:,} combinations of values")
+    if found.feasible is None:
+        shown.say("feasible     not counted: the constraints hang together too much")
+    else:
+        shown.say(f"feasible     {found.feasible:,} of them break no constraint")
+    for name, levels in found.levels.items():
+        shown.say(f"levels       {name}: {', '.join(levels)}")
+    if found.columns:
+        shown.say(f"derived      {', '.join(found.columns)}")
+    for name, values in found.never.items():
+        shown.say(f"never        {name}: {_listed(values)}")
+    for rule in found.implied:
+        shown.say(f"implied      {rule} (the other constraints say as much)")
+    shown.result(asdict(found))
+
+
+def _listed(values: Sequence[str]) -> str:
+    more = f" and {len(values) - _LISTED:,} more" if len(values) > _LISTED else ""
+    return f"{', '.join(values[:_LISTED])}{more}"
 
 
 def _draft(data: Path, columns: list[str] | None, count_column: str | None) -> str:
@@ -92,6 +150,7 @@ def plan(
     columns: options.Columns = None,
     count_column: options.CountColumn = None,
     where: options.Where = None,
+    violations: options.ViolationsOption = options.Violations.REFUSE,
     quiet: options.Quiet = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -105,25 +164,38 @@ def plan(
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     if (data is None) == (total is None):
         raise typer.BadParameter("give either --total, a public guess of the number of records, or the table DATA")
-    budget = options.budget_of(epsilon, delta, rho, neighbours if where is None else neighbours.filtered)
     algorithm = options.algorithm_of(mechanism, rounds, alpha)
     asked = options.workload_of(domain, columns, workload)
-    n = total
-    if data is not None:
-        n = (
-            Reading(asked.domain, count_column, some_columns=columns is not None, where=where)
-            .read_data(shown, data)
-            .total()
-        )
+    reading = Reading(
+        asked.domain, count_column, some_columns=columns is not None, where=where, violations=violations.value
+    )
+    budget = options.budget_of(epsilon, delta, rho, neighbours.filtered if reading.filtered else neighbours)
+    n = total if data is None else reading.read_data(shown, data).total()
     planned = algorithm.plan(asked, budget, float(n or 0))
     if data is not None:
         shown.warn("this plan uses the exact number of records of the table: keep it to yourself")
     options.warn_of_budget(shown, budget, float(n or 0))
     shown.tell(budget.statement())
     shown.say()
-    for word, sentence in planned.lines(float(n or 0)):
+    for word, sentence in [*_about(asked), *planned.lines(float(n or 0))]:
         shown.say(f"{word:8} {sentence}")
-    shown.result({**planned.to_dict(), "guarantee": budget.statement(), "total": n})
+    rules = [rule.text for rule in asked.domain.constraints]
+    known = {"feasible": feasible_records(asked.domain), "constraints": rules}
+    shown.result({**planned.to_dict(), **known, "guarantee": budget.statement(), "total": n})
+
+
+def _about(workload: Workload) -> list[tuple[str, str]]:
+    """The lines of a plan about records that can exist, levels and derived columns; none where there are none."""
+    domain, used = workload.domain, {name for scope in workload.scopes for name in scope}
+    lines = [("records", cells_in_words(domain))] if domain.constraints else []
+    levels, columns = levels_in_words(domain, used), columns_in_words(domain)
+    lines += [("levels", f"{levels}; the workload names {_number(domain, used)} of them")] if levels else []
+    return [*lines, *([("derived", f"{columns}: checked while reading, written with records")] if columns else [])]
+
+
+def _number(domain: Domain, used: Collection[str]) -> str:
+    number = sum(domain.function(name) is not None for name in used)
+    return f"{number:,}" if number else "none"
 
 
 def mechanisms(ctx: typer.Context, *, quiet: options.Quiet = False, as_json: options.AsJson = False) -> None:

@@ -14,10 +14,11 @@ import typer
 from hedgerow.cli.console import showing_records
 from hedgerow.cli.options import AsJson, Force, Quiet, output_option, prepare
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_outputs, check_report
-from hedgerow.errors import DomainError, QueryError
-from hedgerow.quantities import human
+from hedgerow.errors import ConfigError, DomainError, QueryError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from hedgerow.release import Release
 
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
@@ -45,6 +46,19 @@ def sample(
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Draw the same records again; harmless here.")] = None,
+    where: Annotated[
+        str | None,
+        typer.Option("--where", metavar="CONDITION", help="Draw records that meet a condition in SQL, and no others."),
+    ] = None,
+    given: Annotated[
+        Path | None,
+        typer.Option(
+            "--given",
+            metavar="FILE",
+            help="Complete the rows of a file (.csv, .parquet): public values of some columns. With -n so many records "
+            "for each row.",
+        ),
+    ] = None,
     method: Annotated[
         Method, typer.Option("--method", help="Systematic drawing adds less error than independent draws.")
     ] = Method.SYSTEMATIC,
@@ -61,22 +75,37 @@ def sample(
       hedgerow sample people.release -n 1000000 -o large.parquet --seed 1
       hedgerow sample people.release -n 1000000 -o duckdb:synthetic.db#people
       hedgerow sample people.release -n 1000000000 -o spark:people
+      hedgerow sample people.release --where "age < 15 and sex = 'F'" -o girls.csv
+      hedgerow sample people.release --given ages.csv -o completed.csv
     """
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
+    if where is not None and given is not None:
+        raise ConfigError("--where and --given exclude each other", remedy="give one of them")
     place = RecordsPlace.of(output)
     loaded = load_release(release)
-    place.check({}, inputs=[release], force=force)
+    place.check({}, inputs=[release, *([] if given is None else [given])], force=force)
+    known = where if given is None else read_given(given)
     with showing_records(shown) as progress:
-        drawn = loaded.write_records(place.text, n, seed=seed, method=method.value, progress=progress)
-    shown.say(f"{drawn:,} synthetic records in {place.text}")
+        drawn = loaded.write_records(place.text, n, seed=seed, method=method.value, given=known, progress=progress)
+    shown.say(f"{drawn:,} synthetic records in {place.text}{_keeping(loaded)}")
     shown.result({"n_records": drawn, "file": place.text})
+
+
+def _keeping(release: Release) -> str:
+    """The rules of the domain that its records keep, in words."""
+    rules, columns = len(release.domain.constraints), len(release.domain.derived_columns)
+    said = [f"none breaks a constraint ({rules:,})"] if rules else []
+    said += [f"with {columns:,} derived column{'s' if columns > 1 else ''}"] if columns else []
+    return "".join(f"; {each}" for each in said)
 
 
 def answer(
     ctx: typer.Context,
     *,
     release: ReleaseFile,
-    conditions: Annotated[list[str], typer.Argument(metavar="CONDITION...", help="Conditions in SQL.")],
+    conditions: Annotated[
+        list[str], typer.Argument(metavar="CONDITION...", help="Conditions in SQL, on attributes and levels.")
+    ],
     confidence: Annotated[float, typer.Option("--confidence", help="Confidence of the intervals.")] = 0.95,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -120,18 +149,32 @@ def show(ctx: typer.Context, *, release: ReleaseFile, quiet: Quiet = False, as_j
       hedgerow show people.release
       hedgerow show people.release --json
     """
-    from hedgerow.release import error_sentence, summary_of
+    from hedgerow.domain import cells_in_words, columns_in_words
+    from hedgerow.release import error_sentence, level_uses, levels_sentence, summary_of
 
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
     loaded = load_release(release)
     shown.tell(loaded.guarantee())
+    if loaded.provenance.left_out:
+        shown.tell(loaded.provenance.left_out)
     shown.say()
     shown.tell(error_sentence(loaded))
     shown.say(f"Workload: {loaded.workload.spec}")
     names = ", ".join(f"{attribute.name} ({attribute.size})" for attribute in loaded.domain)
-    shown.say(f"Domain: {human(loaded.domain.size)} cells: {names}")
+    shown.say(f"Domain: {cells_in_words(loaded.domain)}: {names}")
+    if loaded.domain.derived_columns:
+        shown.say(f"Derived columns: {columns_in_words(loaded.domain)}")
     versions = ", ".join(f"{name} {version}" for name, version in loaded.provenance.versions.items())
     shown.say(f"Made by {loaded.provenance.algorithm} with {versions}")
+    uses = level_uses(loaded)
+    if uses:
+        rows = (
+            (each.name, ", ".join(each.sources), f"{each.values:,}", f"{each.measurements:,}", _shown(each.beside))
+            for each in uses
+        )
+        headings = ("level", "of", "values", "measured", "itself measured")
+        shown.table(headings, rows, right=headings[2:], title="Levels and derived attributes")
+        shown.tell(levels_sentence(loaded))
     unit = loaded.budget.unit
     events = (
         (str(number), event.label, event.target, event.mechanism, f"{event.scale:.5g}", f"{event.charge:.5g}")
@@ -177,6 +220,17 @@ def report(
 
 def _count(value: float) -> str:
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+
+
+def _shown(number: int | None) -> str:
+    return "" if number is None else f"{number:,}"
+
+
+def read_given(path: Path) -> pa.Table:
+    """Read public values, with the modules that this needs."""
+    from hedgerow.release import read_values
+
+    return read_values(path)
 
 
 def load_release(path: Path) -> Release:

@@ -51,6 +51,7 @@ def synth(
     columns: options.Columns = None,
     count_column: options.CountColumn = None,
     where: options.Where = None,
+    violations: options.ViolationsOption = options.Violations.REFUSE,
     coded: options.Coded = False,
     records: Annotated[
         int | None,
@@ -145,7 +146,14 @@ def synth(
         raise typer.BadParameter("a register adds up guarantees, and a run with --evaluate or --seed has none")
     kept = open_register(register, options.limit_of(limit, limit_delta, limit_rho, neighbours))
     registered = Registered(shown, kept, budget, "release", release.name, asked.domain.names)
-    reading = Reading(asked.domain, count_column, coded, some_columns=columns is not None, where=where)
+    reading = Reading(
+        asked.domain,
+        count_column,
+        coded,
+        some_columns=columns is not None,
+        where=where,
+        violations=violations.value,
+    )
     with registered.staying():
         table = reading.read_data(shown, data, asked, before_rows=registered.charge, show_values=show_values)
         made = _run(shown, algorithm, table, workload=asked, budget=budget, seed=seed)
@@ -235,6 +243,8 @@ def _tell(
     output.say(f"spent    {release.spent:.6g} of {release.budget.limit:.6g} {release.budget.unit}")
     left = registered.tell()
     output.tell(release.guarantee())
+    if release.provenance.left_out:
+        output.tell(release.provenance.left_out)
     summary = summary_of(release)
     if release.error is not None:
         output.tell(error_sentence(release))

@@ -1,8 +1,8 @@
 """Exact counts of codes in memory, in compiled passes over the records.
 
 `marginals` is the way in: it counts by histograms over blocks of attributes (`blocks`) or, where there are many of few
-binary attributes, by packed bits (`bits`). `rows` cuts the records into pieces and among cores, and modules named
-kernels are compiled. Of data it may import reading.
+binary attributes, by packed bits (`bits`). `variables` makes columns of derived attributes, `rows` cuts the records
+into pieces and among cores, and modules named kernels are compiled. Of data it may import reading.
 """
 
 import lazy_loader

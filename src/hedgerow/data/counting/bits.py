@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints, Words
-from hedgerow.data.reading import Codes
+from hedgerow.data.counting.variables import Column
 from hedgerow.queries import hadamard
 from hedgerow.system import in_parts, usable_cores
 
@@ -53,7 +53,7 @@ class _Part:
         return len(self.words) - 3
 
 
-def count_parities(columns: Sequence[Codes], weights: Ints | None, axes: Ints) -> Floats:
+def count_parities(columns: Sequence[Column], weights: Ints | None, axes: Ints) -> Floats:
     """Exact parities: for each set of attributes the sum over the records of the product of 1 - 2 code.
 
     All pairs or all triples of some attributes, in the order of ``itertools.combinations``, are about three times
@@ -88,7 +88,7 @@ def count_parities(columns: Sequence[Codes], weights: Ints | None, axes: Ints) -
     return found
 
 
-def count_all_parities(columns: Sequence[Codes], weights: Ints | None, order: int) -> Floats:
+def count_all_parities(columns: Sequence[Column], weights: Ints | None, order: int) -> Floats:
     """Exact parities of all sets of 1 to ``order`` attributes, the small ones first, as ``parity_scopes`` lists them.
 
     Beside the result and one eighth of the codes, it holds little in memory.
@@ -122,7 +122,7 @@ def count_all_parities(columns: Sequence[Codes], weights: Ints | None, order: in
     return found
 
 
-def count_binary_marginals(columns: Sequence[Codes], weights: Ints | None, axes: Ints) -> list[Floats]:
+def count_binary_marginals(columns: Sequence[Column], weights: Ints | None, axes: Ints) -> list[Floats]:
     """Exact marginals of few binary attributes each, from the parities of all their subsets.
 
     Args:
@@ -196,7 +196,7 @@ def _renumbered(axes: Ints) -> tuple[Ints, Ints]:
     return np.flatnonzero(there), (np.cumsum(there) - 1)[axes]
 
 
-def _packed(columns: Sequence[Codes], n_rows: int, weights: Ints | None) -> Iterator[_Part]:
+def _packed(columns: Sequence[Column], n_rows: int, weights: Ints | None) -> Iterator[_Part]:
     """The rows, once for each binary digit of their weights; digits that no weight has are left out."""
     if weights is None:
         if n_rows:
@@ -208,7 +208,7 @@ def _packed(columns: Sequence[Codes], n_rows: int, weights: Ints | None) -> Iter
             yield _Part(_words(columns, len(rows), rows), len(rows), 1 << digit)
 
 
-def _words(columns: Sequence[Codes], n_rows: int, rows: Ints | slice = slice(None)) -> Words:
+def _words(columns: Sequence[Column], n_rows: int, rows: Ints | slice = slice(None)) -> Words:
     n_words = -(-n_rows // (64 * _ALIGNED)) * _ALIGNED
     words = np.zeros((len(columns) + 3, n_words), dtype=np.uint64)
     n_bytes = -(-n_rows // 8)

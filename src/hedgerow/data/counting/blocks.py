@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.data.counting.rows import PASS_CELLS, Records, over_rows, starts_of
-from hedgerow.data.reading import Codes
+from hedgerow.data.counting.variables import Column
 from hedgerow.domain import Clique, Domain
 from hedgerow.queries import shared_marginals
 
@@ -136,7 +136,7 @@ class _Cover:
 
 
 def count_blockwise(
-    domain: Domain, columns: Sequence[Codes], weights: Ints | None, cliques: Sequence[Clique]
+    domain: Domain, columns: Sequence[Column], weights: Ints | None, cliques: Sequence[Clique]
 ) -> list[Floats]:
     """Exact marginals of any attributes, as ``count_marginals`` gives them.
 

@@ -14,8 +14,8 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.data.counting.bits import LARGEST_TRANSFORMED, LONGEST, count_binary_marginals
 from hedgerow.data.counting.blocks import count_blockwise
 from hedgerow.data.counting.rows import PASS_CELLS, Records, over_rows, starts_of
-from hedgerow.data.reading import Codes, smallest_unsigned
-from hedgerow.domain import Clique, Domain
+from hedgerow.data.counting.variables import Column, over_variables
+from hedgerow.domain import Clique, Codes, Domain, smallest_unsigned
 from hedgerow.errors import MarginalTooLargeError
 from hedgerow.queries import Classes, Coarsening, Conjunction, filled_axes
 from hedgerow.system import available_bytes
@@ -36,7 +36,7 @@ _Numbered = Sequence[Conjunction] | Mapping[int, Conjunction]
 
 
 def count_marginals(
-    domain: Domain, columns: Sequence[Codes], weights: Ints | None, cliques: Sequence[Clique]
+    domain: Domain, columns: Sequence[Column], weights: Ints | None, cliques: Sequence[Clique]
 ) -> list[Floats]:
     """Exact marginals.
 
@@ -44,7 +44,7 @@ def count_marginals(
         domain: The domain of the records.
         columns: One array of codes per attribute.
         weights: Number of records of each row, or None for one each.
-        cliques: The wanted cliques, each in the order of the domain.
+        cliques: The wanted cliques of attributes, derived or not, each in the order of the domain.
 
     Returns:
         One table per clique, of shape ``domain.shape_of(clique)``, in counts.
@@ -60,8 +60,9 @@ def count_marginals(
         [array([[0., 0., 1.],
                [2., 0., 0.]])]
     """
+    check_memory(domain, cliques)
+    domain, columns = over_variables(domain, columns, cliques)
     axes_of = [domain.axes(clique) for clique in cliques]
-    check_memory(domain, axes_of)
     found: list[Floats] = [np.empty(0)] * len(cliques)
     packed = _packed(domain, weights, axes_of)
     if packed:
@@ -85,7 +86,7 @@ def _packed(domain: Domain, weights: Ints | None, axes_of: Sequence[tuple[int, .
 
 
 def count_conjunctions(
-    domain: Domain, columns: Sequence[Codes], weights: Ints | None, queries: Sequence[Conjunction]
+    domain: Domain, columns: Sequence[Column], weights: Ints | None, queries: Sequence[Conjunction]
 ) -> Floats:
     """Exact sums over the records that satisfy each query.
 
@@ -96,7 +97,7 @@ def count_conjunctions(
         domain: The domain of the records.
         columns: One array of codes per attribute.
         weights: Number of records of each row, or None for one each.
-        queries: Over attributes of the domain.
+        queries: Over attributes of the domain, derived or not.
 
     Returns:
         Shape ``(len(queries),)``, in counts.
@@ -108,6 +109,7 @@ def count_conjunctions(
         >>> count_conjunctions(domain, [column], None, [Conjunction.where(domain, {"a": range(5, 10)})])
         array([2.])
     """
+    domain, columns = over_variables(domain, columns, [query.scope for query in queries])
     answers = np.zeros(len(queries))
     small, large = _by_scope(domain, queries, range(len(queries)))
     _sum_tables(partial(count_marginals, domain, columns, weights), queries, small, answers)
@@ -148,7 +150,7 @@ def _sum_tables(
             answers[i] = queries[i].of_table(table)[0]
 
 
-def _classified(classes: Classes, column: Codes) -> Codes:
+def _classified(classes: Classes, column: Column) -> Codes:
     """The class of every record, as a column of small codes."""
     found = np.empty(len(column), dtype=smallest_unsigned(classes.count))
     for start in range(0, len(column), _CLASSIFIED_ROWS):
@@ -156,31 +158,30 @@ def _classified(classes: Classes, column: Codes) -> Codes:
     return found
 
 
-def check_memory(domain: Domain, axes_of: Sequence[tuple[int, ...]]) -> None:
+def check_memory(domain: Domain, cliques: Sequence[Clique]) -> None:
     """Refuse marginals that do not fit into memory, before they are counted.
 
     Args:
         domain: The domain of the records.
-        axes_of: Positions of the attributes of each.
+        cliques: Attributes of each, derived or not.
 
     Raises:
         MarginalTooLargeError: Together they are too large.
 
     Example:
         >>> from hedgerow import IntegerRange
-        >>> check_memory(Domain([IntegerRange("a", 0, 1)]), [(0,)])
+        >>> check_memory(Domain([IntegerRange("a", 0, 1)]), [("a",)])
     """
-    shape = domain.shape
-    sizes = [math.prod([shape[axis] for axis in axes]) for axes in axes_of]
+    sizes = [math.prod(domain.shape_of(clique)) for clique in cliques]
     largest = max(sizes, default=0)
     required = 8 * (sum(sizes) + 3 * max(largest, PASS_CELLS))
     if required > _UNCHECKED_BYTES and required > available_bytes():
         raise MarginalTooLargeError(
-            attributes=tuple(domain.names[axis] for axis in axes_of[sizes.index(largest)]),
+            attributes=cliques[sizes.index(largest)],
             cells=largest,
             required_bytes=required,
             available_bytes=available_bytes(),
-            n_marginals=len(axes_of),
+            n_marginals=len(cliques),
         )
 
 

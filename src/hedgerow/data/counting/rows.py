@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
-from hedgerow.data.reading import Codes
+from hedgerow.data.counting.variables import Column
 from hedgerow.system import in_parts, usable_cores
 
 PASS_CELLS = 1 << 22
@@ -38,11 +38,11 @@ class Records:
         [[[0, 1, 1]]]
     """
 
-    columns: Sequence[Codes]
+    columns: Sequence[Column]
     weights: Ints
 
     @classmethod
-    def of(cls, columns: Sequence[Codes], weights: Ints | None) -> Records:
+    def of(cls, columns: Sequence[Column], weights: Ints | None) -> Records:
         """With None for no weights."""
         return cls(columns, np.empty(0, dtype=np.int64) if weights is None else weights)
 
@@ -62,7 +62,7 @@ class Records:
 
     def chunks(self, start: int, stop: int, axes: Sequence[int]) -> Iterator[tuple[NDArray[Any], Ints]]:
         """Codes of some attributes as one matrix (attributes, rows) of their type, with the weights, piece by piece."""
-        dtype = np.result_type(np.uint8, *[self.columns[axis] for axis in axes])
+        dtype = np.result_type(np.uint8, *[self.columns[axis].dtype for axis in axes])
         for low in range(start, stop, _CHUNK_ROWS):
             high = min(stop, low + _CHUNK_ROWS)
             codes = np.empty((len(axes), high - low), dtype=dtype)

@@ -1,8 +1,8 @@
 """Tables of every kind as batches of codes, and clear errors about cells that fit no code.
 
 `places` finds the reader of an address; `readers` opens files and data frames, `databases` tables of DuckDB and
-PostgreSQL, `row_filter` checks SQL conditions. `columns` chooses what is read, `encoding` makes codes of cells,
-`faults` gathers what was wrong, and `batches` is one pass over a table. It imports no other part of data.
+PostgreSQL, `row_filter` checks SQL conditions. `columns` chooses what is read, `faults` gathers what was wrong with
+cells and `rules` with records, and `batches` is one pass over a table. It imports `source`, and no other part of data.
 """
 
 import lazy_loader

@@ -6,11 +6,11 @@ from .columns import (
     check_apart as check_apart,
     select_columns as select_columns,
 )
-from .encoding import (
-    Codes as Codes,
-    UnsupportedTypeError as UnsupportedTypeError,
-    plain as plain,
-    smallest_unsigned as smallest_unsigned,
-)
 from .places import open_place as open_place
 from .readers import Reader as Reader, open_table as open_table
+from .rules import (
+    BROKEN_REMEDY as BROKEN_REMEDY,
+    Rule as Rule,
+    check_violations as check_violations,
+    keeping as keeping,
+)

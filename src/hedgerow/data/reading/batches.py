@@ -9,12 +9,12 @@ from typing import Any, Self, final
 
 import pyarrow as pa
 
-from hedgerow.arrays import Ints
+from hedgerow.arrays import Bools, Ints
 from hedgerow.data.reading.columns import Coding
-from hedgerow.data.reading.encoding import Codes, Encoder, Fault, UnsupportedTypeError, encoder
 from hedgerow.data.reading.faults import FaultLog
 from hedgerow.data.reading.readers import Batches, Reader
-from hedgerow.domain import IntegerRange
+from hedgerow.data.reading.rules import RuleLog, keeping, rules_of
+from hedgerow.domain import Codes, Encoder, Fault, IntegerRange, UnsupportedTypeError, encoder
 from hedgerow.errors import ColumnError, CountColumnError, UnreadableTableError, raise_alone
 
 LARGEST_TOTAL = 2**53
@@ -95,9 +95,10 @@ class Weights:
 
 @final
 class Encoding:
-    """One pass over a table: an iterator over codes and counts of its batches, and what was wrong with cells.
+    """One pass over a table: an iterator over codes and counts of its batches, and what was wrong with cells and rows.
 
-    From the first batch on that holds a cell which fits no code none is handed over, but all are looked at.
+    From the first batch on that holds a cell which fits no code, or a row which breaks a rule and is not to be left
+    out, none is handed over, but all are looked at. How many rows are left out is noted nowhere.
 
     Args:
         reader: The table.
@@ -106,6 +107,7 @@ class Encoding:
     Attributes:
         rows: Rows so far.
         faults: Cells that fit no code.
+        broken: Rows that break a rule; none where these are left out.
         weights: The column of counts, if there is one.
     """
 
@@ -115,10 +117,11 @@ class Encoding:
         self._coding = coding
         self.rows = 0
         self.faults = FaultLog(reader.file, show_values=coding.show_values)
+        self.broken = RuleLog(reader.file, coding.domain, show_values=coding.show_values)
         self.weights = None if coding.count_column is None else Weights(reader.file, coding.count_column)
 
     def __iter__(self) -> Iterator[tuple[list[Codes], Ints | None]]:
-        """Codes of all columns and counts of the rows, batch by batch.
+        """Codes of all attributes and counts of the rows, batch by batch; derived columns are checked and left out.
 
         Raises:
             ColumnError: The type of a column holds neither texts nor numbers.
@@ -133,9 +136,23 @@ class Encoding:
             if self.weights is not None:
                 with _spelled(self._reader.file, self.weights.column):
                     counts = self.weights.read(batch.column(self.weights.column), self.rows + 1)
+            chosen = self._following(dict(zip(encoders, found, strict=True)))
             self.rows += batch.num_rows
-            if not self.faults and not (self.weights is not None and self.weights.is_faulty):
-                yield found, counts
+            if not (self.faults or self.broken or (self.weights is not None and self.weights.is_faulty)):
+                attributes = found[: len(self._coding.domain)]
+                if chosen is None:
+                    yield attributes, counts
+                else:
+                    yield [codes[chosen] for codes in attributes], None if counts is None else counts[chosen]
+
+    def _following(self, codes: dict[str, Codes]) -> Bools | None:
+        """The rows of a batch that are records, where some are to be left out; None for all of them."""
+        if self.faults or not self._coding.domain.has_rules:
+            return None
+        if self._coding.violations == "drop":
+            return keeping(rules_of(self._coding.domain), codes)
+        self.broken.check(codes, self.rows + 1)
+        return None
 
     def _codes(self, name: str, column_encoder: Encoder, column: pa.Array[Any]) -> Codes:
         with _spelled(self._reader.file, name):
@@ -152,21 +169,24 @@ class Encoding:
         """Add what was read of another part of the table."""
         self.rows += other.rows
         self.faults.add(other.faults)
+        self.broken.add(other.broken)
         if self.weights is not None and other.weights is not None:
             self.weights.add(other.weights)
 
     def check(self) -> None:
         """Look at the whole pass.
 
-        That no row passes a filter is no error: whether one does may depend on a single record.
+        That no row passes a filter, or all of them are left out, is no error: a single record may decide it.
 
         Raises:
-            DataError: There was no row in a table without a filter, a cell fits no code, or a count is wrong.
+            DataError: There was no row in a table without a filter, a cell fits no code, a row breaks a rule that
+                records are not left out by, or a count is wrong.
         """
         filtered = self._reader.filtered
         if not self.rows and not filtered:
             raise UnreadableTableError("the table has no rows", file=self._reader.file, remedy="check how it was made")
         self.faults.raise_any(self._coding.attributes)
+        self.broken.raise_any()
         if self.weights is not None:
             self.weights.finish(may_be_empty=filtered)
 
@@ -176,7 +196,7 @@ def _nothing(_names: Sequence[str], _repetitive: Collection[str]) -> Batches:
 
 
 def encoded(reader: Reader, coding: Coding) -> Iterator[tuple[list[Codes], Ints | None]]:
-    """Codes of all columns and counts of the rows, batch by batch; cells that fit no code are told at the end.
+    """Codes of all attributes and counts of the rows, batch by batch; what is wrong is told at the end.
 
     Args:
         reader: The table.

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, NoReturn, final, get_args
 
 from hedgerow.data.reading.readers import Reader
+from hedgerow.data.reading.rules import check_violations
+from hedgerow.data.source import Violations
 from hedgerow.domain import Attribute, Domain, IntegerRange
 from hedgerow.errors import ColumnError, ConfigError, UndeclaredColumnError
 
@@ -21,28 +23,32 @@ class Coding:
     """The columns that are read, and how they become codes; public.
 
     Attributes:
-        domain: The columns that are read, in order.
+        domain: The columns that are read, in order; derived columns, which follow from these, are read and checked.
         count_column: Column that says how many records a row stands for.
         coded: Whether the table holds codes already, in place of values.
         show_values: Whether errors may show offending values.
+        violations: Whether rows that break a rule of the domain are an error, or are left out; the former if it has
+            none.
     """
 
     domain: Domain
     count_column: str | None = None
     coded: bool = False
     show_values: bool = False
+    violations: Violations = "refuse"
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that are read, that of the counts last."""
-        return (*self.domain.names, *([] if self.count_column is None else [self.count_column]))
+        return (*self.attributes, *([] if self.count_column is None else [self.count_column]))
 
     @property
     def attributes(self) -> dict[str, Attribute]:
-        """The attribute that the cells of each column are read as."""
+        """The attribute that the cells of each column are read as: those of records, then derived columns."""
+        declared = (*self.domain, *(each.attribute for each in self.domain.derived_columns))
         if self.coded:
-            return {each.name: IntegerRange(each.name, 0, each.size - 1) for each in self.domain}
-        return {each.name: each for each in self.domain}
+            return {each.name: IntegerRange(each.name, 0, each.size - 1) for each in declared}
+        return {each.name: each for each in declared}
 
 
 def select_columns(
@@ -54,6 +60,7 @@ def select_columns(
     extra_columns: ExtraColumns = "error",
     coded: bool = False,
     show_values: bool = False,
+    violations: Violations = "refuse",
 ) -> Coding:
     """Choose the columns to be read, and check them against the columns that are there.
 
@@ -65,11 +72,12 @@ def select_columns(
         extra_columns: Whether a column that the domain does not declare is an error; with ``columns`` it is not.
         coded: Whether the table holds codes already, in place of values.
         show_values: Whether errors may show offending values.
+        violations: Whether rows that break a rule of the domain are an error, or are left out.
 
     Raises:
         ColumnError: A column is missing, there twice, or neither declared nor to be ignored.
         DomainError: A wanted column is not in the domain.
-        ConfigError: ``extra_columns`` is neither of its values.
+        ConfigError: ``extra_columns`` or ``violations`` is neither of its values.
 
     Example:
         >>> import pyarrow as pa
@@ -82,10 +90,11 @@ def select_columns(
     file, names = reader.file, reader.names
     if extra_columns not in get_args(ExtraColumns):
         raise ConfigError(f"extra_columns is {extra_columns!r}", remedy="give 'error' or 'ignore'")
-    wanted = domain if columns is None else domain.project([columns] if isinstance(columns, str) else columns)
-    coding = Coding(wanted, count_column, coded, show_values)
+    check_violations(violations)
+    wanted = domain if columns is None else domain.of_columns([columns] if isinstance(columns, str) else columns)
+    coding = Coding(wanted, count_column, coded, show_values, violations if wanted.has_rules else "refuse")
     needed = coding.columns
-    if count_column is not None and count_column in wanted:
+    if count_column is not None and count_column in coding.attributes:
         raise ColumnError(
             "it is the column of counts and an attribute of the domain at once",
             file=file,

@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
-from hedgerow.data.reading.encoding import Fault
-from hedgerow.domain import Attribute, Binned
+from hedgerow.domain import Attribute, Binned, Fault
 from hedgerow.errors import DataError, MissingValueError, OutOfRangeError, UnknownValueError
 
 SHOWN_ROWS = 5
@@ -20,7 +20,7 @@ SHOWN_ROWS = 5
 
 @dataclass
 class Faulty:
-    """Cells of one column with one kind of fault.
+    """Cells of one column with one kind of fault, or rows that break one rule.
 
     Attributes:
         rows: Numbers of the first rows, from 1.
@@ -34,12 +34,31 @@ class Faulty:
     n_rows: int = 0
     n_with_blanks: int = 0
 
+    def note(self, rows: NDArray[np.intp], first_row: int) -> list[int]:
+        """Count rows of a batch; returns those among them whose numbers are shown.
+
+        Args:
+            rows: Their places in the batch, increasing.
+            first_row: 1-based number of the first row of the batch.
+        """
+        shown: list[int] = rows[: SHOWN_ROWS - len(self.rows)].tolist()
+        self.n_rows += len(rows)
+        self.rows.extend(row + first_row for row in shown)
+        return shown
+
+    def add(self, other: Faulty) -> None:
+        """Add cells of another part of the table, whose rows have no numbers in the whole."""
+        self.rows.clear()
+        self.values |= other.values
+        self.n_rows += other.n_rows
+        self.n_with_blanks += other.n_with_blanks
+
 
 class FaultLog:
     """Faults by column and kind, in the order in which they were met.
 
     Example:
-        >>> from hedgerow.data.reading.encoding import encoder
+        >>> from hedgerow.domain import encoder
         >>> from hedgerow import IntegerRange
         >>> age = IntegerRange("age", 0, 99)
         >>> column, codes = pa.array([20, 120]), encoder(age).codes
@@ -79,8 +98,7 @@ class FaultLog:
             rows = np.flatnonzero(codes == fault)
             if rows.size:
                 faulty = self._found.setdefault((name, fault), Faulty())
-                faulty.n_rows += int(rows.size)
-                faulty.rows.extend(int(row) + first_row for row in rows[: SHOWN_ROWS - len(faulty.rows)])
+                faulty.note(rows, first_row)
                 self._look(faulty, column.take(pa.array(rows, type=pa.int64())), recode)
 
     def _look(self, faulty: Faulty, cells: pa.Array[Any], recode: Callable[[pa.Array[Any]], Ints]) -> None:
@@ -94,11 +112,7 @@ class FaultLog:
     def add(self, other: FaultLog) -> None:
         """Add what was found in another part of the table, whose rows have no numbers in the whole."""
         for key, there in other._found.items():
-            here = self._found.setdefault(key, Faulty())
-            here.rows.clear()
-            here.values |= there.values
-            here.n_rows += there.n_rows
-            here.n_with_blanks += there.n_with_blanks
+            self._found.setdefault(key, Faulty()).add(there)
 
     def of(self, name: str, fault: Fault) -> Faulty | None:
         """One kind of fault in one column; None if it was not met."""

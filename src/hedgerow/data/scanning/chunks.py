@@ -7,8 +7,17 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from hedgerow.data.reading import Coding, ExtraColumns, Reader, check_apart, encoded, open_place, select_columns
+from hedgerow.data.reading import (
+    Coding,
+    ExtraColumns,
+    Reader,
+    check_apart,
+    encoded,
+    open_place,
+    select_columns,
+)
 from hedgerow.data.scanning.scan import ScannedTable, counted
+from hedgerow.data.source import Violations
 from hedgerow.data.table import Part, Table, declared_in, joined
 from hedgerow.domain import Domain
 from hedgerow.engines import SPARK
@@ -73,6 +82,7 @@ def scan_table(
     coded: bool = False,
     show_values: bool = False,
     where: str | None = None,
+    violations: Violations = "refuse",
 ) -> ScannedTable:
     """A private table that stays where it is, counted in passes over its records: it may be larger than memory.
 
@@ -90,6 +100,7 @@ def scan_table(
         show_values: Whether errors may show offending values. They are private: use it where only you read the message.
         where: A SQL condition on the columns: only rows for which it holds are records. It must look at one row at a
             time, since otherwise a record could decide whether others count.
+        violations: Whether records that break a rule of the domain are an error, or are left out; see ``read_table``.
 
     Raises:
         DataError: See ``read_table``, of columns; of cells when the table is first counted.
@@ -117,6 +128,7 @@ def scan_table(
         extra_columns=extra_columns,
         coded=coded,
         show_values=show_values,
+        violations=violations,
     )
     frame = _spark_frame(source)
     if frame is not None:
@@ -126,11 +138,13 @@ def scan_table(
     reader = open_place(cast("str | os.PathLike[str]", source), where)
     check_apart(where, count_column, reader.file)
     coding = select(reader)
+    n_rows = None if coding.violations == "drop" else reader.n_rows  # a progress that ends early would tell how many
     return ScannedTable(
         coding.domain,
-        lambda asked, progress: counted(chunks(reader, coding), asked, progress, reader.n_rows),
+        lambda asked, progress: counted(chunks(reader, coding), asked, progress, n_rows),
         reader.file,
         filtered=reader.filtered,
+        violations=coding.violations,
     )
 
 

@@ -16,10 +16,11 @@ import numpy as np
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.data.counting import CHEAP_CELLS, check_memory
-from hedgerow.data.table import Table
-from hedgerow.domain import Clique, Domain
+from hedgerow.data.source import Violations
+from hedgerow.data.table import Table, check_binary
+from hedgerow.domain import Clique, Domain, summed
 from hedgerow.errors import DataError, MarginalTooLargeError
-from hedgerow.queries import Conjunction, Parity, Workload, filled_axes, shared_marginals
+from hedgerow.queries import Conjunction, Workload, filled_axes
 from hedgerow.system import ahead
 
 Scope = tuple[int, ...]
@@ -65,7 +66,7 @@ class Wanted:
         Raises:
             MarginalTooLargeError: They do not fit into memory.
         """
-        check_memory(self.domain, [self.domain.axes(clique) for clique in cliques])
+        check_memory(self.domain, cliques)
         self.cliques |= dict.fromkeys(cliques)
         return [np.zeros(self.domain.shape_of(clique)) for clique in cliques]
 
@@ -152,10 +153,12 @@ class ScannedTable:
         domain: Domain of the records.
         passes: Function that counts what is wanted in one pass over all records, and reports its progress.
         name: Name of the table in messages.
-        filtered: Whether rows are left out by what they hold.
+        filtered: Whether a filter leaves rows out.
+        violations: Whether rows that break a rule of the domain are refused, or left out.
 
     Attributes:
         domain: Domain of the records.
+        violations: Whether rows that break a rule of the domain are refused, or left out.
 
     Example:
         >>> from hedgerow import IntegerRange
@@ -172,10 +175,17 @@ class ScannedTable:
     """Largest table, in cells, that is counted at little cost."""
 
     def __init__(
-        self, domain: Domain, passes: Callable[[Wanted, Progress], Counts], name: str, *, filtered: bool = False
+        self,
+        domain: Domain,
+        passes: Callable[[Wanted, Progress], Counts],
+        name: str,
+        *,
+        filtered: bool = False,
+        violations: Violations = "refuse",
     ) -> None:
         """Read nothing yet."""
         self.domain = domain
+        self.violations: Violations = violations
         self._filtered = filtered
         self._pass = passes
         self._name = name
@@ -187,8 +197,8 @@ class ScannedTable:
 
     @property
     def filtered(self) -> bool:
-        """Whether rows are left out by what they hold."""
-        return self._filtered
+        """Whether rows are left out by what they hold: by a filter, or because they break a rule of the domain."""
+        return self._filtered or self.violations == "drop"
 
     def prepare(self, workload: Workload) -> None:
         """Have the answers to a workload counted in the next pass; nothing is read."""
@@ -240,8 +250,7 @@ class ScannedTable:
     def parities(self, scopes: Sequence[Clique] | Ints) -> Floats:
         """Exact parities (private) of sets of binary attributes, as those of a `Table`."""
         axes = scopes_of(self.domain, scopes)
-        names = {axis for scope in axes for axis in scope}
-        Parity(self.domain, tuple(self.domain.names[axis] for axis in sorted(names)))
+        check_binary(self.domain, sorted({axis for scope in axes for axis in scope}))
         self._wanted.scopes |= dict.fromkeys(scope for scope in axes if scope not in self._parities)
         self.count()
         return np.array([self._parities[scope] for scope in axes])
@@ -250,13 +259,15 @@ class ScannedTable:
         """The smallest table that is kept and holds a marginal."""
         if clique in self._tables:
             return clique
-        wider = (other for other in self._tables if set(clique) <= set(other))
+        if all(self.domain.function(name) is None for name in clique):
+            wider = (other for other in self._tables if set(clique) <= set(other))
+        else:
+            wider = (other for other in self._tables if all(self.domain.determines(other, name) for name in clique))
         return min(wider, key=lambda other: math.prod(self.domain.shape_of(other)), default=None)
 
     def _marginal(self, clique: Clique) -> Floats:
         held = self._holding(clique) or clique
-        (table,) = shared_marginals(self._tables[held], held, [clique])
-        return table
+        return summed(self.domain, self._tables[held], held, clique)
 
     def _knows(self, query: Conjunction) -> bool:
         """Whether its sum was counted, or is one over the cells of a table that is kept."""
@@ -286,7 +297,7 @@ class ScannedTable:
     def _check_memory(self) -> None:
         """Refuse what is wanted if it is too large, and forget it: what is asked next may be small."""
         try:
-            check_memory(self.domain, [self.domain.axes(clique) for clique in self._wanted.cliques])
+            check_memory(self.domain, list(self._wanted.cliques))
         except MarginalTooLargeError:
             self._wanted = Wanted(self.domain)
             raise

@@ -86,7 +86,7 @@ def scan_spark(frame: DataFrame, select: Callable[[Reader], Coding], where: str 
         found.encoding.check()
         return found.counts
 
-    return ScannedTable(coding.domain, count, file, filtered=where is not None)
+    return ScannedTable(coding.domain, count, file, filtered=where is not None, violations=coding.violations)
 
 
 def _filtered(frame: DataFrame, condition: str) -> DataFrame:

@@ -5,7 +5,8 @@ a smaller domain; the hypothesis is a product over junction trees there, which s
 inside each class it is uniform. T ranges on one attribute make at most 2 T + 1 classes, whether it has a hundred values
 or 2**32; T boxes on two attributes make a grid of (2 T + 1)**2. It is the same distribution as that of ``Histogram``
 and ``Markov`` after the same updates. An update that cuts a class refines the classes, and the product is built again
-from all updates so far.
+from all updates so far. The classes tell what constraints are about, and the product is over the ones that these allow.
+A table over a level makes the level an attribute of the product, and classes of its values.
 """
 
 from __future__ import annotations
@@ -20,7 +21,19 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.models.core import Codes, Factored, Potentials, Room, SamplingMethod, Terms, check_cells, code_type
+from hedgerow.models.classes.answers import ClassAnswers
+from hedgerow.models.core import (
+    Codes,
+    Columns,
+    Complete,
+    Factored,
+    Potentials,
+    SamplingMethod,
+    Terms,
+    check_cells,
+    code_type,
+    unmet,
+)
 from hedgerow.models.core.terms import Key, checked_table
 from hedgerow.models.trees import Markov
 from hedgerow.queries import (
@@ -33,17 +46,10 @@ from hedgerow.queries import (
     Measurable,
     Measurement,
     Parity,
+    attribute_codes,
     canonical,
 )
-from hedgerow.queries.classes.classes import box_sums
 from hedgerow.system import generator
-
-_GRID_CELLS = 1 << 24
-"""Largest table of classes over which conditions are summed; on larger ones, one by one over the cliques."""
-_CORNERED = 2
-"""Most attributes of boxes that are summed by their corners: each takes four times as many look-ups as the last."""
-_CHUNK_CELLS = 1 << 24
-"""Cells of the tables in which many conditions are summed at once."""
 
 
 @final
@@ -73,7 +79,7 @@ class ValueClasses(Factored):
             ModelTooLargeError: The classes do not fit into memory.
         """
         super().__init__(domain, total)
-        self._coarsening = Coarsening.of(domain)
+        self._coarsening = Coarsening.of(domain, constrained=True)
         self._scopes: dict[Clique, None] = {}
         self._known: set[Key] = set()
         self._translated: dict[Key, Conjunction] = {}
@@ -121,6 +127,11 @@ class ValueClasses(Factored):
         """The classes of each attribute that has more than one."""
         return self._coarsening.classes
 
+    def rescale(self, total: float) -> None:
+        """Set the mass; the distribution stays."""
+        super().rescale(total)
+        self._inner.rescale(total)
+
     # State
 
     def reset(self) -> None:
@@ -130,11 +141,16 @@ class ValueClasses(Factored):
 
     def copy(self) -> ValueClasses:
         """An independent model in the same state."""
+        return self._twin(self._coarsening, self._inner.copy(), dict(self._translated), dict(self._origin))
+
+    def _twin(
+        self, coarsening: Coarsening, inner: Markov, translated: dict[Key, Conjunction], origin: dict[Key, Conjunction]
+    ) -> ValueClasses:
+        """The same updates over other classes."""
         twin = object.__new__(ValueClasses)
-        twin.__dict__.update(self.__dict__)
-        twin._scopes, twin._known = dict(self._scopes), set(self._known)
-        twin._translated, twin._origin = dict(self._translated), dict(self._origin)
-        twin._terms, twin._inner = self._terms.copy(), self._inner.copy()
+        twin.__dict__.update(self.__dict__, _coarsening=coarsening, _inner=inner)
+        twin._scopes, twin._known, twin._terms = dict(self._scopes), set(self._known), self._terms.copy()
+        twin._translated, twin._origin = translated, origin
         return twin
 
     def cover(self, queries: Iterable[LinearQuery]) -> None:
@@ -151,7 +167,7 @@ class ValueClasses(Factored):
         told, tables = [], []
         for query in queries:
             plain = canonical(query)
-            if isinstance(plain, Conjunction):
+            if isinstance(plain, Conjunction) and _is_box(plain):
                 told += [plain] if _says(plain) and (plain.scope, plain.codes) not in self._known else []
             else:
                 tables.append((plain.scope, plain.values()))
@@ -164,10 +180,14 @@ class ValueClasses(Factored):
 
     def _step(self, query: Conjunction, step: float) -> None:
         plain = canonical(query)
-        if isinstance(plain, Conjunction) and _says(plain):
-            self.cover([plain])
-            self._terms.add_step(plain, step)
-            self._inner.update(self._over_classes([plain])[plain.scope, plain.codes], step)
+        if not (isinstance(plain, Conjunction) and _says(plain)):
+            return
+        if not _is_box(plain):
+            self._reweigh(plain.scope, step * plain.values())
+            return
+        self.cover([plain])
+        self._terms.add_step(plain, step)
+        self._inner.update(self._over_classes([plain])[plain.scope, plain.codes], step)
 
     def _reweigh(self, clique: Clique, table: Floats) -> None:
         self._refine(self._coarsening.split(tables=[(clique, table)]), [clique])
@@ -194,7 +214,7 @@ class ValueClasses(Factored):
             check_cells(cells, 4 * 8 * cells, tree=True)
         self._refine(self._coarsening.apart(name for scope in whole for name in scope), whole)
         self.cover([target for _, target in said if isinstance(target, LinearQuery)])
-        self._over_classes([target for _, target in said if isinstance(target, Conjunction)])
+        self._over_classes([target for _, target in said if isinstance(target, Conjunction) and _is_box(target)])
         return self._inner, [replace(each, target=self._target(target)) for each, target in said]
 
     def take_over(self, fitted: Markov) -> None:
@@ -209,7 +229,7 @@ class ValueClasses(Factored):
 
     def _target(self, target: Measurable) -> Measurable:
         coarse = self._coarsening.coarse
-        if isinstance(target, Conjunction):
+        if isinstance(target, Conjunction) and _is_box(target):
             return self._translated[target.scope, target.codes]
         if isinstance(target, Marginal | Parity):
             return type(target)(coarse, target.scope)
@@ -221,30 +241,70 @@ class ValueClasses(Factored):
     # Answers
 
     def _marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
-        for clique in cliques:
-            cells = math.prod(self._domain.shape_of(clique))
-            Room().check(clique, cells, 3 * 8 * cells)
-        told = [tuple(name for name in clique if name in self.classes) for clique in cliques]
-        tables = self._inner.marginals(told)
-        return [self._spread(*each) for each in zip(cliques, told, tables, strict=True)]
+        return self._answers().tables(cliques)
 
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
         """Sums over the cells that satisfy each conjunction, shape ``(len(queries),)``, in counts.
 
         Conditions on the same attributes are summed together, over the table of the classes of these.
         """
-        groups: dict[Clique, list[int]] = {}
-        for index, query in enumerate(queries):
-            groups.setdefault(query.scope, []).append(index)
+        boxes = [index for index, query in enumerate(queries) if _is_box(query)]
         found = np.empty(len(queries))
-        for scope, places in groups.items():
-            found[places] = self._sums(scope, [queries[index] for index in places])
+        found[boxes] = self._answers().boxes([queries[index] for index in boxes])
+        for index in set(range(len(queries))).difference(boxes):
+            found[index] = queries[index].of_table(self.marginals([queries[index].scope])[0])[0]
         return found
+
+    def _answers(self) -> ClassAnswers:
+        return ClassAnswers(self._coarsening, self._inner, lambda finer: self._over(finer, ()))
 
     def _blocks(self, n: int, draw: np.random.Generator, method: SamplingMethod) -> Iterator[Codes]:
         """Classes as ``Markov`` draws codes; systematic: the records of a class are spread evenly over its values."""
         blocks = self._inner.sample_blocks(n, generator(int(draw.integers(2**63))), method)
         return (self._values(block, draw, method) for block in blocks)
+
+    def meeting(self, condition: LinearQuery) -> ValueClasses:
+        """Meet the condition over classes, which it refines."""
+        plain = canonical(condition)
+        box = isinstance(plain, Conjunction) and _is_box(plain)
+        if not plain.scope and plain.of_table(np.array(1.0))[0] > 0.0:
+            return self
+        if not plain.scope or (isinstance(plain, Conjunction) and box and not _says(plain)):
+            raise unmet(condition)
+        if isinstance(plain, Conjunction) and box:
+            coarsening = self._coarsening.split([plain])
+            told: LinearQuery = coarsening.conjunctions([plain])[0]
+        else:
+            coarsening = self._coarsening.split(tables=[(plain.scope, plain.values())])
+            scope, values = coarsening.coarse_table(plain.scope, plain.values())
+            told = Explicit(coarsening.coarse, scope, plain.text, values, plain.bounds)
+        try:
+            inner = self._over(coarsening, [plain.scope]).meeting(told)
+        except QueryError:
+            raise unmet(condition) from None
+        return self._twin(coarsening, inner, {}, {})
+
+    def completing(self, names: Clique) -> Complete:
+        """The product completes rows of classes; each attribute that is not given has a value of its class."""
+        functions = [name for name in names if name not in self._domain.names]
+        coarsening = self._coarsening.apart(functions)
+        coarse, classes = coarsening.coarse, coarsening.classes
+        known = coarse.clique(name for name in names if name in coarse)
+        inner = self._over(coarsening, [(name,) for name in functions]).completing(known)
+
+        def complete(columns: Columns, rows: int, draw: np.random.Generator, method: SamplingMethod) -> Columns:
+            told = {name: columns[name] for name in known}
+            told |= {name: classes[name].holding(codes) for name, codes in told.items() if name in classes}
+            labels = inner(told, rows, draw, method)
+            for attribute in self._domain:
+                name = attribute.name
+                if name not in columns:
+                    whole, one = Classes.whole(attribute.size), np.zeros(rows, dtype=np.int64)
+                    found = _drawn(classes.get(name, whole), labels.get(name, one), draw, method)
+                    columns[name] = found.astype(np.int64)
+            return columns
+
+        return complete
 
     # Inside
 
@@ -252,11 +312,17 @@ class ValueClasses(Factored):
         """Switch to finer classes, and make room for some scopes."""
         wanted = self._scopes | dict.fromkeys(scopes)
         if coarsening is self._coarsening:
-            self._inner.cover(_told(coarsening, scope) for scope in wanted.keys() - self._scopes.keys())
+            self._inner.cover(coarsening.told_by(scope) for scope in wanted.keys() - self._scopes.keys())
         else:
             self._inner = _product(coarsening, self.total, wanted, self._terms)
             self._coarsening, self._translated, self._origin = coarsening, {}, {}
         self._scopes = wanted
+
+    def _over(self, coarsening: Coarsening, scopes: Iterable[Clique]) -> Markov:
+        """The product over finer classes, with room for some scopes."""
+        if coarsening is self._coarsening:
+            return self._inner
+        return _product(coarsening, self.total, self._scopes | dict.fromkeys(scopes), self._terms)
 
     def _over_classes(self, queries: Sequence[Conjunction]) -> dict[Key, Conjunction]:
         """Conjunctions in canonical form, which the classes tell apart, over classes."""
@@ -266,43 +332,6 @@ class ValueClasses(Factored):
             self._translated[query.scope, query.codes] = each
             self._origin[each.scope, each.codes] = query
         return self._translated
-
-    def _sums(self, scope: Clique, queries: Sequence[Conjunction]) -> Floats:
-        """Answers to conditions on the same attributes."""
-        told = _told(self._coarsening, scope)
-        sets = {name: [query.codes[axis] for query in queries] for axis, name in enumerate(scope)}
-        shares = [
-            np.array([len(each) for each in sets[name]]) / self._domain[name].size for name in scope if name not in told
-        ]
-        free = np.prod(shares, axis=0, initial=1.0)
-        classes, asked = [self.classes[name] for name in told], [sets[name] for name in told]
-        if math.prod(len(each.low) for each in classes) > _GRID_CELLS:
-            return np.asarray(free * self._one_by_one(told, queries))
-        (table,) = self._inner.marginals([told])
-        if len(told) <= _CORNERED and all(len(codes.cuts) == 2 for each in asked for codes in each):
-            return np.asarray(free * box_sums(table, classes, asked))
-        return np.asarray(free * _weighted(table, [one.shares(each) for one, each in zip(classes, asked, strict=True)]))
-
-    def _one_by_one(self, told: Clique, queries: Sequence[Conjunction]) -> Floats:
-        """The same on attributes whose classes make too many cells together: sums over the cliques that hold them."""
-        parts = [canonical(Conjunction.where(q.domain, _codes(q, told))) for q in queries]
-        possible = [index for index, part in enumerate(parts) if all(part.codes)]  # type: ignore[attr-defined]
-        asked = [part for part in (parts[index] for index in possible) if isinstance(part, Conjunction)]
-        finer = self._coarsening.split(asked)
-        inner = self._inner if finer is self._coarsening else _product(finer, self.total, self._scopes, self._terms)
-        found = np.zeros(len(queries))
-        found[possible] = inner.conjunctions(finer.conjunctions(asked))
-        return found
-
-    def _spread(self, clique: Clique, told: Clique, table: Floats) -> Floats:
-        """A table over classes as one over all values."""
-        sizes = [self.classes[name].sizes for name in told]
-        for axis, each in enumerate(sizes):
-            table = table / each.reshape([-1 if other == axis else 1 for other in range(len(sizes))])
-        free = math.prod(self._domain.shape_of([name for name in clique if name not in told]))
-        fine = self._coarsening.fine_table(told, table / free)
-        shape = [self._domain[name].size if name in told else 1 for name in clique]
-        return np.array(np.broadcast_to(fine.reshape(shape), self._domain.shape_of(clique)))
 
     def _values(self, block: Codes, draw: np.random.Generator, method: SamplingMethod) -> Codes:
         """Records with a value drawn from each class."""
@@ -322,7 +351,7 @@ def _product(coarsening: Coarsening, total: float, scopes: Iterable[Clique], ter
         for name, classes in coarsening.classes.items()
         if classes.sizes.min() < classes.sizes.max()
     }
-    inner = Markov(coarsening.coarse, total, [_told(coarsening, scope) for scope in scopes], start)
+    inner = Markov(coarsening.coarse, total, [coarsening.told_by(scope) for scope in scopes], start)
     for clique, table in terms.tables.items():
         inner.reweigh(*coarsening.coarse_table(clique, table))
     steps = dict(terms.steps())
@@ -331,13 +360,15 @@ def _product(coarsening: Coarsening, total: float, scopes: Iterable[Clique], ter
     return inner
 
 
-def _told(coarsening: Coarsening, scope: Clique) -> Clique:
-    return tuple(name for name in scope if name in coarsening.classes)
+def _is_box(query: Conjunction) -> bool:
+    """Whether a conjunction is on attributes and levels, so that it comes down to sets of codes of attributes."""
+    functions = map(query.domain.function, query.scope)
+    return all(function is None or len(function.sources) == 1 for function in functions)
 
 
 def _says(query: Conjunction) -> bool:
     """Whether a conjunction in canonical form can hold, and can fail."""
-    return bool(query.scope) and all(query.codes)
+    return bool(query.scope) and all(attribute_codes(query.domain, query)[0].values())
 
 
 def _plain(target: Measurable) -> Measurable | None:
@@ -348,25 +379,6 @@ def _plain(target: Measurable) -> Measurable | None:
         plain = canonical(target)
         return plain if plain.scope and (not isinstance(plain, Conjunction) or _says(plain)) else None
     return target
-
-
-def _codes(query: Conjunction, names: Clique) -> dict[str, Iterable[int]]:
-    return {name: codes for name, codes in zip(query.scope, query.codes, strict=True) if name in names}
-
-
-def _weighted(table: Floats, weights: Sequence[Floats]) -> Floats:
-    """Sums of the cells times the product of weights along the axes, one for each row of weights."""
-    if not weights:
-        return np.asarray(table.reshape(1), dtype=np.float64)
-    rows = max(1, _CHUNK_CELLS // max(1, table.size // table.shape[0]))
-    found = np.empty(len(weights[0]))
-    for first in range(0, len(found), rows):
-        chunk = slice(first, first + rows)
-        sums = np.tensordot(weights[0][chunk], table, axes=1)
-        for each in weights[1:]:
-            sums = np.einsum("qi,qi...->q...", each[chunk], sums)
-        found[chunk] = sums
-    return found
 
 
 def _drawn(classes: Classes, labels: Ints, draw: np.random.Generator, method: SamplingMethod) -> Codes:

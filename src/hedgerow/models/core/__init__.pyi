@@ -1,3 +1,7 @@
+from .completion import Completion as Completion, drawn as drawn
+from .conditional import Conditional as Conditional, runs_of as runs_of, strides_of as strides_of
+from .conditions import restricted as restricted, unmet as unmet
+from .given import Columns as Columns
 from .memory import (
     Room as Room,
     check_cells as check_cells,
@@ -5,7 +9,7 @@ from .memory import (
     required_bytes as required_bytes,
     runs_within as runs_within,
 )
-from .model import Factored as Factored, Model as Model
+from .model import Complete as Complete, Factored as Factored, Given as Given, Model as Model
 from .records import (
     Codes as Codes,
     SamplingMethod as SamplingMethod,

@@ -1,19 +1,29 @@
 """The base class of all forms of a hypothesis."""
 
+from __future__ import annotations
+
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from hedgerow.arrays import Floats
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
-from hedgerow.errors import ConfigError
-from hedgerow.models.core.records import Codes, SamplingMethod, check_number, collected
+from hedgerow.errors import ConfigError, ImpossibleRowError
+from hedgerow.models.core.conditions import check_condition
+from hedgerow.models.core.given import Columns, checked_columns, completed_rows
+from hedgerow.models.core.records import Codes, SamplingMethod, check_number, code_type, collected
 from hedgerow.models.core.terms import Potentials, Terms, check_clique, check_step, checked_table
 from hedgerow.queries import Conjunction, LinearQuery
 from hedgerow.system import Seed, generator
+
+Given = LinearQuery | Mapping[str, ArrayLike]
+"""A condition, or codes of some variables row by row."""
+Complete = Callable[[Columns, int, np.random.Generator, SamplingMethod], Columns]
+"""Adds codes of all attributes to those that some number of rows give."""
 
 
 class Model(ABC):
@@ -47,6 +57,14 @@ class Model(ABC):
     def total(self) -> float:
         """Mass of the hypothesis, in counts."""
         return self._total
+
+    def rescale(self, total: float) -> None:
+        """Set the mass; the distribution stays.
+
+        Args:
+            total: Mass in counts, positive.
+        """
+        self._total = float(total)
 
     @property
     @abstractmethod
@@ -130,31 +148,94 @@ class Model(ABC):
 
     # Records
 
-    def sample(self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC) -> Codes:
+    def sample(
+        self,
+        n: int,
+        seed: Seed = None,
+        method: SamplingMethod | str = SamplingMethod.SYSTEMATIC,
+        given: Given | None = None,
+    ) -> Codes:
         """Exactly n records in random order: all blocks of ``sample_blocks``.
 
         Args:
-            n: Number of records.
+            n: Number of records; with given values, for each row of these.
             seed: None for fresh randomness.
             method: "systematic" or "independent" (see ``SamplingMethod``).
+            given: A condition that all records meet: they are drawn from the exact conditional of the hypothesis. Or
+                codes of some variables, shape ``(rows,)`` each: each row is completed by the exact conditional given
+                it, in the order of the rows. None for records of the hypothesis as it is.
 
         Returns:
-            Codes in the smallest unsigned type, shape ``(n, len(domain))``.
+            Codes in the smallest unsigned type, shape ``(n, len(domain))``; with given values ``(n * rows, ...)``.
 
         Raises:
             ConfigError: n is negative, or the records do not fit into memory.
+            QueryError: No record meets the condition.
+            ImpossibleRowError: No record has the values of a row; the first such row.
         """
-        return collected(self.sample_blocks(n, seed, method), self._domain, n)
+        known = None if given is None or isinstance(given, LinearQuery) else checked_columns(self._domain, given)
+        count = n if known is None else n * len(next(iter(known.values())))
+        return collected(self.sample_blocks(n, seed, method, given), self._domain, count)
 
     def sample_blocks(
-        self, n: int, seed: Seed = None, method: SamplingMethod | str = SamplingMethod.SYSTEMATIC
+        self,
+        n: int,
+        seed: Seed = None,
+        method: SamplingMethod | str = SamplingMethod.SYSTEMATIC,
+        given: Given | None = None,
     ) -> Iterator[Codes]:
-        """Exactly n records in blocks of bounded size, in random order inside each, for as many as a file holds.
+        """The same in blocks of bounded size, in random order inside each, for as many as a file holds.
 
-        The model must stay as it is until the last block is drawn.
+        The model must stay as it is until the last block is drawn. With given values the records of all blocks are in
+        the order of the rows.
         """
         check_number(n)
-        return self._blocks(n, generator(seed), SamplingMethod(method))
+        draw, chosen = generator(seed), SamplingMethod(method)
+        if given is None:
+            return self._blocks(n, draw, chosen)
+        if isinstance(given, LinearQuery):
+            check_condition(self._domain, given)
+            return self.meeting(given).sample_blocks(n, draw, chosen)
+        known = checked_columns(self._domain, given)
+        check_number(n * len(next(iter(known.values()))))
+        return self._completed(n, known, draw, chosen)
+
+    def _completed(
+        self, n: int, known: Mapping[str, Ints], draw: np.random.Generator, method: SamplingMethod
+    ) -> Iterator[Codes]:
+        complete = self.completing(self._domain.clique(known))
+        total, rows = n * len(next(iter(known.values()))), completed_rows(self._domain)
+        for first in range(0, total, rows):
+            chosen = np.arange(first, min(first + rows, total)) // n
+            try:
+                columns = complete({name: codes[chosen] for name, codes in known.items()}, len(chosen), draw, method)
+            except ImpossibleRowError as error:
+                raise ImpossibleRowError(int(chosen[error.row - 1]) + 1) from None
+            kind = code_type(self._domain)
+            yield np.stack([columns[name].astype(kind, copy=False) for name in self._domain.names]).T
+
+    def meeting(self, condition: LinearQuery) -> Model:
+        """The hypothesis given a condition: a model of the same total, of records that meet it.
+
+        Args:
+            condition: A query over the domain whose values are 0 and 1.
+
+        Raises:
+            QueryError: No record meets it.
+            ConfigError: This form of a hypothesis cannot.
+        """
+        raise ConfigError(f"{type(self).__name__} draws no records under a condition")
+
+    def completing(self, names: Clique) -> Complete:
+        """The function that completes rows of codes of some variables; the model must stay as it is.
+
+        Args:
+            names: Variables in domain order.
+
+        Raises:
+            ConfigError: This form of a hypothesis cannot.
+        """
+        raise ConfigError(f"{type(self).__name__} completes no rows")
 
     @abstractmethod
     def _blocks(self, n: int, draw: np.random.Generator, method: SamplingMethod) -> Iterator[Codes]:

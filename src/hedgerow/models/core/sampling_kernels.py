@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints, Words
-from hedgerow.system import inlined, kernel
+from hedgerow.system import inlined, kernel, part
 
 Places = NDArray[np.signedinteger]
 Columns = NDArray[np.unsignedinteger]
@@ -68,30 +68,78 @@ def round_rows(
     found = 0
     for g in range(sizes.size):
         starts[g] = found
-        wanted = sizes[g]
-        if wanted == 0:
-            continue
-        word += _STEP
-        offset = _unit(word)
-        base = group_place[g]
-        total = 0.0
-        for k in range(rest_place.size):
-            total += table[base + rest_place[k]]
-        even = total < least
-        if even:
-            total = float(rest_place.size)
-        reached = 0.0
-        dealt = 0
-        for k in range(rest_place.size):
-            reached += 1.0 if even else table[base + rest_place[k]]
-            upto = wanted if reached >= total else min(wanted, np.int64(reached / total * wanted + offset))
-            if upto > dealt:
-                cells[found] = k
-                counts[found] = upto - dealt
-                found += 1
-                dealt = upto
+        if sizes[g] > 0:
+            word += _STEP
+            found = _round(table, group_place[g], rest_place, sizes[g], _unit(word), least, cells, counts, found)
     starts[sizes.size] = found
     state[0] = word
+    return found
+
+
+@kernel()
+def round_runs(
+    table: Floats, order: Ints, begins: Ints, sizes: Ints, least: float, state: Words, entries: Entries
+) -> int:
+    """The same for rows of different lengths; the entries are positions in the table.
+
+    Args:
+        table: Flat; row ``g`` is ``table[order[begins[g]:begins[g + 1]]]``.
+        order: Positions of the cells, row by row.
+        begins: Start of each row in the order, and the end of the last one.
+        sizes: The sum that each row gets.
+        least: A row whose cells sum to less counts as even.
+        state: State of the generator.
+        entries: Filled with the positions of the cells that got something, and how much.
+
+    Returns:
+        Number of entries.
+    """
+    starts, cells, counts = entries
+    word = state[0]
+    found = 0
+    for g in range(sizes.size):
+        starts[g] = found
+        if sizes[g] > 0:
+            word += _STEP
+            places = order[begins[g] : begins[g + 1]]
+            stop = _round(table, 0, places, sizes[g], _unit(word), least, cells, counts, found)
+            for e in range(found, stop):
+                cells[e] = places[cells[e]]
+            found = stop
+    starts[sizes.size] = found
+    state[0] = word
+    return found
+
+
+@part()
+def _round(
+    table: Floats,
+    base: int,
+    places: Ints,
+    wanted: np.int64,
+    offset: float,
+    least: float,
+    cells: Places,
+    counts: Ints,
+    found: int,
+) -> int:
+    """Systematic rounding of one row; returns the number of entries so far."""
+    total = 0.0
+    for k in range(places.size):
+        total += table[base + places[k]]
+    even = total < least
+    if even:
+        total = float(places.size)
+    reached = 0.0
+    dealt = np.int64(0)
+    for k in range(places.size):
+        reached += 1.0 if even else table[base + places[k]]
+        upto = wanted if reached >= total else min(wanted, np.int64(reached / total * wanted + offset))
+        if upto > dealt:
+            cells[found] = k
+            counts[found] = upto - dealt
+            found += 1
+            dealt = upto
     return found
 
 
@@ -184,20 +232,43 @@ def shuffle(found: Ints, state: Words) -> None:
 def draw_rows(ends: Floats, groups: Places, state: Words, found: Places) -> None:
     """Draw a cell for every record from its group's row, given as cumulative sums, each record by itself."""
     word = state[0]
-    last = ends.shape[1] - 1
     for i in range(groups.size):
-        row = ends[groups[i]]
         word += _STEP
-        wanted = _unit(word) * row[last]
-        low, high = 0, last
-        while low < high:  # the first cell whose end is beyond
-            middle = (low + high) // 2
-            if row[middle] > wanted:
-                high = middle
-            else:
-                low = middle + 1
-        found[i] = low
+        found[i] = _drawn(ends[groups[i]], _unit(word))
     state[0] = word
+
+
+@kernel()
+def draw_runs(ends: Floats, order: Ints, begins: Ints, groups: Places, state: Words, found: Places) -> None:
+    """The same for rows of different lengths: ``ends[begins[g]:begins[g + 1]]``, of the cells ``order`` in there."""
+    word = state[0]
+    for i in range(groups.size):
+        begin = begins[groups[i]]
+        word += _STEP
+        found[i] = order[begin + _drawn(ends[begin : begins[groups[i] + 1]], _unit(word))]
+    state[0] = word
+
+
+@kernel()
+def add_up(values: Floats, begins: Ints) -> None:
+    """Make rows of different lengths into their cumulative sums."""
+    for g in range(begins.size - 1):
+        for k in range(begins[g] + 1, begins[g + 1]):
+            values[k] += values[k - 1]
+
+
+@part()
+def _drawn(row: Floats, position: float) -> int:
+    """The first cell whose end is beyond a part of the whole."""
+    wanted = position * row[row.size - 1]
+    low, high = 0, row.size - 1
+    while low < high:
+        middle = (low + high) // 2
+        if row[middle] > wanted:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @kernel()

@@ -9,16 +9,17 @@ on dt and no feasible target y: noisy targets that are negative or do not sum to
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, final
 
 import numpy as np
 from scipy.special import wrightomega
 
-from hedgerow.arrays import Floats
+from hedgerow.arrays import Bools, Floats
+from hedgerow.domain import possible_cells
 from hedgerow.models.core.model import Model, SweepsConjunctions
-from hedgerow.queries import Conjunction, LinearQuery, Measurable, Measurement
+from hedgerow.queries import Conjunction, LinearQuery, Measurable
 
 Step = Literal["source", "sharp"]
 """Size of a multiplicative-weights step: the papers', or the one that is optimal for Hoeffding's lemma."""
@@ -64,11 +65,13 @@ class Run:
         targets: Measured targets.
         values: The noisy answers as fractions.
         rates: ``eta / r`` of explicit steps, the length dt of implicit ones.
+        cells: For each target the cells of its scope that records can have, flat; None where all are.
     """
 
     targets: list[Measurable]
     values: list[Floats]
     rates: list[float]
+    cells: list[Bools | None]
 
     @property
     def conjunctions(self) -> list[Conjunction]:
@@ -95,19 +98,49 @@ class Phase:
     shares: Floats
 
 
-def runs(
-    measurements: Sequence[Measurement], values: Sequence[Floats], rates: Sequence[float], members: Iterable[int]
-) -> list[Run]:
-    """Steps of some measurements, in order: conjunctions that follow each other together, others one by one."""
+def runs(steps: Run, members: Iterable[int]) -> list[Run]:
+    """Some steps, in order: conjunctions that follow each other together, others one by one."""
     made: list[Run] = []
     for i in members:
-        target = measurements[i].target
+        target = steps.targets[i]
         if not (made and made[-1].conjunctions and isinstance(target, Conjunction)):
-            made.append(Run([], [], []))
+            made.append(Run([], [], [], []))
         made[-1].targets.append(target)
-        made[-1].values.append(values[i])
-        made[-1].rates.append(rates[i])
+        made[-1].values.append(steps.values[i])
+        made[-1].rates.append(steps.rates[i])
+        made[-1].cells.append(steps.cells[i])
     return made
+
+
+def can_be(target: Measurable) -> Bools | None:
+    """The cells of the scope of a target that records can have, flat; None where all are, or where it cannot be told.
+
+    Example:
+        >>> from hedgerow.domain import Constraint, Domain, IntegerRange
+        >>> from hedgerow.queries import Marginal
+        >>> rule = Constraint("a <= b", ("a", "b"), [[0, 1], [0, 1]], [[1, 1], [0, 1]])
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)), (), (rule,))
+        >>> can_be(Marginal(domain, ("a", "b"))), can_be(Marginal(domain, ("a",)))
+        (array([ True,  True, False,  True]), None)
+    """
+    domain, scope = target.domain, target.scope
+    if not domain.constraints and all(place < len(domain) for place in domain.axes(scope)):
+        return None
+    found = possible_cells(domain, scope)
+    return None if found is None or found.all() else found.reshape(-1)
+
+
+def is_known(target: LinearQuery, cells: Bools) -> bool:
+    """Whether a query has the same value on some cells of its scope, so that an answer says nothing.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> domain = Domain((IntegerRange("a", 0, 2),))
+        >>> is_known(Conjunction.where(domain, {"a": [0, 1]}), np.array([True, True, False]))
+        True
+    """
+    values = target.values().reshape(-1)[cells]
+    return bool(values.min() == values.max())
 
 
 def explicit(model: Model, run: Run, sweeps: int = 1) -> None:
@@ -115,8 +148,11 @@ def explicit(model: Model, run: Run, sweeps: int = 1) -> None:
     if _swept(model, run, sweeps, implicit=False) is not None:
         return
     for _ in range(sweeps):
-        for target, value, rate in zip(run.targets, run.values, run.rates, strict=True):
-            _move(model, target, rate * (value - _answer(model, target)))
+        for target, value, rate, cells in zip(run.targets, run.values, run.rates, run.cells, strict=True):
+            step = rate * (value - _answer(model, target))
+            if cells is not None and not isinstance(target, LinearQuery):
+                step[~cells] = 0.0
+            _move(model, target, step)
 
 
 def implicit(model: Model, run: Run) -> list[Floats]:
@@ -125,13 +161,13 @@ def implicit(model: Model, run: Run) -> list[Floats]:
     if steps is not None:
         return list((np.concatenate(run.values) - steps / run.rates)[:, None])
     answers = []
-    for target, value, dt in zip(run.targets, run.values, run.rates, strict=True):
+    for target, value, dt, cells in zip(run.targets, run.values, run.rates, run.cells, strict=True):
         mu = model.marginals([target.scope])[0].reshape(-1) / model.total
         if isinstance(target, LinearQuery):
-            step = np.array([query_step(*_value_masses(target, mu), float(value[0]), dt)])
+            step = np.array([query_step(*_value_masses(target, mu, cells), float(value[0]), dt)])
             answers.append(value - step / dt)
         else:
-            step = marginal_step(mu, value, dt)
+            step = _on(cells, mu, value, dt)
             after = mu * np.exp(step)
             answers.append(after / after.sum())
         _move(model, target, step)
@@ -243,7 +279,17 @@ def _bounded(step: float, values: Floats) -> float:
     return min(max(step, -limit), limit)
 
 
-def _value_masses(query: LinearQuery, mu: Floats) -> tuple[Floats, Floats]:
-    """The values of a query and the probability of each, from the marginal of its scope."""
-    values, which = np.unique(query.values(), return_inverse=True)
-    return values, np.asarray(np.bincount(which.reshape(-1), weights=mu), dtype=np.float64)
+def _on(cells: Bools | None, mu: Floats, target: Floats, dt: float) -> Floats:
+    """The step of a marginal on some of its cells; 0 on others, whatever was measured there."""
+    if cells is None:
+        return marginal_step(mu, target, dt)
+    step = np.zeros(mu.size)
+    step[cells] = marginal_step(mu[cells], target[cells], dt)
+    return step
+
+
+def _value_masses(query: LinearQuery, mu: Floats, cells: Bools | None) -> tuple[Floats, Floats]:
+    """The values that a query has on some cells and the probability of each, from the marginal of its scope."""
+    some = slice(None) if cells is None else cells
+    values, which = np.unique(query.values().reshape(-1)[some], return_inverse=True)
+    return values, np.asarray(np.bincount(which.reshape(-1), weights=mu[some]), dtype=np.float64)

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Clique, Domain
+from hedgerow.domain import Clique, CodeSet, Domain
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.queries import CodeSet, Conjunction
+from hedgerow.queries import Conjunction
 
 Key = tuple[Clique, tuple[CodeSet, ...]]
 """Scope and codes of a conjunction; quicker to look up than the query with its domain."""

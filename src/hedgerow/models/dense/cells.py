@@ -13,7 +13,7 @@ from typing import Any, TypeVar, final
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Clique
+from hedgerow.domain import Clique, summed
 from hedgerow.models.core import Codes, SamplingMethod, block_rows, code_type, positions, shuffle
 from hedgerow.models.dense.layout import Frame, RowLayout, Slice, pack
 from hedgerow.queries import shared_marginals
@@ -28,6 +28,8 @@ PARALLEL_CELLS = 2**19
 MASS_ERROR = 1e-12
 """Largest relative error of the tracked sum before it is taken again."""
 
+_PASS_PER_CELL = 8
+"""Cells that a pass goes over while one cell of a table over attributes is added up into one over levels."""
 _SUMMED = 1024
 """Weights that are summed at once: the cell of a record is looked for in one block."""
 _MAX_THREADS = 8
@@ -54,6 +56,7 @@ class Weights:
         layout: Their order.
         weights: Shape ``layout.rows_shape``.
         mass: Their sum.
+        possible: Number of cells that constraints allow, once ``clear`` has counted them.
         moved: Sum of the ranges of all log-factors since the last rebuild.
 
     Example:
@@ -69,6 +72,7 @@ class Weights:
         self.layout = layout
         self.weights = np.empty(layout.rows_shape)
         self.mass = 0.0
+        self.possible = 0
         self.moved = 0.0
         self._error = 0.0
 
@@ -85,9 +89,10 @@ class Weights:
         return twin
 
     def clear(self) -> None:
-        """Set all weights to 1."""
+        """Set the weights of all cells that constraints allow to 1, and count them."""
         self.weights.fill(1.0)
-        self.mass = float(self.weights.size)
+        self.possible = sum(self._in_parts(self._ruled_out)) if self.layout.zeros else self.weights.size
+        self.mass = float(self.possible)
         self.moved = 0.0
         self._error = 0.0
 
@@ -132,12 +137,23 @@ class Weights:
         return table
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
-        """Unscaled tables of many cliques, by shared partial sums."""
-        frames = [self.layout.frame(clique) for clique in cliques]
-        names = tuple(self.layout.domain.names[axis] for axis in self.layout.order)
+        """Unscaled tables of many cliques, by shared partial sums of tables over attributes."""
+        layout = self.layout
+        counted = [layout.base(clique) for clique in cliques]
+        direct = [clique != base and self._is_large(base) for clique, base in zip(cliques, counted, strict=True)]
+        frames = [layout.frame(base) for base, apart in zip(counted, direct, strict=True) if not apart]
+        names = tuple(layout.domain.names[axis] for axis in layout.order)
         wanted = [tuple(names[axis] for axis in frame.axes) for frame in frames]
-        tables = shared_marginals(self.weights.reshape(self.layout.shape), names, wanted)
-        return [table.transpose(frame.from_layout) for table, frame in zip(tables, frames, strict=True)]
+        tables = shared_marginals(self.weights.reshape(layout.shape), names, wanted)
+        shared = (table.transpose(frame.from_layout) for table, frame in zip(tables, frames, strict=True))
+        return [
+            self.marginal(clique) if apart else summed(layout.domain, next(shared), base, clique)
+            for clique, base, apart in zip(cliques, counted, direct, strict=True)
+        ]
+
+    def _is_large(self, clique: Clique) -> bool:
+        """Whether the cells of a table take longer to sum up than one more pass over all weights."""
+        return _PASS_PER_CELL * math.prod(self.layout.domain.shape_of(clique)) > self.weights.size
 
     def records(self, n: int, draw: np.random.Generator, method: SamplingMethod) -> Iterator[Codes]:
         """Draw records block by block; the weights are not to be changed meanwhile.
@@ -250,11 +266,39 @@ class Weights:
         block = self.weights[b]
         if base is None:
             block.fill(0.0)
+            rule_out(self.layout, block, b, -math.inf)
         else:
             with np.errstate(divide="ignore"):  # a cell of weight 0 stays at 0
                 np.log(base[b], out=block)
         for frame, table in rows:
             kernels().add_rows(block, table, frame.block[b], frame.row)
+
+    def _ruled_out(self, start: int, stop: int) -> int:
+        """Clear what constraints do not allow in some blocks, and count the cells that are left."""
+        for b in range(start, stop):
+            rule_out(self.layout, self.weights[b], b, 0.0)
+        return int(np.count_nonzero(self.weights[start:stop]))
+
+
+def rule_out(layout: RowLayout, block: Floats, b: int, value: float) -> None:
+    """Set the cells of a block that constraints do not allow.
+
+    Args:
+        layout: The order of the cells.
+        block: Block ``b`` of all cells, changed in place.
+        b: Its number.
+        value: Number to set.
+
+    Example:
+        >>> from hedgerow.domain import Constraint, Domain, IntegerRange
+        >>> rule = Constraint("odd", ("a",), [[0, 1, 0]], [True, False])
+        >>> block = np.ones((1, 3))
+        >>> rule_out(RowLayout(Domain((IntegerRange("a", 0, 2),), (), (rule,))), block, 0, 0.0)
+        >>> block
+        array([[1., 0., 1.]])
+    """
+    for rule in layout.zeros:
+        kernels().rule_out(block, rule.allowed, rule.open, rule.block[b] + rule.row, value)
 
 
 def _exponentiate(block: Floats, highest: float) -> float:

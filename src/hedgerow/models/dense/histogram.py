@@ -15,13 +15,25 @@ from typing import final
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Clique, Domain
+from hedgerow.domain import Clique, Domain, spread_over
 from hedgerow.errors import ConfigError
-from hedgerow.models.core import Codes, Factored, Potentials, SamplingMethod, Terms, check_fits, components, spread
+from hedgerow.models.core import (
+    Codes,
+    Columns,
+    Complete,
+    Factored,
+    Potentials,
+    SamplingMethod,
+    Terms,
+    check_fits,
+    components,
+    new_state,
+    restricted,
+)
 from hedgerow.models.core.terms import Key, checked_table
-from hedgerow.models.dense.cells import LOG_RANGE, Weights
+from hedgerow.models.dense.cells import LOG_RANGE, Weights, rule_out
 from hedgerow.models.dense.layout import RowLayout, Slice
-from hedgerow.queries import Conjunction
+from hedgerow.queries import Conjunction, LinearQuery
 
 # Slices that are quick to pass over are kept: making one takes about as long.
 _SLICE_KEPT = 2**10
@@ -30,7 +42,7 @@ _SLICES_KEPT = 2**14
 
 @final
 class Histogram(Factored):
-    """Weights of all cells, scaled to a total.
+    """Weights of all cells, scaled to a total; those that constraints rule out stay 0.
 
     Example:
         >>> from hedgerow.domain import IntegerRange
@@ -48,20 +60,25 @@ class Histogram(Factored):
             domain: The domain.
             total: Mass in counts, positive.
             base: Weights of all cells in any unit, shape ``domain.shape``; None means uniform. Copied. They should be
-                positive: no update revives a cell whose weight in the base is 0.
+                positive: no update revives a cell whose weight in the base is 0. What constraints rule out is 0
+                whatever the base says.
 
         Raises:
             ModelTooLargeError: The weights do not fit into memory; nothing was allocated.
-            ConfigError: The total is not positive, or the base is not a finite, non-negative table of the domain.
+            ConfigError: The total is not positive, the base is not a finite, non-negative table of the domain, or
+                constraints rule out every cell.
         """
         check_fits(domain, copies=1 if base is None else 2)
         super().__init__(domain, total)
         layout = RowLayout(domain)
         self._base = None if base is None else _checked(np.asarray(base), layout)
         self._slices: dict[Key, Slice] = {}
+        self._held: dict[Key, bool] = {}
         self._pending: tuple[Clique, Floats] | None = None
         self._cells = Weights(layout)
         self._rebuild()
+        if not self._cells.mass > 0.0:
+            raise ConfigError("the constraints of the domain leave no record", remedy="check them")
 
     @classmethod
     def from_potentials(cls, domain: Domain, total: float, potentials: Potentials) -> Histogram:
@@ -87,6 +104,11 @@ class Histogram(Factored):
         """Every table is cheap."""
         return self.domain.size
 
+    @property
+    def possible(self) -> int:
+        """Number of cells that neither constraints nor the base rule out."""
+        return self._cells.possible if self._base is None else int(np.count_nonzero(self._base))
+
     # State
 
     def reset(self) -> None:
@@ -105,7 +127,7 @@ class Histogram(Factored):
         twin = object.__new__(Histogram)
         twin.__dict__.update(self.__dict__)
         twin._terms = self._terms.copy()
-        twin._slices = dict(self._slices)
+        twin._slices, twin._held = dict(self._slices), dict(self._held)
         twin._cells = self._cells.copy()
         return twin
 
@@ -115,18 +137,22 @@ class Histogram(Factored):
         return self._terms.potentials(base)
 
     def parts(self, scopes: Iterable[Clique]) -> list[Histogram]:
-        """Models of the groups of attributes that neither past updates nor the given scopes connect.
+        """Models of the groups of attributes that no past update, given scope or constraint connects.
 
-        Empty if the start is not uniform, or if the parts would save less than half of the cells.
+        Attributes that neither updates nor the scopes are about are in a group only if constraints connect them with
+        such. Empty if the start is not uniform, or if the parts would save less than half of the cells.
 
         Args:
             scopes: Attributes that belong together from now on.
         """
-        groups = components(self.domain, [*scopes, *self._terms.scopes])
+        known = [self._cells.layout.base(scope) for scope in (*scopes, *self._terms.scopes)]
+        ruled = [rule.scope for rule in self.domain.constraints]
+        used = {name for scope in known for name in scope}
+        groups = [group for group in components(self.domain, [*known, *ruled]) if used.intersection(group)]
         domains = [self.domain.project(group) for group in groups]
         if self._base is not None or 2 * sum(domain.size for domain in domains) > self.domain.size:
             return []
-        return [Histogram.from_potentials(part, self.total, self._terms.inside(part.names)) for part in domains]
+        return [Histogram.from_potentials(part, self.total, self._terms.inside(_names(part))) for part in domains]
 
     def take_over(self, parts: Sequence[Histogram]) -> None:
         """Become the product of parts, which together hold all updates."""
@@ -137,7 +163,7 @@ class Histogram(Factored):
         self._cells.clear()
         for part in parts:
             (factors,) = part.marginals([part.domain.names])
-            self._cells.moved += _log_range(factors)
+            self._cells.moved += _log_range(factors, part.possible)
             if self._cells.moved > LOG_RANGE:
                 self._rebuild()
                 return
@@ -147,6 +173,8 @@ class Histogram(Factored):
 
     def _step(self, query: Conjunction, step: float) -> None:
         self._flush()
+        if not self._may_hold(query):
+            return
         self._terms.add_step(query, step)
         self._cells.moved += abs(step)
         if self._cells.moved > LOG_RANGE:
@@ -175,11 +203,12 @@ class Histogram(Factored):
         if added is not None:
             self._pending = (clique, added.reshape(self.domain.shape_of(clique)))
             return
+        clique = self.domain.reduced(clique)
         table = np.zeros(self.domain.shape_of(clique))
         for scope, part in factors.tables.items():
-            table += spread(part, scope, clique)
+            table += spread_over(self.domain, part, scope, clique)
         for query, step in factors.steps.items():
-            table += spread(step * query.values(), query.scope, clique)
+            table += spread_over(self.domain, step * query.values(), query.scope, clique)
         self._pending = (clique, table)
 
     def table_cells(self, clique: Clique) -> int:
@@ -191,6 +220,12 @@ class Histogram(Factored):
     ) -> Floats:
         """Take rounds of steps over many conjunctions; the arguments are those of ``SweepsConjunctions.sweep``."""
         self._flush()
+        held = np.array([self._may_hold(query) for query in queries], dtype=np.bool_)
+        if not held.all():
+            taken = np.zeros(len(queries))
+            asked = [query for query, may_hold in zip(queries, held, strict=True) if may_hold]
+            taken[held] = self.sweep(asked, targets[held], rates[held], sweeps, implicit=implicit) if asked else 0.0
+            return taken
         places = [self._slice(query) for query in queries]
         taken = np.zeros(len(queries))
         at, last = 0, sweeps * len(queries)
@@ -244,6 +279,26 @@ class Histogram(Factored):
         self._flush()
         return self._cells.records(n, draw, method)
 
+    def meeting(self, condition: LinearQuery) -> Histogram:
+        """The same factors, on fewer records."""
+        return Histogram.from_potentials(restricted(self.domain, condition), self.total, self.potentials())
+
+    def completing(self, names: Clique) -> Complete:
+        """All cells are one conditional."""
+        from hedgerow.models.core import Completion, Conditional
+
+        check_fits(self.domain, copies=4)
+        (cells,) = self._marginals([self.domain.names])
+        completion = Completion(
+            self.domain, [Conditional(self.domain, self.domain.names, (), None, cells.reshape(-1))], names
+        )
+
+        def complete(columns: Columns, rows: int, draw: np.random.Generator, method: SamplingMethod) -> Columns:
+            completion.complete(columns, rows, new_state(draw), method)
+            return columns
+
+        return complete
+
     def weights(self) -> tuple[Floats, float]:
         """The weights of all cells as they lie in memory, and their sum; a view that the next update changes."""
         self._flush()
@@ -262,6 +317,18 @@ class Histogram(Factored):
             found = self._cells.layout.slice_of(query)
             if found.outer.size <= _SLICE_KEPT and len(self._slices) < _SLICES_KEPT:
                 self._slices[key] = found
+        return found
+
+    def _may_hold(self, query: Conjunction) -> bool:
+        """Whether constraints allow a record where a condition holds; a step on any other would do nothing."""
+        layout = self._cells.layout
+        if not layout.zeros:
+            return True
+        key = (query.scope, query.codes)
+        found = self._held.get(key)
+        if found is None:
+            place = self._slice(query)
+            found = self._held[key] = self._cells.slice_sum(place) > 0.0 or layout.may_hold(place)
         return found
 
     def _flush(self, wanted: Clique = ()) -> Floats | None:
@@ -283,16 +350,26 @@ class Histogram(Factored):
         self._cells.rebuild(self._base, self._terms.tables, steps)
 
 
-def _log_range(weights: Floats) -> float:
+def _log_range(weights: Floats, possible: int) -> float:
+    """Range of the logarithms of the weights of possible cells; infinite where one of these vanished."""
     low, high = float(weights.min()), float(weights.max())
+    if low == 0.0 and np.count_nonzero(weights) == possible:
+        low = float(weights[weights > 0.0].min())
     return math.log(high / low) if low > 0.0 else math.inf
 
 
+def _names(domain: Domain) -> list[str]:
+    """Everything that a scope of the domain may be about."""
+    return [variable.name for variable in domain.variables]
+
+
 def _checked(base: Floats, layout: RowLayout) -> Floats:
-    """The base in the order of the layout."""
+    """The base in the order of the layout, 0 where constraints rule out records."""
     if base.shape != layout.domain.shape:
         raise ConfigError(f"the base has shape {base.shape}, the domain {layout.domain.shape}")
     ordered = np.array(base.transpose(layout.order), dtype=np.float64, order="C").reshape(layout.rows_shape)
+    for b, block in enumerate(ordered):
+        rule_out(layout, block, b, 0.0)
     if not (ordered.min() >= 0.0 and 0.0 < ordered.max() < math.inf):
         raise ConfigError("the weights of a base must be finite, not negative, and not all 0", remedy="check the base")
     return ordered

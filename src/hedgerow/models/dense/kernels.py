@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
-from hedgerow.arrays import Floats, Ints
+from hedgerow.arrays import Bools, Floats, Ints
 
 Packed = tuple[Ints, Ints, Ints, Ints, Ints, Ints]
 """Slices one after the other: outer offsets and their starts, strides, counts, gathered offsets and their starts."""
@@ -130,6 +130,29 @@ def add_rows(block: Floats, table: Floats, first: int, table_row: Ints) -> None:
             value = table[first + table_row[r], 0]
             for j in range(row.size):
                 row[j] += value
+
+
+@njit(nogil=True, cache=True)
+def rule_out(block: Floats, allowed: Bools, is_open: Bools, rows: Ints, value: float) -> None:
+    """Set the cells of one block, shape ``(rows, width)``, that a constraint does not allow.
+
+    Args:
+        block: Changed in place.
+        allowed: Whether there may be records, shape ``(r, width)`` or ``(r, 1)``.
+        is_open: The rows of ``allowed`` that are true throughout.
+        rows: The row of ``allowed`` for each row of the block.
+        value: Number to set.
+    """
+    for r in range(block.shape[0]):
+        if is_open[rows[r]]:
+            continue
+        row = block[r]
+        if allowed.shape[1] == 1:
+            row[:] = value
+            continue
+        held = allowed[rows[r]]
+        for j in range(row.size):
+            row[j] = row[j] if held[j] else value
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc"})

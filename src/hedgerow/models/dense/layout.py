@@ -2,21 +2,24 @@
 
 Axes are sorted by size, the largest last, and the cells are seen as blocks of rows: the last axes form a row that
 is long enough for vector instructions, the middle axes a block that stays in the cache, the first axes the blocks.
+
+A small table over levels has rows for the codes of the levels of first and middle axes; inside a row it is over codes
+of attributes, and so is one over functions of several attributes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Clique, Domain
-from hedgerow.queries import Conjunction
+from hedgerow.arrays import Bools, Floats, Ints
+from hedgerow.domain import Clique, CodeSet, Domain, spread_over, summed
+from hedgerow.queries import Conjunction, attribute_codes
 
 if TYPE_CHECKING:
     from hedgerow.models.dense.kernels import Packed
@@ -33,17 +36,21 @@ class Frame:
     """Positions of a small table's cells in the rows.
 
     Attributes:
-        axes: Axes of the clique in the order of the layout.
-        to_layout: Transposition from domain order to layout order.
+        clique: Variables of the table.
+        carriers: Variables of the rows, which determine those of the clique: the same where these are attributes.
+        axes: Axes of the carriers in the order of the layout.
+        to_layout: Transposition of the carriers from domain order to layout order.
         from_layout: The transposition back.
-        sizes: Codes of those axes.
-        narrow: Whether no axis of the clique is inside a row.
+        sizes: Codes of the carriers, in layout order.
+        narrow: Whether no carrier is inside a row.
         rows: Rows of the small table.
-        inner: For each axis of a row its size if it is in the clique, else 1.
+        inner: For each axis of a row its size if it is among the carriers, else 1.
         block: Part of the row number from the block, shape ``(blocks,)``.
         row: Part of the row number from the row inside the block, shape ``(rows of a block,)``.
     """
 
+    clique: Clique
+    carriers: Clique
     axes: tuple[int, ...]
     to_layout: tuple[int, ...]
     from_layout: tuple[int, ...]
@@ -51,6 +58,25 @@ class Frame:
     narrow: bool
     rows: int
     inner: tuple[int, ...]
+    block: Ints
+    row: Ints
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Ruled:
+    """Cells that one constraint allows.
+
+    Attributes:
+        allowed: Whether records may be there, shape ``(rows, width)``, or ``(rows, 1)`` if it says nothing inside rows;
+            a row for each combination of the classes that it is about.
+        open: Rows in which all are allowed, shape ``(rows,)``.
+        block: Part of the row number from the block, shape ``(blocks,)``.
+        row: Part of the row number from the row inside the block, shape ``(rows of a block,)``.
+    """
+
+    allowed: Bools
+    open: Bools
     block: Ints
     row: Ints
 
@@ -109,10 +135,6 @@ class RowLayout:
         self._strides = tuple(math.prod(self.shape[i + 1 :]) for i in range(len(self.shape)))
         self._frames: dict[Clique, Frame] = {}
 
-    def axes(self, clique: Clique) -> tuple[int, ...]:
-        """Positions of the attributes of a clique among the sorted axes, in the order of the clique."""
-        return tuple(self.position[axis] for axis in self.domain.axes(clique))
-
     def in_domain_order(self, cells: Floats) -> Floats:
         """The cells as a view of shape ``domain.shape``."""
         return cells.reshape(self.shape).transpose([self.position[axis] for axis in range(len(self.shape))])
@@ -125,33 +147,102 @@ class RowLayout:
         return found
 
     def _make_frame(self, clique: Clique) -> Frame:
-        positions = self.axes(clique)
-        to_layout = tuple(sorted(range(len(positions)), key=lambda i: positions[i]))
-        axes = tuple(positions[i] for i in to_layout)
-        strides: dict[int, int] = {}
-        rows = 1
-        for axis in reversed([axis for axis in axes if axis < self._first_inner]):
-            strides[axis] = rows
-            rows *= self.shape[axis]
-
-        def offsets(first: int, stop: int) -> Ints:
-            return _outer_sum([np.arange(self.shape[i]) * strides.get(i, 0) for i in range(first, stop)])
-
-        inner = range(self._first_inner, len(self.shape))
+        carriers = self._carriers(clique)
+        positions = [self._axis(name) for name in carriers]
+        to_layout = tuple(sorted(range(len(positions)), key=positions.__getitem__))
+        ordered = [carriers[i] for i in to_layout]
+        outer = [name for name in ordered if self._axis(name) < self._first_inner]
+        inside = set(positions)
+        inner = tuple(self.shape[i] if i in inside else 1 for i in range(self._first_inner, len(self.shape)))
         return Frame(
-            axes=axes,
+            clique=clique,
+            carriers=carriers,
+            axes=tuple(positions[i] for i in to_layout),
             to_layout=to_layout,
             from_layout=tuple(to_layout.index(i) for i in range(len(to_layout))),
-            sizes=tuple(self.shape[i] for i in axes),
-            narrow=all(i not in axes for i in inner),
-            rows=rows,
-            inner=tuple(self.shape[i] if i in axes else 1 for i in inner),
-            block=offsets(0, self._first_row),
-            row=offsets(self._first_row, self._first_inner),
+            sizes=self.domain.shape_of(ordered),
+            narrow=len(outer) == len(ordered),
+            rows=math.prod(self.domain.shape_of(outer)),
+            inner=inner,
+            block=self._places(outer, 0, self._first_row),
+            row=self._places(outer, self._first_row, self._first_inner),
         )
+
+    def base(self, clique: Clique) -> Clique:
+        """The attributes that a clique is made from."""
+        plain = all(axis < len(self.shape) for axis in self.domain.axes(clique))
+        return clique if plain else self.domain.base(clique)
+
+    def _axis(self, name: str) -> int:
+        """The sorted axis of an attribute, or of the one that a level is of."""
+        function = self.domain.function(name)
+        return self.position[self.domain.index(name if function is None else function.sources[0])]
+
+    def _carriers(self, clique: Clique) -> Clique:
+        """Variables that the table of a clique is made from: levels of axes outside of rows, else attributes."""
+        if self.base(clique) == clique:
+            return clique
+        found: set[str] = set()
+        for name in clique:
+            base = self.domain.base((name,))
+            found.update((name,) if len(base) == 1 and self._axis(name) < self._first_inner else base)
+        return self.domain.reduced(found)
+
+    def _places(self, names: Sequence[str], first: int, stop: int) -> Ints:
+        """The part that some axes have in the cell of a table of attributes and levels, for each cell of these axes."""
+        parts = [np.zeros(self.shape[axis], dtype=np.int64) for axis in range(first, stop)]
+        cells = 1
+        for name in reversed(names):
+            axis = self._axis(name)
+            if first <= axis < stop:
+                function = self.domain.function(name)
+                codes = np.arange(self.shape[axis]) if function is None else function.codes
+                parts[axis - first] += codes * np.int64(cells)
+            cells *= self.domain[name].size
+        return _outer_sum(parts)
+
+    @cached_property
+    def zeros(self) -> tuple[Ruled, ...]:
+        """The cells that each constraint allows."""
+        return tuple(self._ruled(*each) for each in self.domain.zeros)
+
+    def _ruled(self, clique: Clique, allowed: Bools) -> Ruled:
+        to_layout = sorted(range(len(clique)), key=lambda i: self._axis(clique[i]))
+        ordered = [clique[i] for i in to_layout]
+        outer = [name for name in ordered if self._axis(name) < self._first_inner]
+        rows = math.prod(self.domain.shape_of(outer))
+        table = np.ascontiguousarray(allowed.transpose(to_layout)).reshape(rows, -1)
+        inside = self._places(ordered[len(outer) :], self._first_inner, len(self.shape))
+        return Ruled(
+            allowed=table if table.shape[1] == 1 else np.ascontiguousarray(table[:, inside]),
+            open=np.asarray(table.all(axis=1)),
+            block=self._places(outer, 0, self._first_row),
+            row=self._places(outer, self._first_row, self._first_inner),
+        )
+
+    def may_hold(self, place: Slice) -> bool:
+        """Whether constraints allow any cell of a slice."""
+        inner = place.gather if place.gather.size else np.arange(place.count) * place.stride
+        step = max(1, BLOCK_CELLS // max(1, inner.size))
+        return any(
+            self._allowed((place.outer[first : first + step, None] + inner).reshape(-1)).any()
+            for first in range(0, place.outer.size, step)
+        )
+
+    def _allowed(self, cells: Ints) -> Bools:
+        """Whether all constraints allow each cell, by its place in memory."""
+        blocks, rows, inside = np.unravel_index(cells, self.rows_shape)
+        found = np.ones(cells.size, dtype=np.bool_)
+        for rule in self.zeros:
+            narrow = rule.allowed.shape[1] == 1
+            found &= rule.allowed[rule.block[blocks] + rule.row[rows], 0 if narrow else inside]
+        return found
 
     def spread(self, frame: Frame, table: Floats) -> Floats:
         """A table of a clique as rows, shape ``(frame.rows, width)``, or ``(frame.rows, 1)`` if narrow."""
+        if frame.carriers != frame.clique:
+            held = spread_over(self.domain, table, frame.clique, frame.carriers)
+            table = np.broadcast_to(held, self.domain.shape_of(frame.carriers))
         ordered = table.transpose(frame.to_layout)
         if frame.narrow:
             return np.ascontiguousarray(ordered).reshape(frame.rows, 1)
@@ -161,9 +252,10 @@ class RowLayout:
 
     def spread_cells(self, clique: Clique) -> int:
         """Size of a table of a clique as ``spread`` makes it."""
-        axes = self.axes(clique)
-        rows = math.prod(self.shape[axis] for axis in axes if axis < self._first_inner)
-        return rows * (self.rows_shape[2] if any(axis >= self._first_inner for axis in axes) else 1)
+        carriers = self._carriers(clique)
+        axes = {name: self._axis(name) for name in carriers}
+        rows = math.prod(self.domain[name].size for name, axis in axes.items() if axis < self._first_inner)
+        return rows * (self.rows_shape[2] if any(axis >= self._first_inner for axis in axes.values()) else 1)
 
     def empty_sums(self, frame: Frame) -> Floats:
         """Zeros to add rows into."""
@@ -174,12 +266,20 @@ class RowLayout:
         if not frame.narrow:
             free = tuple(i + 1 for i, size in enumerate(frame.inner) if size == 1)
             sums = sums.reshape(frame.rows, *self.shape[self._first_inner :]).sum(axis=free)
-        return sums.reshape(frame.sizes).transpose(frame.from_layout).copy()
+        table = sums.reshape(frame.sizes).transpose(frame.from_layout)
+        if frame.carriers == frame.clique:
+            return table.copy()
+        return summed(self.domain, table, frame.carriers, frame.clique).copy()
 
     def slice_of(self, query: Conjunction) -> Slice:
         """Positions of the cells of a conjunction."""
-        codes = dict(zip(self.axes(query.scope), query.codes, strict=True))
-        start, runs = 0, []
+        chosen_of, others = attribute_codes(self.domain, query)
+        start, runs = 0, list[_Run]()
+        if others:
+            runs.append((0, 0, self._cells_of_functions(chosen_of, others)))
+            if not runs[0][2].size:
+                return Slice(_NONE, 1, 0, _NONE)
+        codes = {self.position[self.domain.index(name)]: chosen for name, chosen in chosen_of.items()}
         for axis, (size, stride) in enumerate(zip(self.shape, self._strides, strict=True)):
             chosen = codes.get(axis)
             if chosen is None:
@@ -192,6 +292,26 @@ class RowLayout:
             else:
                 runs.append((stride, 0, np.array(chosen, dtype=np.int64) * stride))
         return _packed(start, _merged(runs))
+
+    def _cells_of_functions(self, codes: dict[str, CodeSet], others: Mapping[str, CodeSet]) -> Ints:
+        """Places of the cells over the attributes of some functions of several where these lie in given sets.
+
+        ``codes`` may hold sets for these attributes, which are taken into account and become the first code alone.
+        """
+        base = self.domain.base(others)
+        holds = np.ones(self.domain.shape_of(base), dtype=np.bool_)
+        for name, chosen in others.items():
+            holds &= chosen.holds(self.domain.codes_in(name, base))
+        strides = [self._strides[self.position[axis]] for axis in self.domain.axes(base)]
+        for axis, name in enumerate(base):
+            if name in codes:
+                within = codes[name].holds(np.arange(holds.shape[axis]))
+                holds &= within.reshape([-1 if i == axis else 1 for i in range(len(base))])
+            codes[name] = CodeSet((0, 1))
+        found = np.zeros(int(holds.sum()), dtype=np.int64)
+        for places, stride in zip(np.nonzero(holds), strides, strict=True):
+            found += places * stride
+        return np.sort(found)
 
 
 def pack(places: Sequence[Slice]) -> Packed:

@@ -1,8 +1,9 @@
 """Bringing a hypothesis in line with noisy measurements.
 
-``refit`` holds the two rules and runs them on any model; ``newton`` fits parities to the optimum, ``consistency``
-averages overlapping marginals first, ``grouping`` finds measurements that are stepped together. Imports all forms of a
-hypothesis, ``tree_fit`` and ``core``.
+``rules`` holds the two rules, ``refit`` runs them on any model; ``newton`` fits parities to the optimum,
+``consistency`` averages overlapping marginals first, with ``agreement`` where blocks of levels are uneven;
+``grouping`` finds measurements that are stepped together, ``stretching`` which marginals are held back too much.
+Imports all forms of a hypothesis, ``tree_fit`` and ``core``.
 """
 
 import lazy_loader

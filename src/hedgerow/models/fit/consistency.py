@@ -8,19 +8,24 @@ distributions has less variance (Gauss and Markov; for marginals: Hay, Rastogi, 
 Accuracy of Differentially Private Histograms Through Consistency", VLDB 2010; Ding, Winslett, Han and Li,
 "Differentially Private Data Cubes", SIGMOD 2011).
 
-A function of noisy answers, so it costs no privacy. Answers may be negative; sums of tables stay as they are.
+Cells that no record can have are known to be 0, and lose their noise first. Where they leave blocks of cells uneven, or
+tables are over levels, components are no longer independent: ``agreement.py`` finds the same estimate otherwise.
+
+A function of noisy answers, so it costs no privacy. Answers may be negative; sums of tables stay as they are, or become
+1 among uneven ones.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Clique
-from hedgerow.queries import Marginal, Measurement
+from hedgerow.arrays import Bools, Floats, Ints
+from hedgerow.domain import Clique, possible_cells
+from hedgerow.models.fit.agreement import agreed
+from hedgerow.queries import Marginal, Measurable, Measurement
 
 _WIDEST = 6
 """Marginals of more attributes stay as they are: they have too many components."""
@@ -32,8 +37,8 @@ def consistent(measurements: Sequence[Measurement], total: float) -> list[Floats
     """Noisy answers in fractions, those of marginals averaged over all that measure the same.
 
     Args:
-        measurements: Measurements over one domain. Single queries and wide marginals stay as they are, and change no
-            other.
+        measurements: Measurements over one domain. Single queries stay as they are, and change no other; wide marginals
+            change no other and lose the noise of impossible cells alone.
         total: In counts.
 
     Returns:
@@ -49,13 +54,77 @@ def consistent(measurements: Sequence[Measurement], total: float) -> list[Floats
         [[0.733, 0.267], [0.367, 0.367, 0.133, 0.133]]
     """
     answers = [measured.values / total for measured in measurements]
-    stacks = list(_stacks(measurements, answers, total))
+    possible = {position: found for position, each in enumerate(measurements) if (found := _possible(each)) is not None}
+    for position, found in possible.items():
+        answers[position][~found] = 0.0
+    uneven = _touching(measurements, possible)
+    stacks = list(_stacks(measurements, set(range(len(measurements))) - uneven, answers, total))
     for components in _shared(stacks):
         _average(components)
     for stack in stacks:
         for position, table in zip(stack.members, stack.tables, strict=True):
             answers[position] = table.reshape(-1)
+    if uneven:
+        _agree(measurements, sorted(uneven), answers, possible, total)
     return answers
+
+
+def _possible(measured: Measurement) -> Bools | None:
+    """The cells that a record can have, if some are not, or if blocks may be uneven; None where it cannot be told."""
+    target = measured.target
+    if not isinstance(target, Marginal) or (_over_attributes(target) and not target.domain.constraints):
+        return None
+    found = possible_cells(target.domain, target.scope)
+    return None if found is None or (_over_attributes(target) and found.all()) else found.reshape(-1)
+
+
+def _touching(measurements: Sequence[Measurement], possible: Mapping[int, Bools]) -> set[int]:
+    """Uneven marginals, and those that share attributes with them, or with others that do."""
+    bases = {
+        position: set(each.target.domain.base(each.target.scope))
+        for position, each in enumerate(measurements if possible else ())
+        if _is_narrow(each) and (position in possible or _over_attributes(each.target))
+    }
+    found = {position for position in possible if position in bases}
+    while True:
+        reached = set[str]().union(*(bases[position] for position in found))
+        more = {position for position, base in bases.items() if base & reached}
+        if more == found:
+            return found
+        found = more
+
+
+def _is_narrow(measured: Measurement) -> bool:
+    return isinstance(measured.target, Marginal) and len(measured.target.scope) <= _WIDEST
+
+
+def _over_attributes(target: Measurable) -> bool:
+    return all(target.domain.index(name) < len(target.domain) for name in target.scope)
+
+
+def _deviation(measured: Measurement, total: float) -> float:
+    return max(measured.std / total, _EXACT)
+
+
+def _agree(
+    measurements: Sequence[Measurement],
+    members: Sequence[int],
+    answers: list[Floats],
+    possible: Mapping[int, Bools],
+    total: float,
+) -> None:
+    domain = measurements[members[0]].target.domain
+    scopes = [measurements[position].target.scope for position in members]
+    shapes = [domain.shape_of(scope) for scope in scopes]
+    variances = []
+    for position, shape in zip(members, shapes, strict=True):
+        variance = np.full(answers[position].size, _deviation(measurements[position], total) ** 2)
+        if position in possible:
+            variance[~possible[position]] = 0.0
+        variances.append(variance.reshape(shape))
+    tables = [answers[position].reshape(shape) for position, shape in zip(members, shapes, strict=True)]
+    for position, table in zip(members, agreed(domain, scopes, tables, variances), strict=True):
+        answers[position] = table.reshape(-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,15 +162,16 @@ class _Components:
     variances: Floats
 
 
-def _stacks(measurements: Sequence[Measurement], answers: Sequence[Floats], total: float) -> Iterator[_Stack]:
+def _stacks(
+    measurements: Sequence[Measurement], even: Collection[int], answers: Sequence[Floats], total: float
+) -> Iterator[_Stack]:
     shapes: dict[tuple[int, ...], list[int]] = {}
     for position, measured in enumerate(measurements):
-        target = measured.target
-        if isinstance(target, Marginal) and len(target.scope) <= _WIDEST:
-            shapes.setdefault(target.domain.shape_of(target.scope), []).append(position)
+        if position in even and _is_narrow(measured):
+            shapes.setdefault(measured.target.domain.shape_of(measured.target.scope), []).append(position)
     for shape, members in shapes.items():
         tables = np.stack([answers[position].reshape(shape) for position in members])
-        deviations = np.array([max(measurements[position].std / total, _EXACT) for position in members])
+        deviations = np.array([_deviation(measurements[position], total) for position in members])
         yield _Stack(members, [measurements[position].target.scope for position in members], tables, deviations**2)
 
 

@@ -6,11 +6,12 @@ one pass, which takes the marginal of the next group too, brings the factors bac
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import final
 
-from hedgerow.domain import Clique
+from hedgerow.domain import Clique, Domain
 from hedgerow.models.core import Model
 from hedgerow.models.dense import Histogram
 from hedgerow.queries import Conjunction, Measurement
@@ -30,7 +31,7 @@ class Group:
 
     Attributes:
         members: Positions of the measurements, in the order of their steps.
-        scope: Attributes that hold all their scopes; None to step on the model itself.
+        scope: Attributes, levels among them, that tell all their scopes; None to step on the model itself.
     """
 
     members: list[int]
@@ -67,9 +68,9 @@ def grouped(model: Model, measurements: Sequence[Measurement], *, ordered: bool)
 
 
 def _direct(model: Histogram, group: Group, measurements: Sequence[Measurement]) -> Group:
-    """Single measurements and thin slices are stepped on the model itself."""
+    """Single measurements, thin slices and numbers of all records are stepped on the model itself."""
     shares = [_share(measurements[i]) for i in group.members]
-    if len(group.members) == 1 or _PASSES_OF_A_SLICE * sum(shares) < 1.0:
+    if len(group.members) == 1 or not group.scope or _PASSES_OF_A_SLICE * sum(shares) < 1.0:
         return Group(group.members)
     return group
 
@@ -84,8 +85,14 @@ def _share(measured: Measurement) -> float:
 
 
 def _fits(model: Histogram, names: set[str]) -> bool:
-    cells = model.table_cells(model.domain.clique(names))
+    cells = model.table_cells(_joint(model.domain, names))
     return cells <= min(TABLE_CELLS, model.domain.size // 8)
+
+
+def _joint(domain: Domain, names: Iterable[str]) -> Clique:
+    """The variables on whose marginal measurements over some others can be stepped: attributes where levels nest."""
+    clique = domain.clique(names)
+    return clique if domain.reduced(clique) == clique else domain.base(clique)
 
 
 def _consecutive(model: Histogram, scopes: Sequence[Clique]) -> list[Group]:
@@ -98,7 +105,7 @@ def _consecutive(model: Histogram, scopes: Sequence[Clique]) -> list[Group]:
         else:
             groups.append(Group([i]))
             held = set(scope)
-        groups[-1].scope = model.domain.clique(held)
+        groups[-1].scope = _joint(model.domain, held)
     return groups
 
 
@@ -109,7 +116,7 @@ def _covering(model: Histogram, scopes: Sequence[Clique]) -> list[Group]:
     while left:
         held = _grown(model, set(scopes[left[0]]), [set(scopes[i]) for i in left])
         members = [i for i in left if held.issuperset(scopes[i])]
-        used = model.domain.clique(name for i in members for name in scopes[i])
+        used = _joint(model.domain, (name for i in members for name in scopes[i]))
         groups.append(Group(members, used))
         left = [i for i in left if not held.issuperset(scopes[i])]
     return groups
@@ -120,8 +127,9 @@ def _grown(model: Histogram, held: set[str], scopes: Sequence[set[str]]) -> set[
         """Measurements covered; then how much of them is, so that later attributes cover more."""
         return sum(scope <= names for scope in scopes), sum(len(scope & names) for scope in scopes)
 
+    candidates = model.domain.clique({*model.domain.names, *chain.from_iterable(scopes)})
     while True:
-        wider = [held | {name} for name in model.domain.names if name not in held and _fits(model, held | {name})]
+        wider = [held | {name} for name in candidates if name not in held and _fits(model, held | {name})]
         if not wider:
             return held
         held = max(wider, key=worth)

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hedgerow.arrays import Bools, Floats, Ints
-from hedgerow.domain import Clique, Domain
-from hedgerow.errors import ConfigError
-from hedgerow.models.core import Codes, Model, Room, SamplingMethod, block_rows, code_type, positions, shuffle
+from hedgerow.domain import Clique, Domain, codes_at
+from hedgerow.errors import ConfigError, ImpossibleRowError
+from hedgerow.models.core import (
+    Codes,
+    Columns,
+    Complete,
+    Model,
+    Room,
+    SamplingMethod,
+    block_rows,
+    code_type,
+    new_state,
+    positions,
+    shuffle,
+    unmet,
+)
 from hedgerow.queries import Conjunction, LinearQuery, Parity
 
 _LOOKED_UP = 1 << 22
@@ -27,8 +40,8 @@ Asked = TypeVar("Asked", Clique, Conjunction)
 class Empirical(Model):
     """The uniform distribution over a multiset of records, scaled to a total; updates weigh the records.
 
-    No update gives mass to a cell without a record. Answers take time with the number of records, never with the
-    number of cells of the domain.
+    No update gives mass to a cell without a record, and no record breaks a constraint. Answers take time with the
+    number of records, never with the number of cells of the domain.
 
     Attributes:
         codes: The records in the smallest unsigned type, shape ``(n, len(domain))``; not to be changed.
@@ -52,7 +65,8 @@ class Empirical(Model):
             log_weights: Logarithms of the weights of the records in any unit, shape ``(n,)``; None means uniform.
 
         Raises:
-            ConfigError: The total is not positive, a code does not exist, or a log-weight is not finite.
+            ConfigError: The total is not positive, a code does not exist, a record breaks a constraint, or a log-weight
+                is not finite.
         """
         super().__init__(domain, total)
         self.codes = _checked_codes(domain, codes)
@@ -141,6 +155,34 @@ class Empirical(Model):
             shuffle(found, draw)
             yield self.codes[found]
 
+    def meeting(self, condition: LinearQuery) -> Empirical:
+        """Its records that meet the condition."""
+        kept = values_at(condition, self.codes) > 0.0
+        if not kept.any():
+            raise unmet(condition)
+        return Empirical(self._domain, self._total, self.codes[kept], None if self._logs is None else self._logs[kept])
+
+    def completing(self, names: Clique) -> Complete:
+        """Each row is completed by a record that agrees with it, in proportion to its mass."""
+        from hedgerow.models.core import drawn, runs_of
+
+        held = dict(zip(self._domain.names, self.codes.T.astype(np.int64), strict=True))
+        known = np.stack([codes_at(self._domain, name, held) for name in names])
+        masses = self.masses()
+
+        def complete(columns: Columns, rows: int, draw: np.random.Generator, method: SamplingMethod) -> Columns:
+            both = np.concatenate([known, np.stack([columns[name] for name in names])], axis=1)
+            _, group = np.unique(both, axis=1, return_inverse=True)
+            order, begins = runs_of(group.reshape(-1)[: len(self.codes)], int(group.max()) + 1)
+            asked = group.reshape(-1)[-rows:]
+            alone = begins[asked] == begins[asked + 1]
+            if alone.any():
+                raise ImpossibleRowError(int(alone.argmax()) + 1)
+            found = order[drawn(masses[order], begins, asked, new_state(draw), method)]
+            return {name: codes[found] for name, codes in held.items()}
+
+        return complete
+
     def _sizes(self, cliques: Sequence[Clique]) -> list[int]:
         """Cells of each table, exact however large."""
         return [math.prod(self.domain.shape_of(clique)) for clique in cliques]
@@ -154,6 +196,9 @@ def _checked_codes(domain: Domain, codes: ArrayLike) -> Codes:
         )
     if given.min() < 0 or (given.max(axis=0) >= np.array(domain.shape)).any():
         raise ConfigError("a record holds a code that its attribute does not have", remedy="check the domain")
+    for rule in domain.constraints:
+        if not rule.holds([given[:, axis] for axis in domain.axes(rule.scope)]).all():
+            raise ConfigError(f"a record breaks the constraint {rule.text!r}", remedy="give records that can exist")
     checked: Codes = given.astype(code_type(domain))
     checked.flags.writeable = False
     return checked
@@ -166,13 +211,24 @@ def _checked_logs(log_weights: ArrayLike, n: int) -> Floats:
     return given
 
 
+def _over_variables(domain: Domain, codes: Codes, scopes: Iterable[Clique]) -> tuple[Domain, Codes]:
+    """Records with the derived attributes that some scopes are about as attributes of their own, after the others."""
+    asked = set[str]().union(*scopes).difference(domain.names)
+    if not asked:
+        return domain, codes
+    functions = [function for name in domain.clique(asked) if (function := domain.function(name)) is not None]
+    derived = [each.codes[tuple(codes.T[list(domain.axes(each.sources))])] for each in functions]
+    columns = np.concatenate([codes.T, np.stack(derived).astype(np.min_scalar_type(max(map(np.max, derived))))])
+    return Domain([*domain, *(each.attribute for each in functions)]), columns.T
+
+
 def cells_of(domain: Domain, codes: Codes, cliques: Sequence[Clique]) -> Ints:
     """The cell of every record in the marginal of every clique.
 
     Args:
         domain: The domain.
         codes: Records, shape ``(n, len(domain))``.
-        cliques: Attributes in domain order each.
+        cliques: Attributes in domain order each, derived or not.
 
     Returns:
         Row-major positions in the tables, shape ``(len(cliques), n)``.
@@ -184,6 +240,7 @@ def cells_of(domain: Domain, codes: Codes, cliques: Sequence[Clique]) -> Ints:
         array([[5, 1],
                [1, 0]])
     """
+    domain, codes = _over_variables(domain, codes, cliques)
     found = np.zeros((len(cliques), len(codes)), dtype=np.int64)
     sizes, columns = np.array(domain.shape, dtype=np.int64), codes.T
     for rows, axes in _by_depth(domain, cliques):
@@ -201,6 +258,7 @@ def holding(domain: Domain, codes: Codes, queries: Sequence[Conjunction]) -> Boo
         >>> holding(domain, records, [Conjunction.where(domain, {"b": [1, 2], "a": [0]})])
         array([[False,  True]])
     """
+    domain, codes = _over_variables(domain, codes, [query.scope for query in queries])
     found = np.ones((len(queries), len(codes)), dtype=np.bool_)
     columns = codes.T
     for depth, (every_row, every_axis) in enumerate(_by_depth(domain, [query.scope for query in queries])):

@@ -1,8 +1,8 @@
 """Fits of junction trees in compiled sweeps.
 
-``fit`` runs a fit, ``layout`` lays tables out and plans the walk, ``hosts`` puts smaller tables beside large cliques;
-``sweep_kernels``, ``walk_kernels`` and ``omega_kernels`` are compiled. Imports ``core``, ``dense`` (kernels alone) and
-``trees``.
+``fit`` runs a fit, ``layout`` lays tables out and plans the walk, ``axes`` finds how small tables depend on those of
+cliques, ``hosts`` puts smaller tables beside large cliques; ``sweep_kernels``, ``walk_kernels``, ``view_kernels`` and
+``omega_kernels`` are compiled. Imports ``core``, ``dense`` (kernels alone) and ``trees``.
 """
 
 import lazy_loader

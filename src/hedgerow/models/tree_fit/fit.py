@@ -10,6 +10,8 @@ happened elsewhere whenever it is looked at, and a walk around a tree costs abou
 The cells are probabilities, not logarithms: no exponential is taken over a clique, and nothing but a product and a sum
 is left of a pass. What lasts are the log-factors of each measurement; the tables are thrown away. Where a probability
 leaves the range of floating point, the fit says so, and the caller takes the steps in logarithms instead.
+
+Cells that no record can have are 0 throughout, and whatever was measured there is passed by: their log-factors are 0.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,9 +20,11 @@ from typing import final
 
 import numpy as np
 
-from hedgerow.arrays import Floats, Ints
+from hedgerow.arrays import Bools, Floats, Ints
+from hedgerow.domain import Clique
 from hedgerow.models.core import Phase, Potentials, Terms
-from hedgerow.models.tree_fit.layout import WalkLayout, axis_order, laid_out, put_back
+from hedgerow.models.tree_fit.axes import axis_order, laid_out, put_back
+from hedgerow.models.tree_fit.layout import WalkLayout
 from hedgerow.models.trees import Beliefs
 from hedgerow.queries import Conjunction, LinearQuery, Marginal, Measurable, Measurement, Parity
 
@@ -66,18 +70,22 @@ class TreeFit:
         self._sorting = self._sorted_places()
         scopes = [domain.axes(target.scope) for target in self._targets]
         self._layout = WalkLayout.of([part.tree for part in parts], scopes, ordered=ordered)
-        equal = _EqualCells()
-        steps = [(place, *equal.of(target)) for target, place in zip(self._targets, self._places, strict=False)]
-        self._steps = np.column_stack([self._layout.members, np.array(steps, dtype=np.int64)[self._layout.members]])
-        self._steps[:, 3] += self._layout.pool.size
-        self._pool = np.concatenate([self._layout.pool, *equal.maps])
-        self._values = np.concatenate([np.zeros(1), *equal.values])
-        self._room = np.empty((7, max(self._layout.room, 2 * equal.most)))
         nodes, tables = self._layout.nodes, self._layout.tables
         self._cells = np.repeat(1.0 / (nodes[:, 1] * nodes[:, 2]), nodes[:, 1] * nodes[:, 2])
         self._old = np.repeat(1.0 / tables[:, 1], tables[:, 1])
         self._ratio = np.ones(self._old.size)
+        self._zeros, self._lost = 0, False
         self._start()
+        equal, possible = _EqualCells(), self._possible(scopes)
+        steps = [
+            (place, *equal.of(target, possible.get(target.scope)))
+            for target, place in zip(self._targets, self._places, strict=False)
+        ]
+        self._steps = np.column_stack([self._layout.members, np.array(steps, dtype=np.int64)[self._layout.members]])
+        self._steps[:, 3] += self._layout.pool.size
+        self._pool = np.concatenate([self._layout.pool, *equal.maps])
+        self._values = np.concatenate([np.zeros(1), *equal.values])
+        self._room = np.empty((10, max(self._layout.room, 2 * equal.most)))
 
     def run(self, phase: Phase) -> bool:
         """Take sweeps of steps.
@@ -98,19 +106,22 @@ class TreeFit:
             Whether no cell was lost; if some were, nothing was changed.
         """
         nothing = np.zeros(0)
-        if not self._swept(self._layout.outward, nothing, 0, nothing, np.ones(1)) or self._cells.min() < _SMALLEST:
+        if not self._swept(self._layout.outward, nothing, 0, nothing, np.ones(1)):
+            return False
+        if self._cells.min() < _SMALLEST and np.count_nonzero(self._cells < _SMALLEST) > self._zeros:
             return False
         nodes = self._layout.nodes
         tops = np.maximum.reduceat(self._cells, nodes[:, 0])
         scaled = self._cells
         scaled /= np.repeat(tops, nodes[:, 1] * nodes[:, 2])
-        logs, messages = np.log(scaled), np.log(self._old)
+        with np.errstate(divide="ignore"):
+            logs, messages = np.log(scaled), np.log(self._old)
         for part, cliques, edges in self._pieces():
             part.settle(
                 [put_back(scaled[where], shape) for where, shape in zip(cliques, part.tree.shapes, strict=True)],
                 [put_back(logs[where], shape) for where, shape in zip(cliques, part.tree.shapes, strict=True)],
                 {
-                    edge: put_back(messages[where], part.tree.domain.shape_of(part.tree.separator(*edge)))
+                    edge: put_back(messages[where], part.tree.domain.shape_of(part.tree.stored_separator(*edge)))
                     for edge, where in edges.items()
                 },
             )
@@ -134,6 +145,8 @@ class TreeFit:
     def _swept(self, visits: Ints, targets: Floats, kind: int, rates: Floats, shares: Floats) -> bool:
         from hedgerow.models.tree_fit.sweep_kernels import sweep_trees
 
+        if self._lost:
+            return False
         layout = self._layout
         tables = self._pool, layout.tables, self._old, self._ratio
         fit = self._cells, layout.nodes, layout.views, *tables, self._values, self._room
@@ -156,22 +169,46 @@ class TreeFit:
             if part.uniform:
                 continue
             for i, where in enumerate(cliques):
-                self._cells[where] = _probabilities(part.sums(i, part.tree.cliques[i]))
+                self._cells[where] = _probabilities(part.sums(i, part.tree.stored[i]))
+                self._begin_zeros(int(np.count_nonzero(self._cells[where] == 0.0)), part.tree.support.cells[i])
             for (i, j), where in edges.items():
-                self._old[where] = _probabilities(part.sums(i, part.tree.separator(i, j)))
+                self._old[where] = _probabilities(part.sums(i, part.tree.stored_separator(i, j)))
         self._start_hosts()
 
+    def _begin_zeros(self, found: int, possible: Bools | None) -> None:
+        """Take note of the zeros of a clique; more than there must be are cells that were lost before."""
+        self._lost = self._lost or found > (0 if possible is None else int(np.count_nonzero(~possible)))
+        self._zeros += found
+
     def _start_hosts(self) -> None:
-        names, nodes, tables = self._parts[0].tree.domain.names, self._layout.nodes, self._layout.tables
+        variables, nodes, tables = self._parts[0].tree.domain.variables, self._layout.nodes, self._layout.tables
         hosts = self._layout.hosts
         for places, node, edge in zip(
             hosts, nodes[len(nodes) - len(hosts) :], tables[len(self._layout.edges) - len(hosts) :], strict=False
         ):
-            host = tuple(names[place] for place in places)
+            host = tuple(variables[place].name for place in places)
             for part in self._parts:
                 if not part.uniform and (clique := part.tree.find(host)) is not None:
                     found = _probabilities(part.sums(clique, host))
                     self._cells[node[0] : node[0] + found.size] = self._old[edge[0] : edge[0] + found.size] = found
+                    self._zeros += int(np.count_nonzero(found == 0.0))
+
+    def _possible(self, scopes: Sequence[Sequence[int]]) -> dict[Clique, Bools]:
+        """For each measured scope the cells that records can have, of those that have others."""
+        plain = len(self._parts[0].tree.domain)
+        if not self._zeros and all(scope[-1] < plain for scope in scopes):
+            return {}
+        found = {}
+        tables = self._layout.tables[len(self._layout.edges) :].tolist()
+        for m, (start, size) in zip(self._layout.measured.tolist(), tables, strict=False):
+            scope = self._targets[m].scope
+            homes = ((part, part.tree.find(scope)) for part in self._parts)
+            part, clique = next((part, clique) for part, clique in homes if clique is not None)
+            self._old[start : start + size] = _probabilities(part.sums(clique, scope))
+            possible = self._old[start : start + size] > 0.0
+            if not possible.all():
+                found[scope] = possible
+        return found
 
     def _pieces(self) -> Iterator[tuple[Beliefs, list[slice], dict[tuple[int, int], slice]]]:
         """Each part, with the places of its cliques and of its separators."""
@@ -194,7 +231,7 @@ def _probabilities(sums: Floats) -> Floats:
 
 
 class _EqualCells:
-    """Classes of cells on which a query has the same value."""
+    """Classes of cells on which a query has the same value; cells of a marginal that records can have."""
 
     def __init__(self) -> None:
         self.maps: list[Ints] = []
@@ -203,18 +240,39 @@ class _EqualCells:
         self._size, self._count = 0, 1
         self._known: dict[object, tuple[int, int, int]] = {}
 
-    def of(self, target: Measurable) -> tuple[int, int, int]:
-        """Number of its values, where the class of each cell stands, and the values; no value is a marginal."""
-        if not isinstance(target, LinearQuery):
+    def of(self, target: Measurable, possible: Bools | None) -> tuple[int, int, int]:
+        """The kind of a step, as ``sweep_trees`` has it: number of values, and the places of the map and of the values.
+
+        Args:
+            target: The target that was measured.
+            possible: The cells that records can have, as they are laid out; None where all are.
+        """
+        if isinstance(target, LinearQuery):
+            return self._of_query(target, possible)
+        if possible is None:
             return 0, 0, 0
+        if target.scope not in self._known:
+            self._known[target.scope] = 0, self._keep(np.flatnonzero(possible)), int(np.count_nonzero(possible))
+        return self._known[target.scope]
+
+    def _of_query(self, target: LinearQuery, possible: Bools | None) -> tuple[int, int, int]:
         shape = target.domain.shape_of(target.scope)
-        key = (Parity, shape) if isinstance(target, Parity) else (shape, getattr(target, "codes", target))
+        kind = Parity if isinstance(target, Parity) else getattr(target, "codes", target)
+        key = kind, shape, None if possible is None else target.scope
         if key not in self._known:
-            values, classes = np.unique(laid_out(target.values()), return_inverse=True)
-            self._known[key] = len(values), self._size, self._count
-            self.maps.append(classes.reshape(-1))
+            table = laid_out(target.values())
+            held = slice(None) if possible is None else possible
+            values, which = np.unique(table[held], return_inverse=True)
+            classes = np.zeros(table.size, dtype=np.int64)
+            classes[held] = which.reshape(-1)
+            self._known[key] = len(values), self._keep(classes), self._count
             self.values.append(values)
-            self._size += classes.size
             self._count += values.size
             self.most = max(self.most, values.size)
         return self._known[key]
+
+    def _keep(self, entries: Ints) -> int:
+        place = self._size
+        self.maps.append(entries)
+        self._size += entries.size
+        return place

@@ -25,7 +25,9 @@ _EXTRA = 2
 """Passes over a host beyond those for what is summed from it."""
 
 
-def with_hosts(forest: Forest, edges: Ints, owners: Ints, scopes: Sequence[Sequence[int]]) -> tuple[Forest, Ints]:
+def with_hosts(
+    forest: Forest, edges: Ints, owners: Ints, scopes: Sequence[Sequence[int]], large: Ints
+) -> tuple[Forest, Ints]:
     """Put hosts into trees.
 
     Args:
@@ -33,6 +35,7 @@ def with_hosts(forest: Forest, edges: Ints, owners: Ints, scopes: Sequence[Seque
         edges: Pairs of cliques.
         owners: For each scope a clique that holds it.
         scopes: Positions of attributes.
+        large: Cliques to put hosts beside; none of their members depends on others.
 
     Returns:
         The cliques and after them the hosts; and the edges in the same order and after them those of the hosts, where
@@ -44,12 +47,12 @@ def with_hosts(forest: Forest, edges: Ints, owners: Ints, scopes: Sequence[Seque
         >>> domain = Domain(IntegerRange(name, 0, 9) for name in "abcd")
         >>> forest = Forest.of(domain, [JunctionTree.of(domain, [("a", "b", "c", "d")])])
         >>> none = np.empty((0, 2), dtype=np.int64)
-        >>> hosted, joined = with_hosts(forest, none, np.zeros(3, dtype=np.int64), [(0, 1), (2,), (2, 3)])
+        >>> hosted, joined = with_hosts(forest, none, np.zeros(3, int), [(0, 1), (2,), (2, 3)], np.array([0]))
         >>> hosted.members.tolist(), hosted.starts.tolist(), joined.tolist()
         ([0, 1, 2, 3, 2, 3], [0, 4, 6], [[0, 1]])
     """
     made = _Made(forest, edges)
-    for clique in np.flatnonzero(forest.cells >= LARGE).tolist():
+    for clique in large.tolist():
         measured = dict.fromkeys(tuple(scopes[m]) for m in np.flatnonzero(owners == clique).tolist())
         made.split(clique, list(measured), [tuple(each) for each in np.argwhere(edges == clique).tolist()])
     return made.forest(), made.edges()
@@ -81,14 +84,15 @@ class _Made:
         forest = self._forest
         members = forest.members[forest.starts[clique] : forest.starts[clique + 1]].tolist()
         bit = {place: 1 << i for i, place in enumerate(members)}
-        items = [sum(bit[place] for place in scope) for scope in scopes]
+        items = [sum(bit[place] for place in scope) for scope in scopes if all(place in bit for place in scope)]
+        sides_of: list[tuple[int, ...] | None] = [*([None] * len(items)), *sides]
         for edge, side in sides:
             other = self._attributes(self._ends[edge][1 - side])
             items.append(sum(bit[place] for place in other if place in bit))
         sizes = [int(forest.sizes[place]) for place in members]
         if forest.cells[clique] < PER_ITEM * len(items):
             return
-        held = _Held(members, sizes, items, [*([None] * len(scopes)), *sides])
+        held = _Held(members, sizes, items, sides_of)
         self._nest(clique, (1 << len(members)) - 1, range(len(items)), held)
 
     def _nest(self, node: int, whole: int, inside: Sequence[int], held: _Held) -> None:

@@ -1,58 +1,24 @@
-"""Tables of cliques in one flat array, how small tables meet them, and a walk: what the compiled sweeps run over.
-
-The axes of every table are in the order of their sizes, the longest last, so that passes over a clique have long rows.
-"""
+"""Tables of cliques in one flat array, how small tables meet them, and a walk: what the compiled sweeps run over."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from itertools import chain
 from typing import final
 
 import numpy as np
 
-from hedgerow.arrays import Floats, Ints, Places
+from hedgerow.arrays import Ints, Places
 from hedgerow.errors import QueryError
 from hedgerow.models.tree_fit import hosts as tree_hosts
+from hedgerow.models.tree_fit.axes import Nodes
 from hedgerow.models.trees import Forest, JunctionTree
 
 _ONE_ROW = 128
 """Cliques of so few cells are one row with an index map."""
 _ROW = 12
 """Cells that a row of a larger clique has at least."""
-
-
-@lru_cache(maxsize=4096)
-def axis_order(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The axes of a table as they are laid out, the longest last.
-
-    Example:
-        >>> axis_order((5, 2, 5, 3))
-        (1, 3, 0, 2)
-    """
-    return tuple(sorted(range(len(shape)), key=shape.__getitem__))
-
-
-def laid_out(table: Floats) -> Floats:
-    """A table in the order of the layout, flat.
-
-    Example:
-        >>> laid_out(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
-        array([1., 3., 5., 2., 4., 6.])
-    """
-    return table.transpose(axis_order(table.shape)).reshape(-1)
-
-
-def put_back(flat: Floats, shape: tuple[int, ...]) -> Floats:
-    """A table from the order of the layout; a view.
-
-    Example:
-        >>> put_back(np.array([1.0, 3.0, 5.0, 2.0, 4.0, 6.0]), (3, 2)).tolist()
-        [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
-    """
-    order = axis_order(shape)
-    return flat.reshape([shape[axis] for axis in order]).transpose(np.argsort(order))
 
 
 @final
@@ -64,10 +30,11 @@ class WalkLayout:
 
     Attributes:
         nodes: For each clique, and then each host (``hosts.py``), where its cells start, its rows and their width.
-        hosts: Positions of the attributes of each host.
+        hosts: Positions of the variables of each host.
         edges: The two ends of each edge: those of the trees in their order, then one for each host.
         views: Places of tables in cliques, and ``pool`` their index maps; see ``sweep_kernels.Fit``.
         tables: Start of each table, and its cells.
+        measured: For each table of a scope the first measurement of that scope.
         room: Cells of the largest table, also when it is spread over the rows of a clique.
         visits: Visits of the walk: clique, view and table of the factors, view and table of the sums, first and last
             step.
@@ -92,6 +59,7 @@ class WalkLayout:
     views: Ints
     pool: Ints
     tables: Ints
+    measured: Ints
     room: int
     visits: Ints
     members: Ints
@@ -102,8 +70,8 @@ class WalkLayout:
         """The layout for measurements of some scopes.
 
         Args:
-            trees: Trees over disjoint attributes; each has some of the measurements.
-            scopes: Positions of attributes, ascending, at least one each.
+            trees: Trees over disjoint variables; each has some of the measurements.
+            scopes: Positions of variables, ascending, at least one each, of which none determines another.
             ordered: Whether steps keep the order of the measurements.
 
         Raises:
@@ -143,29 +111,54 @@ class _Plan:
     """A layout in the making.
 
     Attributes:
-        forest: Cliques and hosts, without edges.
-        owners: For each measurement its node.
+        nodes: Cliques and hosts.
         edges: The two ends of each edge.
         hosts: Number of nodes that are hosts.
-        graph: The same as the nodes see it.
+        owners: For each measurement its node.
+        graph: The edges as the nodes see them.
         rooted: For each node the slot of its edge to its parent, its depth, and the root of its tree.
         table: For each measurement its table, counted without those of the edges.
         first: For each table its first measurement.
     """
 
-    def __init__(self, forest: Forest, edges: Ints, scopes: Sequence[Sequence[int]], *, hosts: int) -> None:
+    def __init__(
+        self, trees: Sequence[JunctionTree], forest: Forest, edges: Ints, scopes: Sequence[Sequence[int]], hosts: int
+    ) -> None:
         from hedgerow.models.tree_fit.walk_kernels import tables_of
         from hedgerow.models.trees import rooted
 
-        self.forest, self.edges, self.hosts = forest, edges, hosts
+        self.edges, self.hosts = edges, hosts
         self.ends = np.cumsum([0, *map(len, scopes)], dtype=np.int64)
         self.scopes = np.array([place for scope in scopes for place in scope], dtype=np.int32)
-        self.owners = forest.holders(self.ends, self.scopes)
-        if self.owners.min(initial=0) < 0:
-            raise QueryError("a measured scope is not inside any clique", remedy="take trees over all scopes")
+        self.nodes = self._nodes(trees, forest)
+        self.owners = self._owners(trees, scopes)
         self.graph = _Graph.of(edges, len(forest.cells))
         self.rooted = rooted(self.graph.slots, self.graph.other, self.graph.back, -1)
         self.table, self.first = tables_of(self.owners, len(forest.cells), self.ends, self.scopes)
+
+    def _nodes(self, trees: Sequence[JunctionTree], forest: Forest) -> Nodes:
+        domain = trees[0].domain
+        if all(tree.plain for tree in trees) and self.scopes.max(initial=-1) < len(domain):
+            return Nodes(domain, forest, None)
+        cliques = len(forest.cells) - self.hosts
+        last = np.split(forest.members, forest.starts[1:-1])[cliques:]
+        hosts = [tuple(domain.variables[place].name for place in host.tolist()) for host in last]
+        return Nodes(domain, forest, [*chain.from_iterable(tree.stored for tree in trees), *hosts])
+
+    def _owners(self, trees: Sequence[JunctionTree], scopes: Sequence[Sequence[int]]) -> Ints:
+        """The smallest node that has each scope, or else a clique that determines it."""
+        forest = self.nodes.forest
+        known = self.scopes.max(initial=-1) < len(forest.sizes)  # a forest of attributes knows no others
+        owners = forest.holders(self.ends, self.scopes) if known else np.full(len(scopes), -1)
+        if owners.min(initial=0) < 0:
+            first = np.cumsum([0, *(len(tree.cliques) for tree in trees)]).tolist()
+            for m in np.flatnonzero(owners < 0).tolist():
+                names = [self.nodes.names[place] for place in scopes[m]]
+                found = (at + i for at, tree in zip(first, trees, strict=False) if (i := tree.find(names)) is not None)
+                owners[m] = next(found, -1)
+            if owners.min() < 0:
+                raise QueryError("a measured scope is not inside any clique", remedy="take trees over all scopes")
+        return owners
 
     @classmethod
     def of(cls, trees: Sequence[JunctionTree], scopes: Sequence[Sequence[int]]) -> _Plan:
@@ -174,19 +167,26 @@ class _Plan:
         first = np.cumsum([0, *(len(tree.cliques) for tree in trees)]).tolist()
         pairs = [(i + at, j + at) for tree, at in zip(trees, first, strict=False) for i, j in tree.edges]
         edges = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        plain = cls(forest, edges, scopes, hosts=0)
-        if forest.cells.max() < tree_hosts.LARGE:
+        plain = cls(trees, forest, edges, scopes, 0)
+        large = np.flatnonzero((forest.cells >= tree_hosts.LARGE) & plain.nodes.closed)
+        if not large.size:
             return plain
-        hosted, joined = tree_hosts.with_hosts(forest, edges, plain.owners, scopes)
-        return cls(hosted, joined, scopes, hosts=len(joined) - len(edges))
+        hosted, joined = tree_hosts.with_hosts(forest, edges, plain.owners, scopes, large)
+        return cls(trees, hosted, joined, scopes, len(joined) - len(edges))
 
     def layout(self, *, ordered: bool) -> WalkLayout:
         """The layout of this plan."""
-        from hedgerow.models.tree_fit.walk_kernels import outward, rows_of
+        from hedgerow.models.tree_fit.view_kernels import rows_of, views_of
+        from hedgerow.models.tree_fit.walk_kernels import outward
 
-        forest, graph = self.forest, self.graph
-        rows = rows_of(forest.sizes, forest.starts, forest.members, _ONE_ROW, _ROW)
-        views, pool, sizes, room = self._views(rows)
+        nodes, graph, first = self.nodes, self.graph, self.first
+        spans = np.stack([self.ends[first], self.ends[first + 1]], axis=1)
+        owners, lists, whole = nodes.meetings(self.edges, self.owners[first], self.scopes, spans)
+        starts, members = nodes.tables
+        rows = rows_of(nodes.sizes, starts, members, whole, _ONE_ROW, _ROW)
+        views, pool, sizes, room = views_of(nodes.sizes, starts, members, rows, owners, lists)
+        both = 2 * len(self.edges)
+        sizes = np.concatenate([sizes[:both:2], sizes[both:]])
         steps, (node, out, into, begin, end) = self._in_order() if ordered else self._around()
         visits = self._visits(node, out, into, begin, end)
         _, at = np.unique(self.rooted[2][node], return_index=True)
@@ -194,36 +194,28 @@ class _Plan:
         sizes = np.append(sizes, [1, 1])
         tables = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1)
         nothing = np.zeros(len(walk[0]), dtype=np.int64)
-        held = np.split(forest.members, forest.starts[1:-1])
+        held = np.split(nodes.forest.members, nodes.forest.starts[1:-1])
         hosts = [place.tolist() for place in held[len(held) - self.hosts :]]
         return WalkLayout(
-            rows[2], hosts, self.edges, views, pool, tables, room, visits, steps, self._visits(*walk, nothing, nothing)
+            rows[2],
+            hosts,
+            self.edges,
+            views,
+            pool,
+            tables,
+            self.first,
+            room,
+            visits,
+            steps,
+            self._visits(*walk, nothing, nothing),
         )
-
-    def _views(self, rows: tuple[Ints, Ints, Ints]) -> tuple[Ints, Ints, Ints, int]:
-        """Two of each edge, from its either end, then one of each measured table; and the cells of the tables."""
-        from hedgerow.models.tree_fit.walk_kernels import views_of
-
-        starts, members, across = self.forest.starts, self.forest.members, self.edges[:, ::-1].reshape(-1)
-        views, pool, sizes, room = views_of(
-            self.forest.sizes,
-            starts,
-            members,
-            rows,
-            np.concatenate([self.edges.reshape(-1), self.owners[self.first]]),
-            np.concatenate([starts[across], len(members) + self.ends[self.first]]),
-            np.concatenate([starts[across + 1], len(members) + self.ends[self.first + 1]]),
-            np.concatenate([members, self.scopes]),
-        )
-        both = 2 * len(self.edges)
-        return views, pool, np.concatenate([sizes[:both:2], sizes[both:]]), room
 
     def _around(self) -> tuple[Ints, tuple[Ints, Ints, Ints, Ints, Ints]]:
         """Steps and stops of walks around the trees."""
         from hedgerow.models.tree_fit.walk_kernels import around, spanned
 
         graph, tables = self.graph, len(self.edges) + np.argsort(self.owners[self.first], kind="stable")
-        needed = np.bincount(self.owners[self.first], minlength=len(self.forest.cells))
+        needed = np.bincount(self.owners[self.first], minlength=len(self.nodes.forest.cells))
         kept = spanned(graph.slots, graph.other, needed > 0)
         of_clique = np.concatenate([[0], np.cumsum(needed)])
         node, out, into = around(graph.slots, graph.other, graph.back, graph.edge, kept, of_clique, tables)

@@ -4,6 +4,9 @@ Every node of a tree holds a table of probabilities, flat in one array; the last
 one with most codes. A visit multiplies a node by one small table and sums it into another, in one pass. A node of few
 cells is one row with an index map. Others are rows, on which a small table is *wide* (one value per cell), *narrow*
 (one value per row) or a *pattern* (spread over the cells of a row first). ``layout.py`` makes the arrays.
+
+Cells that no record can have hold 0 from the start and stay at 0, in nodes and in tables; steps pass them by. A cell
+that came to 0 later was lost to underflow.
 """
 
 import math
@@ -24,10 +27,10 @@ Fit = tuple[Floats, Ints, Ints, Ints, Ints, Floats, Floats, Floats, Floats]
 """The tables of a fit.
 
 In this order: cells of all nodes; for each node where its cells start, its rows and their width; views, for each how a
-node meets a table: kind, place of the rows or of the map in the pool, place of the pattern, number of rows of the
-table, and their width; the pool of index maps, which starts with a 0; for each table where it starts, and its cells;
-for messages the last one, for others room; the factors of the next visit; values of queries, increasing; and room,
-shape ``(7, largest table)``.
+node meets a table: kind, places in the pool of the rows and of the pattern, number of rows of the table, and place of
+the cells of the table where the pattern begins for each of them; the pool of index maps, which starts with a 0; for
+each table where it starts, and its cells; for each table its cells when it was summed last, 0 where no record can be;
+the factors of the next visit; values of queries, increasing; and room, shape ``(10, largest table)``.
 """
 
 _TINY = 1e-195
@@ -165,6 +168,21 @@ def _marginal(p: Floats, target: Floats, rate: float, kind: int, theta: Floats, 
 
 
 @inlined()
+def _some_cells(p: Floats, cells: Ints, target: Floats, rate: float, kind: int, theta: Floats, room: Floats) -> bool:
+    """Take the step of a marginal on some of its cells, on all if there are none; whether no cell was lost."""
+    some_p, some_target, some_theta = p, target, theta
+    if cells.size > 0:
+        some_p, some_target, some_theta = room[7, : cells.size], room[8, : cells.size], room[9, : cells.size]
+        for k in range(cells.size):
+            some_p[k], some_target[k], some_theta[k] = p[cells[k]], target[cells[k]], theta[cells[k]]
+    if not _marginal(some_p, some_target, rate, kind, some_theta, room):
+        return False
+    for k in range(cells.size):
+        p[cells[k]], target[cells[k]], theta[cells[k]] = some_p[k], some_target[k], some_theta[k]
+    return True
+
+
+@inlined()
 def _implicit_values(values: Floats, masses: Floats, target: float, dt: float, p: Floats) -> float:
     """The implicit step of a query with several values (see ``steps.query_step``); values increase."""
     last = values.size - 1
@@ -243,7 +261,7 @@ def _spread(table: Floats, view: Ints, pool: Ints, width: int, room: Floats) -> 
     pattern = pool[view[2] : view[2] + width]
     for lead in range(view[3]):
         row = room[lead * width : (lead + 1) * width]
-        values = table[lead * view[4] : (lead + 1) * view[4]]
+        values = table[pool[view[4] + lead] :]
         for j in range(width):
             row[j] = values[pattern[j]]
     return room[: view[3] * width]
@@ -256,7 +274,7 @@ def _folded(wide: Floats, view: Ints, pool: Ints, width: int, table: Floats) -> 
         table[i] = 0.0
     for lead in range(view[3]):
         row = wide[lead * width : (lead + 1) * width]
-        values = table[lead * view[4] : (lead + 1) * view[4]]
+        values = table[pool[view[4] + lead] :]
         for j in range(width):
             values[pattern[j]] += row[j]
 
@@ -302,8 +320,19 @@ def _pass_on(sums: Floats, old: Floats, ratio: Floats) -> bool:
     """The factors that bring a neighbour up to date; whether no cell was lost."""
     least = 1.0
     for i in range(sums.size):
-        least = min(least, sums[i])
-        ratio[i] = sums[i] / old[i]
+        possible = old[i] > 0.0
+        least = min(least, sums[i] if possible else 1.0)
+        ratio[i] = sums[i] / old[i] if possible else 1.0
+        old[i] = sums[i]
+    return least > _LOST
+
+
+@inlined()
+def _stays(sums: Floats, old: Floats) -> bool:
+    """Keep sums before steps; whether no cell was lost."""
+    least = 1.0
+    for i in range(sums.size):
+        least = min(least, sums[i] if old[i] > 0.0 else 1.0)
         old[i] = sums[i]
     return least > _LOST
 
@@ -318,8 +347,9 @@ def sweep_trees(
         fit: See ``Fit``.
         ops: Visits: node, view and table of the factors, view and table of the sums, first and last step; no step
             makes a message.
-        steps: For each its measurement, place of its targets, number of values of a query (0: a marginal), place of
-            their classes in the pool, and of the values.
+        steps: For each its measurement, place of its targets, number of values of a query (0: a marginal), place in the
+            pool of their classes, and of the values. For a marginal with cells that no record can have: place in the
+            pool of the other cells, and how many there are; else 0 are.
         targets: Answers to move to; joint steps replace them by the answers after each step.
         theta: Log-factors so far, one per target.
         kind: Kind of the steps.
@@ -344,8 +374,8 @@ def sweep_trees(
                 if not _pass_on(found, before, after):
                     return False
                 continue
-            for i in range(size):
-                before[i] = found[i]
+            if not _stays(found, before):
+                return False
             for t in range(op[5], op[6]):
                 step = steps[t]
                 rate, place = share * rates[step[0]], step[1]
@@ -359,7 +389,9 @@ def sweep_trees(
                     theta[place] += moved
                     if kind == JOINT:
                         targets[place] -= moved / rate
-                elif not _marginal(found, targets[place : place + size], rate, kind, theta[place : place + size], room):
+                    continue
+                target, moves = targets[place : place + size], theta[place : place + size]
+                if not _some_cells(found, pool[step[3] : step[3] + step[4]], target, rate, kind, moves, room):
                     return False
             if not _pass_on(found, before, after):
                 return False

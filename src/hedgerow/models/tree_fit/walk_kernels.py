@@ -7,13 +7,9 @@ are those of the edges, then those of what is measured.
 
 import numpy as np
 
-from hedgerow.arrays import Bools, Floats, Ints, Places
-from hedgerow.models.tree_fit.sweep_kernels import NARROW, PATTERN, WIDE
+from hedgerow.arrays import Bools, Ints, Places
 from hedgerow.models.trees.structure_kernels import holds
-from hedgerow.system import kernel, part
-
-Rows = tuple[Ints, Ints, Ints]
-"""The order of the members of each clique; how many of them count rows; and place, rows and width of its cells."""
+from hedgerow.system import kernel
 
 
 @kernel()
@@ -207,116 +203,3 @@ def outward(slots: Ints, other: Places, edge: Ints, starts: Ints, pending: Ints,
             node[count], into[count], out[count] = i, factors, none + 1
             count += 1
     return node[:count], out[:count], into[:count]
-
-
-@kernel()
-def rows_of(sizes: Floats, starts: Ints, members: Places, one_row: int, least: int) -> Rows:
-    """Lay out each clique, longest axis last.
-
-    Args:
-        sizes: Codes of each attribute.
-        starts: Starts of the members of each clique.
-        members: Members of cliques.
-        one_row: Largest number of cells of a clique that is one row.
-        least: Cells that a row of others has at least.
-
-    """
-    cliques = starts.size - 1
-    order, leading = np.empty(members.size, np.int64), np.zeros(cliques, np.int64)
-    nodes = np.empty((cliques, 3), np.int64)
-    place = 0
-    for i in range(cliques):
-        cells = 1
-        for k in range(starts[i], starts[i + 1]):
-            size = sizes[members[k]]
-            cells *= int(size)
-            at = k
-            while at > starts[i] and sizes[members[order[at - 1]]] > size:
-                order[at] = order[at - 1]
-                at -= 1
-            order[at] = k
-        width = cells
-        if cells > one_row:
-            width, k = 1, starts[i + 1]
-            while width < least:
-                k -= 1
-                width *= int(sizes[members[order[k]]])
-            leading[i] = k - starts[i]
-        nodes[i, 0], nodes[i, 1], nodes[i, 2] = place, cells // width, width
-        place += cells
-    return order, leading, nodes
-
-
-@part()
-def _index(pool: Ints, start: int, lengths: Ints, kept: Bools, low: int, high: int) -> int:
-    """Write, for each cell of a table, the cell of the table of the axes that are kept; returns the size of that."""
-    count, cells = 1, 1
-    pool[start] = 0
-    for axis in range(low, high):
-        n = lengths[axis]
-        for p in range(count - 1, -1, -1):
-            base = pool[start + p]
-            for j in range(n - 1, -1, -1):
-                pool[start + p * n + j] = base * n + j if kept[axis] else base
-        count *= n
-        if kept[axis]:
-            cells *= n
-    return cells
-
-
-@kernel()
-def views_of(
-    sizes: Floats, starts: Ints, members: Places, rows: Rows, owners: Ints, first: Ints, last: Ints, lists: Places
-) -> tuple[Ints, Ints, Ints, int]:
-    """Find where small tables meet cliques.
-
-    Args:
-        sizes: Codes of each attribute.
-        starts: Starts of the members of each clique.
-        members: Members of cliques.
-        rows: Result of ``rows_of``.
-        owners: For each view its clique.
-        first: The attributes of the table of view v are those of ``lists[first[v]:last[v]]`` that the clique has.
-        last: See ``first``.
-        lists: Ascending ones.
-
-    Returns:
-        The views, with one more of a table with one cell; the pool of their maps; the cells of each table; and the most
-        cells of a table or of its rows.
-    """
-    order, leading, nodes = rows
-    zeros, total = 1, 0
-    for i in range(nodes.shape[0]):
-        zeros = max(zeros, nodes[i, 1], nodes[i, 2])
-    for i in owners:
-        total += nodes[i, 1] + nodes[i, 2]
-    pool = np.empty(zeros + total, np.int64)
-    for place in range(zeros):
-        pool[place] = 0
-    views = np.empty((owners.size + 1, 5), np.int64)
-    cells, lengths = np.empty(owners.size, np.int64), np.empty(order.size, np.int64)
-    kept = np.empty(order.size, np.bool_)
-    place, room = pool.size - total, 1
-    for v in range(owners.size):
-        i = owners[v]
-        for axis in range(starts[i], starts[i + 1]):
-            member = members[order[axis]]
-            lengths[axis], kept[axis] = int(sizes[member]), False
-            for at in range(first[v], last[v]):
-                if lists[at] == member:
-                    kept[axis] = True
-        cut, pattern = starts[i] + leading[i], place + nodes[i, 1]
-        leads = _index(pool, place, lengths, kept, starts[i], cut)
-        tail = _index(pool, pattern, lengths, kept, cut, starts[i + 1])
-        kind = PATTERN
-        if leading[i] > 0 and tail == 1:
-            kind = NARROW
-        elif leading[i] > 0 and tail == nodes[i, 2]:
-            kind = WIDE
-        views[v, 0], views[v, 1], views[v, 2], views[v, 3], views[v, 4] = kind, place, pattern, leads, tail
-        cells[v] = leads * tail
-        room = max(room, cells[v], leads * nodes[i, 2] if kind == PATTERN and leading[i] > 0 else 1)
-        place = pattern + nodes[i, 2]
-    v = owners.size
-    views[v, 0], views[v, 1], views[v, 2], views[v, 3], views[v, 4] = NARROW, 0, 0, 1, 1
-    return views, pool, cells, room

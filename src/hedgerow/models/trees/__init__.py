@@ -1,9 +1,10 @@
 """Products of small factors over junction trees.
 
-``markov`` is the model. Structure: ``junction_tree``, ``forest`` (trees as arrays), ``growth`` (the size with one more
+``markov`` is the model. Structure: ``junction_tree``, ``graph`` (triangulation), ``ties`` (levels beside their
+attributes), ``support`` (cells that records can have), ``forest`` (trees as arrays), ``growth`` (the size with one more
 scope). Distribution: ``beliefs`` (one tree in logarithms), ``elimination`` and ``shared_elimination`` (marginals across
-cliques), ``parities``, ``answers`` (all kinds of answers), ``sampling``. Kernels are in modules of their own. Imports
-``core`` and rooms below models.
+cliques), ``parities``, ``present`` (variables that no tree has), ``answers`` (all kinds of answers), ``sampling``.
+Kernels are in modules of their own. Imports ``core`` and rooms below models.
 """
 
 import lazy_loader

@@ -1,12 +1,13 @@
 """Probabilities of a product over junction trees: tables, conditions and parities, each kind in bulk.
 
 What lies in one part is left to ``shared_elimination.py`` and ``parities.py``; parts are independent, and
-attributes in none are uniform.
+attributes in none are uniform. What no tree has is found from what they have by ``present.py``.
 """
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import final
 
 import numpy as np
@@ -15,8 +16,9 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.models.core import Room, runs_within, spread
 from hedgerow.models.trees.beliefs import Beliefs
-from hedgerow.models.trees.elimination import plan, width
+from hedgerow.models.trees.elimination import plan, tangled, width
 from hedgerow.models.trees.parities import LONGEST, TreeParities
+from hedgerow.models.trees.present import Present, indicator
 from hedgerow.models.trees.shared_elimination import SharedElimination
 from hedgerow.queries import Conjunction, Parity
 
@@ -48,33 +50,39 @@ class TreeAnswers:
 
         Args:
             domain: The domain.
-            parts: The part of each attribute that is in one; looked at again for every answer.
+            parts: The part of each variable that is in one; looked at again for every answer.
         """
         self._domain = domain
         self._parts = parts
         self._parities = TreeParities(domain)
+        self._present = Present(domain, parts)
 
     def tables(self, cliques: Sequence[Clique]) -> list[Floats]:
-        """Probabilities of the codes of each set of attributes, in domain order; new arrays.
+        """Probabilities of the codes of each set of variables, in domain order; new arrays.
 
         Raises:
             MarginalTooLargeError: A table, or a product on the way to it, does not fit into memory.
         """
+        ways = [self._present.way(clique) for clique in cliques]
+        asked = [clique if way is None else way.asked for clique, way in zip(cliques, ways, strict=True)]
         shared: dict[int, dict[Clique, Beliefs]] = {}
-        for clique in cliques:
-            for place, names in self._cut(clique).items():
-                shared.setdefault(place, {})[names] = self._parts[names[0]]
+        for names in asked:
+            for place, (part, inside) in self._cut(names).items():
+                shared.setdefault(place, {})[inside] = part
         room = Room()
         found: dict[Clique, Floats] = {}
         for wanted in shared.values():
             part = next(iter(wanted.values()))
             found.update(SharedElimination(part, partial(_check_room, room)).tables(list(wanted)))
         given: set[int] = set()
-        tables = [self._together(clique, found, room) for clique in cliques]
-        for place, table in enumerate(tables):
-            if id(table) in given:
-                tables[place] = table.copy()  # the same set was asked for twice
-            given.add(id(table))
+        tables = list[Floats]()
+        for names, way in zip(asked, ways, strict=True):
+            if way is not None:
+                _check_room(room, way.wanted, way.cells(self._domain))
+            table = self._together(names, found, room)
+            made = table if way is None else np.array(way.follow(self._domain, table), order="C")
+            tables.append(made.copy() if id(made) in given else made)  # the same set was asked for twice
+            given.add(id(made))
         return tables
 
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
@@ -88,8 +96,12 @@ class TreeAnswers:
         found = np.empty(len(queries))
         members: dict[Clique, list[int]] = {}
         for index, query in enumerate(queries):
-            if self._cells(query.scope) > CHEAP_CELLS:
-                found[index] = self._evidence(dict(zip(query.scope, query.codes, strict=True)))
+            way = self._present.way(query.scope)
+            cells = self._cells(query.scope) if way is None else way.cells(self._domain)
+            allowed = dict(zip(query.scope, query.codes, strict=True))
+            chance = self._evidence(allowed) if cells > CHEAP_CELLS else None
+            if chance is not None:
+                found[index] = chance
             else:
                 members.setdefault(query.scope, []).append(index)
         for scopes in self._batches(members):
@@ -120,51 +132,65 @@ class TreeAnswers:
             for place in np.flatnonzero(used[:-1] & (np.array(self._domain.shape) != 2))[:1]:
                 Parity(self._domain, (names[place],))  # refuses it
         if not (axes[:, LONGEST:] >= 0).any():
-            parts = list({id(part): part for part in self._parts.values()}.values())
-            found = self._parities.expectations(parts, axes)
+            found = self._parities.expectations(self._distinct(), axes)
             if found is not None:
                 return found.copy()
         queries = [Parity(self._domain, tuple(names[place] for place in row if place >= 0)) for row in axes.tolist()]
-        tables = (self.tables([query.scope])[0] for query in queries)
-        return np.array([query.of_table(table)[0] for query, table in zip(queries, tables, strict=True)])
+        wanted = list(dict.fromkeys(query.scope for query in queries))
+        tables = dict(chain.from_iterable(zip(run, self.tables(run), strict=True) for run in self._batches(wanted)))
+        return np.array([query.of_table(tables[query.scope])[0] for query in queries])
+
+    def look_again(self) -> None:
+        """Take note that parts were replaced by others with another structure."""
+        self._present = Present(self._domain, self._parts)
 
     # Inside
 
-    def _cut(self, clique: Clique) -> dict[int, Clique]:
-        """A set of attributes, cut into the pieces that lie in each part."""
-        found: dict[int, Clique] = {}
+    def _distinct(self) -> list[Beliefs]:
+        return list({id(part): part for part in self._parts.values()}.values())
+
+    def _cut(self, clique: Clique) -> dict[int, tuple[Beliefs, Clique]]:
+        """A set of variables, cut into the pieces that lie in each part."""
+        found: dict[int, tuple[Beliefs, Clique]] = {}
         for name in clique:
-            if name in self._parts:
-                part = id(self._parts[name])
-                found[part] = (*found.get(part, ()), name)
+            part = self._parts.get(name) or self._present.part(name)
+            if part is not None:
+                known = found.get(id(part))
+                found[id(part)] = part, (name,) if known is None else (*known[1], name)
         return found
 
     def _together(self, clique: Clique, found: Mapping[Clique, Floats], room: Room) -> Floats:
-        """The table of a set of attributes from those of the parts."""
-        inside = list(self._cut(clique).values())
+        """The table of a set of variables from those of the parts; attributes of none are uniform."""
+        inside = [names for _, names in self._cut(clique).values()]
         if inside == [clique]:
             return found[clique]
         _check_room(room, clique, self._cells(clique))
-        free = (self._domain[name].size for name in clique if name not in self._parts)
+        held = {name for names in inside for name in names}
+        free = (self._domain[name].size for name in clique if name not in held)
         table = np.full(self._domain.shape_of(clique), 1.0 / math.prod(free))
         for names in inside:
             table *= spread(found[names], names, clique)
         return table
 
-    def _evidence(self, allowed: Mapping[str, Sequence[int]]) -> float:
-        """The probability that each attribute has one of some codes."""
-        chance = 1.0
-        for name, codes in allowed.items():
-            if name not in self._parts:
-                chance *= len(codes) / self._domain[name].size
-        for names in self._cut(tuple(allowed)).values():
-            tree = self._parts[names[0]].tree
-            given = {name: allowed[name] for name in names}
-            steps = plan(tree, (), given)
-            sizes = {name: self._domain[name].size for step in steps for name in step.keep}
-            sizes |= {name: len(codes) for name, codes in given.items()}
-            _check_room(Room(), names, width(steps, sizes, ()))
-            chance *= float(self._parts[names[0]].table(steps, (), given))
+    def _evidence(self, allowed: Mapping[str, Sequence[int]]) -> float | None:
+        """The probability that each variable has one of some codes; None where only a table says it."""
+        told = self._present.evidence(allowed)
+        if told is None:
+            return None
+        chance, codes, weights = told
+        for part, names in self._cut((*codes, *weights)).values():
+            steps = plan(part.tree, (), names)
+            among = tangled(self._domain, (*names, *chain.from_iterable(step.keep for step in steps)))
+            given = {name: codes[name] for name in names if name in codes}
+            factors = {name: weights[name] for name in names if name in weights}
+            if among is not None:
+                factors |= {name: indicator(self._domain, name, given[name]) for name in given}
+                given = {}
+            variables = self._domain.variables if among is not None else self._domain
+            sizes = {variable.name: variable.size for variable in variables}
+            sizes |= {name: len(inside) for name, inside in given.items()}
+            _check_room(Room(), names, width(steps, sizes, (), among))
+            chance *= float(part.table(steps, (), given, factors))
         return chance
 
     def _cells(self, names: Clique) -> int:

@@ -9,20 +9,24 @@ Why logarithms: a message is taken out again by subtraction, so nothing is ever 
 scaled cells are several times faster, but leave the range of floating point; fits, which make thousands of changes in
 a row, take them and watch it (``tree_fit/fit.py``). The exponentials are kept while their clique stays as it is, and
 so are sums of them.
+
+Cells that no record can have (``support.py``) are minus infinity from the start and for ever. Messages are 0 there, so
+that all others are finite and subtraction is safe; a cell that merely ran out of range is told from them.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import final
 
 import numpy as np
 
-from hedgerow.arrays import Floats
-from hedgerow.domain import Clique
+from hedgerow.arrays import Bools, Floats
+from hedgerow.domain import Clique, Domain, places_in, spread_over, summed
 from hedgerow.errors import QueryError
 from hedgerow.models.core import spread
-from hedgerow.models.trees.elimination import Allowed, Stage, contracted, where
+from hedgerow.models.trees.elimination import Allowed, Stage, contracted, tangled, where
 from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.queries import shared_marginals
 
@@ -32,12 +36,12 @@ _UNDERFLOW = 1e-250
 
 @final
 class Beliefs:
-    """A distribution over the attributes of one junction tree without disjoint parts, in logarithms.
+    """A distribution over the variables of one junction tree without disjoint parts, in logarithms.
 
     Attributes:
         tree: Its structure.
         changes: Tables added since the start; each adds to the rounding errors.
-        uniform: Whether no table was ever added.
+        uniform: Whether all cells are as likely: no table was ever added, and each stands for as many records.
         source: Origin of the factors, kept for fits; forgotten when other factors are added.
 
     Example:
@@ -52,21 +56,28 @@ class Beliefs:
     """
 
     def __init__(self, tree: JunctionTree) -> None:
-        """Start uniform; allocates the cells of all cliques.
+        """Start uniform over the records that break no constraint; allocates the cells of all cliques.
 
         Args:
             tree: Connected.
         """
         self.tree = tree
         self.changes = 0
-        self.uniform = True
+        self.uniform = tree.support.even
+        self._shared = tree.support.shared
         self.source: object = None
         self._logs = [np.zeros(shape) for shape in tree.shapes]
+        for scope, table in tree.support.sizes:
+            i = self._holder(scope)
+            self._logs[i] += self._over(table, scope, i)
+        for logs, cells in zip(self._logs, tree.support.cells, strict=True):
+            if cells is not None:
+                logs[~cells] = -np.inf
         self._messages: dict[tuple[int, int], Floats] = {}
         for i, j in tree.edges:  # messages are replaced, never changed
-            shape = tree.domain.shape_of(tree.separator(i, j))
+            shape = tree.domain.shape_of(tree.stored_separator(i, j))
             self._messages[i, j] = self._messages[j, i] = np.zeros(shape)
-        self._fresh = set(self._messages)
+        self._fresh = set(self._messages) if self.uniform else set()
         self._behind: dict[tuple[int, int], dict[str, Floats]] = {}
         self._sums: list[dict[Clique, Floats]] = [{} for _ in tree.cliques]
 
@@ -87,30 +98,35 @@ class Beliefs:
         """Multiply by the exponential of a table.
 
         Args:
-            scope: One attribute or more, inside a clique of the tree.
+            scope: One variable or more that a clique of the tree determines.
             table: Log-factors, shape of the scope.
 
         Raises:
             QueryError: No clique holds the scope.
         """
         i = self._holder(scope)
-        self._logs[i] += spread(table, scope, self.tree.cliques[i])
+        self._logs[i] += self._over(table, scope, i)
         self._changed(i)
 
     def add_step(self, scope: Clique, codes: Sequence[Allowed], step: float) -> None:
-        """Multiply the cells where every attribute lies in a set of codes by ``exp(step)``.
+        """Multiply the cells where every variable lies in a set of codes by ``exp(step)``.
 
         Args:
-            scope: One attribute or more, inside a clique of the tree.
-            codes: Sorted, for each attribute of the scope.
+            scope: One variable or more that a clique of the tree determines.
+            codes: Sorted, for each variable of the scope.
             step: Finite.
 
         Raises:
             QueryError: No clique holds the scope.
         """
         i = self._holder(scope)
-        allowed = dict(zip(scope, codes, strict=True))
-        self._logs[i][where(self.tree.cliques[i], self.tree.shapes[i], allowed)] += step
+        allowed, stored = dict(zip(scope, codes, strict=True)), self.tree.stored[i]
+        if all(name in stored for name in scope):
+            self._logs[i][where(stored, self.tree.shapes[i], allowed)] += step
+        else:
+            table = np.zeros(self.tree.domain.shape_of(scope))
+            table[where(scope, table.shape, allowed)] = step
+            self._logs[i] += self._over(table, scope, i)
         self._changed(i)
 
     def settle(
@@ -119,20 +135,27 @@ class Beliefs:
         """Become a distribution whose marginals are known; no message is missing after that.
 
         Args:
-            tables: The marginal of each clique, the largest cell 1, all cells positive. Kept, not copied.
+            tables: The marginal of each clique, the largest cell 1, all cells positive that records can have. Kept, not
+                copied.
             logs: Their logarithms, which may be changed. Kept, not copied.
             separators: For each edge the logarithms of the marginal of what its cliques share, in any unit.
         """
         self._logs = list(logs)
-        self._sums = [{clique: table} for clique, table in zip(self.tree.cliques, tables, strict=True)]
+        self._sums = [{clique: table} for clique, table in zip(self.tree.stored, tables, strict=True)]
         # Only the sum of the messages in both directions says anything.
         for (i, j), shared in separators.items():
-            self._messages[i, j], self._messages[j, i] = shared, np.zeros(shared.shape)
+            self._messages[i, j] = _possible(shared, self._shared.get((i, j)))
+            self._messages[j, i] = np.zeros(shared.shape)
         self._fresh = set(self._messages)
         self._behind.clear()
         self.changes += 1
         self.uniform = False
         self.source = None
+
+    def _over(self, table: Floats, scope: Clique, i: int) -> Floats:
+        """A table over the cells of a clique that determines its scope."""
+        stored = self.tree.stored[i]
+        return spread(table, scope, stored) if self.tree.plain else spread_over(self.tree.domain, table, scope, stored)
 
     def _holder(self, scope: Clique) -> int:
         i = self.tree.find(scope)
@@ -169,36 +192,55 @@ class Beliefs:
             self._send(*edge)
 
     def _send(self, i: int, j: int) -> None:
-        message = self._log_sum(i, self.tree.separator(i, j)) - self._messages[j, i]
-        message -= message.max()  # the scale of a clique says nothing
+        shared, cells = self.tree.stored_separator(i, j), self._shared.get((i, j))
+        message = self._log_sum(i, shared, cells) - self._messages[j, i]
+        message -= message.max() if cells is None else message.max(where=cells, initial=-np.inf)
+        message = _possible(message, cells)  # the scale of a clique says nothing
         difference = message - self._messages[i, j]
         if difference.any():
-            self._logs[j] += spread(difference, self.tree.separator(i, j), self.tree.cliques[j])
+            self._logs[j] += self._over(difference, shared, j)
             self._messages[i, j] = message
             self._sums[j].clear()
         self._fresh.add((i, j))
 
-    def _log_sum(self, i: int, names: Clique) -> Floats:
-        """Logarithms of the sums of a clique's cells, up to a constant."""
+    def _log_sum(self, i: int, names: Clique, cells: Bools | None) -> Floats:
+        """Logarithms of the sums of a clique's cells, up to a constant.
+
+        Finite where records can be, which is where ``cells`` says; elsewhere they say nothing.
+        """
+        domain, stored = self.tree.domain, self.tree.stored[i]
         sums = self._summed(i, names)
-        if sums.min() > _UNDERFLOW:
-            return np.log(sums)
-        logs = self._logs[i]
-        axes = tuple(axis for axis, name in enumerate(self.tree.cliques[i]) if name not in names)
-        tops = logs.max(axis=axes, keepdims=True)
-        return np.asarray(np.log(np.exp(logs - tops).sum(axis=axes)) + tops.reshape(sums.shape), dtype=np.float64)
+        if cells is None:
+            if sums.min() > _UNDERFLOW:
+                return np.log(sums)
+        elif sums.min(where=cells, initial=np.inf) > _UNDERFLOW:
+            return np.log(sums, out=np.zeros(sums.shape), where=cells)
+        tops = _possible(_largest(domain, self._logs[i], stored, names), cells)
+        scaled = self._logs[i] - spread_over(domain, tops, names, stored)
+        sums = summed(domain, np.exp(scaled), stored, names)
+        return tops + np.log(sums, out=np.zeros(sums.shape), where=True if cells is None else cells)
 
     def _summed(self, i: int, names: Clique) -> Floats:
         """Sums of the exponentials of a clique's cells, whose largest is 1; kept until the clique changes."""
-        clique, kept = self.tree.cliques[i], self._sums[i]
-        if clique not in kept:
+        stored, kept = self.tree.stored[i], self._sums[i]
+        if stored not in kept:
             self._logs[i] -= self._logs[i].max()
-            kept[clique] = np.exp(self._logs[i])
+            kept[stored] = np.exp(self._logs[i])
         if names not in kept:
             if sum(sums.size for sums in kept.values()) > 2 * self._logs[i].size:
-                self._sums[i] = kept = {clique: kept[clique]}
-            kept[names] = shared_marginals(kept[clique], clique, [names])[0]
+                self._sums[i] = kept = {stored: kept[stored]}
+            kept[names] = self._marginals(i, kept[stored], [names])[0]
         return kept[names]
+
+    def _marginals(self, i: int, table: Floats, wanted: Sequence[Clique]) -> list[Floats]:
+        """Sums of a clique's table over variables that it determines; over its axes by shared partial sums."""
+        stored = self.tree.stored[i]
+        if self.tree.plain and all(name in stored for names in wanted for name in names):
+            return shared_marginals(table, stored, wanted)
+        axes = set(stored)
+        inside = [names for names in wanted if axes.issuperset(names)]
+        found = dict(zip(inside, shared_marginals(table, stored, inside), strict=True))
+        return [found[names] if names in found else summed(self.tree.domain, table, stored, names) for names in wanted]
 
     # Sums
 
@@ -218,25 +260,58 @@ class Beliefs:
             self._behind.clear()
 
     def many(self, i: int, wanted: Sequence[Clique]) -> list[Floats]:
-        """Marginals of several sets of attributes of a clique, by shared partial sums; not to be changed."""
-        clique = self.tree.cliques[i]
-        return shared_marginals(self.sums(i, clique), clique, wanted)
+        """Marginals of several sets of variables that a clique determines, by shared sums; not to be changed."""
+        return self._marginals(i, self.sums(i, self.tree.stored[i]), wanted)
 
     def sums(self, i: int, names: Clique) -> Floats:
-        """The marginal of some attributes of a clique, in a unit of the clique's own; not to be changed."""
+        """The marginal of variables that a clique determines, in a unit of the clique's own; not to be changed."""
         self._calibrate(i)
         return self._summed(i, names)
 
-    def table(self, steps: Sequence[Stage], wanted: Clique, evidence: Mapping[str, Allowed]) -> Floats:
-        """Probabilities of the codes of some attributes, together with evidence about others.
+    def logs(self, i: int) -> Floats:
+        """The logarithm of the marginal of a clique, up to a constant; cells that underflow in it keep theirs.
+
+        Not to be changed; -inf where no record can be.
+        """
+        self._calibrate(i)
+        return self._logs[i]
+
+    def table(
+        self,
+        steps: Sequence[Stage],
+        wanted: Clique,
+        evidence: Mapping[str, Allowed],
+        weights: Mapping[str, Floats] | None = None,
+    ) -> Floats:
+        """Probabilities of the codes of some variables, together with evidence about others.
 
         Args:
-            steps: The plan of an elimination for all these attributes.
-            wanted: Attributes of the tree, in domain order.
-            evidence: For some other attributes the codes that count.
+            steps: The plan of an elimination for all these variables.
+            wanted: Variables of the tree, in domain order.
+            evidence: For some other variables, which no others determine or follow from, the codes that count.
+            weights: For some other variables how much each code counts.
 
         Returns:
-            Shape of the wanted attributes; sums to the probability of the evidence. Not to be changed.
+            Shape of the wanted variables; sums to the probability of the evidence. Not to be changed.
         """
         found = {step.node: self.sums(step.node, step.keep) for step in steps}
-        return contracted(steps, found, wanted, evidence)
+        names = itertools.chain(wanted, weights or (), *(step.keep for step in steps))
+        among = tangled(self.tree.domain, names)
+        return contracted(steps, found, wanted, evidence, weights=weights, domain=among)
+
+
+def _possible(message: Floats, cells: Bools | None) -> Floats:
+    """The message with 0 where no record can be."""
+    return message if cells is None else np.where(cells, message, 0.0)
+
+
+def _largest(domain: Domain, table: Floats, stored: Clique, names: Clique) -> Floats:
+    """The largest cell of a table for each combination of variables that it determines."""
+    if set(names) <= set(stored):
+        tops = table.max(axis=tuple(axis for axis, name in enumerate(stored) if name not in names))
+        kept = [name for name in stored if name in names]
+        return np.asarray(tops.transpose([kept.index(name) for name in names]))
+    places = places_in(domain, stored, names).reshape(-1)
+    found = np.full(domain.shape_of(names), -np.inf)
+    np.maximum.at(found.reshape(-1), places[places >= 0], table.reshape(-1)[places >= 0])
+    return found

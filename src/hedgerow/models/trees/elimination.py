@@ -4,18 +4,22 @@ Everything else is summed out over the smallest subtree that holds the attribute
 there, over what it shares with its neighbours and what was asked for, divided by the sum over what it does not share
 with its parent, is a conditional distribution; these are multiplied and summed from the leaves to the root (Koller and
 Friedman, section 10.3.3). Probabilities lie in [0, 1], so this needs no logarithms.
+
+No table has an axis for a variable that its other ones determine. Where two tables meet, a level in one whose attribute
+is in the other becomes the finer axis; where only the level is still needed, sums go back to it. Functions take the
+domain for that; without one no variable determines another, and nothing is looked up.
 """
 
 import itertools
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Clique
+from hedgerow.domain import Clique, Domain, carriers, spread_over, summed
 from hedgerow.models.trees.junction_tree import JunctionTree
 
 Allowed = Sequence[int]
@@ -33,8 +37,8 @@ class Stage:
     Attributes:
         node: The clique.
         children: Cliques whose results it is multiplied with, in this order, and what each shares with it.
-        shared: Attributes that it shares with its parent; empty for the root.
-        keep: Attributes of the clique that are needed, in domain order.
+        shared: Variables that it shares with its parent; empty for the root.
+        keep: Variables of the clique that are needed, in domain order.
     """
 
     node: int
@@ -43,13 +47,25 @@ class Stage:
     keep: Clique
 
 
+def tangled(domain: Domain, names: Iterable[str]) -> Domain | None:
+    """The domain if some of the names are functions of attributes, which others may determine; else None.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 99)))
+        >>> tangled(domain, ("sex", "age")), tangled(domain, ("sex", "age.10")) is domain
+        (None, True)
+    """
+    return domain if max(domain.axes(tuple(names)), default=-1) >= len(domain) else None
+
+
 def plan(tree: JunctionTree, wanted: Sequence[str], evidence: Collection[str] = ()) -> list[Stage]:
     """The steps of an elimination, children before parents, the root last.
 
     Args:
         tree: The tree.
-        wanted: Attributes of the result.
-        evidence: Other attributes of the same component, of which something is given.
+        wanted: Variables of the result.
+        evidence: Other variables of the same component, of which something is given.
 
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
@@ -58,6 +74,8 @@ def plan(tree: JunctionTree, wanted: Sequence[str], evidence: Collection[str] = 
         >>> [(step.node, step.keep, step.shared) for step in plan(tree, ("a", "c"))]
         [(1, ('b', 'c'), ('b',)), (0, ('a', 'b'), ())]
     """
+    asked = {*wanted, *evidence}
+    domain = tangled(tree.domain, asked) if tree.plain else tree.domain
     subtree = tree.spanning((*wanted, *evidence))
     below: dict[int, list[int]] = {node: [] for node, _ in subtree}
     for node, parent in subtree:
@@ -65,23 +83,28 @@ def plan(tree: JunctionTree, wanted: Sequence[str], evidence: Collection[str] = 
             below[parent].append(node)
     steps, held = [], dict[int, set[str]]()
     for node, parent in reversed(subtree):
-        shared = () if parent is None else tree.separator(node, parent)
-        separators = {child: tree.separator(node, child) for child in below[node]}
-        needed = {*wanted, *evidence, *shared, *itertools.chain.from_iterable(separators.values())}
-        keep = tuple(name for name in tree.cliques[node] if name in needed)
-        held[node] = set(keep).union(*(held[child] for child in below[node])) & {*wanted, *shared}
+        shared = () if parent is None else tree.stored_separator(node, parent)
+        separators = {child: tree.stored_separator(node, child) for child in below[node]}
+        needed = {*asked, *shared, *itertools.chain.from_iterable(separators.values())}
+        keep = _left(tree.stored[node], needed, domain)
+        inside = set(keep).union(*(held[child] for child in below[node]))
+        held[node] = set(_left(inside, {*wanted, *shared}, domain))
         left = {child: (held[child], separators[child]) for child in below[node]}
-        steps.append(Stage(node, tuple(_ordered_children(tree, keep, {*wanted, *shared}, left)), shared, keep))
+        children = _ordered_children(tree, keep, {*wanted, *shared}, left, domain)
+        steps.append(Stage(node, tuple(children), shared, keep))
     return steps
 
 
-def width(steps: Sequence[Stage], sizes: Mapping[str, int], wanted: Collection[str]) -> int:
+def width(
+    steps: Sequence[Stage], sizes: Mapping[str, int], wanted: Collection[str], domain: Domain | None = None
+) -> int:
     """Cells of the largest array of an elimination, exact however large.
 
     Args:
         steps: Steps of the plan.
-        sizes: Codes of each attribute that are not ruled out by evidence.
-        wanted: Attributes of the result.
+        sizes: Codes of each variable that are not ruled out by evidence.
+        wanted: Variables of the result.
+        domain: The domain, if variables determine each other.
 
     Example:
         >>> width([Stage(0, (), (), ("a", "b"))], {"a": 3, "b": 4}, ("a",))
@@ -92,38 +115,50 @@ def width(steps: Sequence[Stage], sizes: Mapping[str, int], wanted: Collection[s
         names = set(step.keep)
         largest = max(largest, math.prod(sizes[name] for name in names))
         for child, needed in _children(step, wanted):
-            names = needed & (names | held[child])
+            names = set(_left(names | held[child], needed, domain))
             largest = max(largest, math.prod(sizes[name] for name in names))
-        held[step.node] = names.intersection((*wanted, *step.shared))
+        held[step.node] = set(_left(names, {*wanted, *step.shared}, domain))
     return largest
 
 
 def contracted(
-    steps: Sequence[Stage], found: Mapping[int, Floats], wanted: Clique, evidence: Mapping[str, Allowed]
+    steps: Sequence[Stage],
+    found: Mapping[int, Floats],
+    wanted: Clique,
+    evidence: Mapping[str, Allowed],
+    *,
+    weights: Mapping[str, Floats] | None = None,
+    domain: Domain | None = None,
 ) -> Floats:
     """Run an elimination.
 
     Args:
         steps: Steps of the plan.
         found: For each clique its marginal over ``keep``, in any unit.
-        wanted: Attributes of the result, in domain order.
-        evidence: For other attributes the codes that count.
+        wanted: Variables of the result, in domain order.
+        evidence: For other variables, which no others determine or follow from, the codes that count.
+        weights: For other variables how much each code counts.
+        domain: The domain, if variables determine each other.
 
     Returns:
-        Probabilities, shape of the wanted attributes.
+        Probabilities, shape of the wanted variables.
 
     Example:
         >>> contracted([Stage(0, (), (), ("a", "b"))], {0: np.array([[6.0, 2.0], [1.0, 1.0]])}, ("a",), {"b": (0,)})
         array([0.6, 0.1])
     """
     messages: dict[int, Labelled] = {}
+    left = dict(weights or {})
     for step in steps:
-        table = conditional(found[step.node], step.keep, step.shared)
+        table = conditional(found[step.node], step.keep, step.shared, domain)
         names, values = step.keep, table[where(step.keep, table.shape, evidence)]
+        for name in [each for each in left if each in names or (domain and domain.determines(names, each))]:
+            factors = left.pop(name)
+            values = values * (spread_over(domain, factors, (name,), names) if domain else _along(factors, name, names))
         for child, needed in _children(step, wanted):
             # evidence about what both hold was applied to both: their axes agree
-            names, values = product((names, values), messages.pop(child), needed)
-        messages[step.node] = _summed(names, values, {*wanted, *step.shared})
+            names, values = product((names, values), messages.pop(child), needed, domain)
+        messages[step.node] = _summed(names, values, {*wanted, *step.shared}, domain)
     return ordered(messages[steps[-1].node], wanted)
 
 
@@ -141,14 +176,23 @@ def where(clique: Clique, shape: Sequence[int], allowed: Mapping[str, Allowed]) 
     return np.ix_(*(np.asarray(codes, dtype=np.intp) for codes in chosen))
 
 
-def conditional(table: Floats, names: Clique, shared: Clique) -> Floats:
+def conditional(table: Floats, names: Clique, shared: Clique, domain: Domain | None = None) -> Floats:
     """The distribution of a table given what is shared; codes that never occur give 0.
+
+    Args:
+        table: Numbers, not negative.
+        names: Names of its axes.
+        shared: Variables that they determine.
+        domain: The domain, if variables determine each other.
 
     Example:
         >>> conditional(np.array([[3.0, 1.0], [0.0, 0.0]]), ("a", "b"), ("a",)).tolist()
         [[0.75, 0.25], [0.0, 0.0]]
     """
-    sums = table.sum(axis=tuple(axis for axis, name in enumerate(names) if name not in shared), keepdims=True)
+    if domain is None or set(shared) <= set(names):
+        sums = table.sum(axis=tuple(axis for axis, name in enumerate(names) if name not in shared), keepdims=True)
+    else:
+        sums = np.broadcast_to(spread_over(domain, summed(domain, table, names, shared), shared, names), table.shape)
     return np.asarray(np.divide(table, sums, out=np.zeros_like(table), where=sums > 0.0), dtype=np.float64)
 
 
@@ -163,19 +207,22 @@ def ordered(table: Labelled, order: Sequence[str]) -> Floats:
     return values.transpose([names.index(name) for name in order])
 
 
-def product(first: Labelled, second: Labelled, needed: set[str]) -> Labelled:
+def product(first: Labelled, second: Labelled, needed: set[str], domain: Domain | None = None) -> Labelled:
     """The product of two tables, summed over what is not needed: a stack of matrix products.
 
     Args:
         first: A table.
         second: Another, with the same size where they share an axis.
-        needed: Names of the axes to keep.
+        needed: Variables to keep.
+        domain: The domain, if variables determine each other.
 
     Example:
         >>> names, values = product((("a", "b"), np.eye(2)), (("b", "c"), np.array([[1.0], [2.0]])), {"a", "c"})
         >>> names, values.tolist()
         (('c', 'a'), [[1.0, 2.0]])
     """
+    if domain is not None:
+        return _aligned_product(first, second, needed, domain)
     (names, left), (others, right) = (
         _summed(*mine, needed.union(other[0])) for mine, other in ((first, second), (second, first))
     )
@@ -201,16 +248,46 @@ def product(first: Labelled, second: Labelled, needed: set[str]) -> Labelled:
     return kept, products(a, b).reshape(shape)
 
 
+def _aligned_product(first: Labelled, second: Labelled, needed: set[str], domain: Domain) -> Labelled:
+    """The same where variables of one table may determine variables of the other."""
+    union = domain.clique((*first[0], *second[0]))
+    tied = set(union).difference(domain.reduced(union))
+    for name in tuple(tied):
+        sources = carriers(domain, name, tuple(each for each in union if each != name))
+        tied.update(sources if len(sources) > 1 else ())
+    one = _summed(*first, needed.union(second[0], tied), domain)
+    two = _summed(*second, needed.union(first[0], tied), domain)
+    together = domain.reduced((*one[0], *two[0]))
+    wanted = _left(together, needed, domain)
+    carried = {name for each in wanted for name in carriers(domain, each, together)}
+    names, values = product(_refined(one, together, domain), _refined(two, together, domain), carried)
+    return _summed(names, values, needed, domain) if carried != set(wanted) else (names, values)
+
+
+def _refined(table: Labelled, together: Clique, domain: Domain) -> Labelled:
+    """A table with finer axes instead of those that they determine."""
+    names, values = table
+    if set(names) <= set(together):
+        return table
+    finer = {carrier for name in names for carrier in carriers(domain, name, together)}
+    clique = tuple(name for name in together if name in finer)
+    return clique, spread_over(domain, values, names, clique)
+
+
 def _ordered_children(
-    tree: JunctionTree, keep: Clique, kept: set[str], left: dict[int, tuple[set[str], Clique]]
+    tree: JunctionTree,
+    keep: Clique,
+    kept: set[str],
+    left: dict[int, tuple[set[str], Clique]],
+    domain: Domain | None,
 ) -> Iterator[tuple[int, Clique]]:
     """Children with what each shares, such that the product with the next one has few cells (greedy)."""
     names = set(keep)
     while left:
-        results = {
-            child: (names | held) & kept.union(*(shared for other, (_, shared) in left.items() if other != child))
-            for child, (held, _) in left.items()
+        needed = {
+            child: kept.union(*(shared for other, (_, shared) in left.items() if other != child)) for child in left
         }
+        results = {child: set(_left(names | held, needed[child], domain)) for child, (held, _) in left.items()}
         child = min(results, key=lambda each: math.prod(tree.domain.shape_of(tuple(results[each]))))
         names = results[child]
         yield child, left.pop(child)[1]
@@ -223,6 +300,21 @@ def _children(step: Stage, wanted: Collection[str]) -> Iterator[tuple[int, set[s
         yield child, {*wanted, *step.shared, *later}
 
 
-def _summed(names: Clique, values: Floats, needed: set[str]) -> Labelled:
+def _left(names: Collection[str], needed: Collection[str], domain: Domain | None) -> Clique:
+    """The variables that are needed of those that some determine; the least that says them all."""
+    inside = tuple(name for name in names if name in needed)
+    if domain is None:
+        return inside
+    return domain.reduced((*inside, *(name for name in needed if name not in names and domain.determines(names, name))))
+
+
+def _summed(names: Clique, values: Floats, needed: set[str], domain: Domain | None = None) -> Labelled:
+    if domain is not None:
+        left = _left(names, needed, domain)
+        return left, summed(domain, values, names, left)
     axes = tuple(axis for axis, name in enumerate(names) if name not in needed)
     return tuple(name for name in names if name in needed), values.sum(axis=axes) if axes else values
+
+
+def _along(factors: Floats, name: str, names: Clique) -> Floats:
+    return factors.reshape([-1 if each == name else 1 for each in names])

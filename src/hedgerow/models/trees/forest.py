@@ -21,11 +21,11 @@ FlatTree = tuple[Ints, Places, Ints, Places, Ints, Ints, Floats]
 @final
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees over disjoint attributes, side by side; attributes by their positions in the domain.
+    """Trees over disjoint attributes, side by side; variables by their positions in the domain.
 
     Attributes:
-        sizes: Number of codes of each attribute.
-        starts: The attributes of clique i are ``members[starts[i]:starts[i + 1]]``.
+        sizes: Number of codes of each variable: attributes of records, and all others where cliques have such members.
+        starts: The members of clique i are ``members[starts[i]:starts[i + 1]]``.
         members: Ascending in each clique.
         slots: The neighbours of clique i are ``other[slots[i]:slots[i + 1]]``.
         other: Positions of the neighbours, clique by clique.
@@ -54,8 +54,10 @@ class Forest:
         neighbours = [
             [at + j for j in near] for tree, at in zip(trees, first, strict=False) for near in tree.neighbours
         ]
+        plain = all(tree.plain for tree in trees)
+        sizes = domain.shape if plain else [variable.size for variable in domain.variables]
         return cls(
-            np.array(domain.shape, dtype=np.float64),
+            np.array(sizes, dtype=np.float64),
             np.cumsum([0, *lengths], dtype=np.int64),
             np.concatenate([np.empty(0, dtype=np.int32), *(tree.members for tree in trees)]),
             np.cumsum([0, *map(len, neighbours)], dtype=np.int64),
@@ -65,24 +67,24 @@ class Forest:
 
     @cached_property
     def strides(self) -> Ints:
-        """Cells from one code of an attribute to the next in its clique, in the order of ``members``."""
+        """Cells from one code of each of ``members`` to the next in its clique; for plain trees."""
         sizes = np.split(self.sizes[self.members].astype(np.int64), self.starts[1:-1])
         return np.concatenate([np.cumprod([1, *each[:0:-1]])[: len(each)][::-1] for each in sizes])
 
     @cached_property
     def homes(self) -> Ints:
-        """The cliques of attribute a are ``cliques[homes[a]:homes[a + 1]]``."""
+        """The cliques of variable a are ``cliques[homes[a]:homes[a + 1]]``."""
         return np.concatenate([[0], np.cumsum(np.bincount(self.members, minlength=len(self.sizes)))])
 
     @cached_property
     def cliques(self) -> Places:
-        """The cliques of every attribute (see ``homes``), ascending for each."""
+        """The cliques of every variable (see ``homes``), ascending for each."""
         owners = np.repeat(np.arange(len(self.cells), dtype=np.int32), np.diff(self.starts))
         return np.asarray(owners[np.argsort(self.members, kind="stable")])
 
     @cached_property
     def parts(self) -> Ints:
-        """A number for the component of each attribute: its first clique; others count on from there."""
+        """A number for the component of each variable: its first clique; others count on from there."""
         parts = len(self.cells) + np.arange(len(self.sizes))
         found = self.homes[1:] > self.homes[:-1]
         _, _, roots = self.rooted
@@ -111,16 +113,17 @@ class Forest:
         up, depths, _ = rooted(self.slots, self.other, self.flat[4], root)
         return up, depths, tops_of(self.homes, self.cliques, depths)
 
-    @cached_property
-    def routes(self) -> tuple[Places, Places]:
-        """The neighbour of each clique of one tree towards each attribute, and its distance.
+    def routes_to(self, cliques: Sequence[int]) -> tuple[Places, Places]:
+        """The neighbour of each clique of one tree towards the nearest of some connected ones, and its distance.
 
         Returns:
-            Cliques, -1 inside; numbers of edges; shape ``(attributes, cliques)`` each.
+            Cliques, -1 inside; numbers of edges; shape ``(cliques,)`` each.
         """
         from hedgerow.models.trees.structure_kernels import routes
 
-        return routes(self.homes, self.cliques, self.slots, self.other)
+        homes = np.array(cliques, dtype=np.int32)
+        toward, away = routes(np.array([0, len(homes)]), homes, self.slots, self.other)
+        return toward[0], away[0]
 
     @property
     def too_wide(self) -> bool:

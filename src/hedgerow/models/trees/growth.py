@@ -8,21 +8,32 @@ of 1,000 attributes) there is an upper bound from the trees as they are: the att
 the paths between their cliques, and beside every clique on the way stands a new one of what it shares with its
 neighbours there and of what is carried. That is a junction tree, and ``Markov`` takes it if triangulation finds none
 that is smaller.
+
+Where levels are named, a few candidates are triangulated one by one too. For more, all levels that are named by any of
+them are tied to their attributes first, at the price of at most one clique for each attribute that has levels.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import final
 
 import numpy as np
 
 from hedgerow.arrays import Bools, Floats, Ints, Places
 from hedgerow.domain import Clique, Domain
+from hedgerow.models.trees.elimination import tangled
 from hedgerow.models.trees.forest import Forest
-from hedgerow.models.trees.junction_tree import Graph, JunctionTree
+from hedgerow.models.trees.graph import Graph
+from hedgerow.models.trees.junction_tree import JunctionTree
+from hedgerow.models.trees.ties import Ties
 from hedgerow.queries import filled_axes
 
 _EXACT = 1 << 23
 """Candidates times the square of the number of attributes up to which all are triangulated one by one."""
+
+_FEW = 1 << 7
+"""Candidates for which trees are made one by one where levels are among them."""
 
 _NARROW = 4
 """Attributes of candidates that are first looked at all together."""
@@ -46,10 +57,11 @@ def grown_tree(domain: Domain, trees: Sequence[JunctionTree], scope: Clique) -> 
     forest = Forest.of(domain, trees)
     parts: dict[int, list[int]] = {}
     for place in domain.axes(scope):
-        parts.setdefault(int(forest.parts[place]), []).append(place)
+        if place < len(forest.sizes):
+            parts.setdefault(int(forest.parts[place]), []).append(place)
     held = [clique for tree in trees for clique in tree.cliques]
     beside = [clique for part, inside in parts.items() if part < len(held) for clique in _joined(forest, inside)]
-    names = domain.names
+    names = tuple(each.name for each in domain.variables[: len(forest.sizes)])
     return JunctionTree.of(domain, [*held, *(tuple(names[place] for place in each) for each in beside), scope])
 
 
@@ -101,27 +113,35 @@ class Growth:
             DomainError: An attribute does not exist.
         """
         self._domain = domain
-        self._sizes = np.array(domain.shape, dtype=np.float64)
         self._scopes = _places(domain, candidates)
+        self._zeros = [scope for scope, _ in domain.zeros]
+        leveled = int(self._scopes.max(initial=-1)) >= len(domain)
+        variables = domain.variables if leveled or tangled(domain, chain(*self._zeros)) else domain.attributes
+        self._sizes = np.array([variable.size for variable in variables], dtype=np.float64)
         self._named = np.unique(self._scopes[self._scopes >= 0])
 
     def cells(self, held: Sequence[Clique], trees: Sequence[JunctionTree] | None = None) -> Floats:
         """Cells of all cliques together once a candidate was added to what is held, infinite where floats end.
 
-        Exactly those of ``JunctionTree.of`` or, where there are very many candidates, an upper bound.
+        Exactly those of ``JunctionTree.of`` or, where there are very many candidates or levels among them, an upper
+        bound.
 
         Args:
-            held: Scopes so far.
+            held: Scopes so far; those of constraints are added.
             trees: Trees over disjoint attributes that hold the scopes. Taken as they are for bounds; by default those
                 of ``JunctionTree.of``.
 
         Returns:
             Shape ``(candidates,)``.
         """
+        held = [*self._zeros, *held]
         forest = self._forest(held, trees)
         grown = np.full(len(self._scopes), float(forest.cells.sum()))
         new = np.flatnonzero(~forest.holds(self._scopes))
         used = self._used(held)
+        if used.max(initial=-1) >= len(self._domain):
+            grown[new] = self._with_levels(held, new)
+            return grown
         if len(new) * len(used) ** 2 <= _EXACT:
             grown[new] = self._triangulated(held, used, self._scopes[new])
         else:
@@ -147,24 +167,37 @@ class Growth:
         return np.asarray(self.cells(held, trees) <= limit)
 
     def _forest(self, held: Sequence[Clique], trees: Sequence[JunctionTree] | None) -> Forest:
-        return Forest.of(self._domain, [JunctionTree.of(self._domain, held)] if trees is None else trees)
+        forest = Forest.of(self._domain, [JunctionTree.of(self._domain, held)] if trees is None else trees)
+        return forest if len(forest.sizes) >= len(self._sizes) else replace(forest, sizes=self._sizes)
 
     def _used(self, held: Sequence[Clique]) -> Ints:
         places = {place for scope in held for place in self._domain.axes(scope)}
         return np.union1d(self._named, np.array(sorted(places), dtype=np.int64))
 
     def _triangulated(self, held: Sequence[Clique], used: Ints, scopes: Places) -> Floats:
-        from hedgerow.models.trees.graph_kernels import triangulated_cells
-
         alone = [(self._domain.attributes[place].name,) for place in used]
-        graph = Graph.of(self._domain, [*held, *alone])
-        forest = self._forest(held, None)
-        _, parts = np.unique(forest.parts[used], return_inverse=True)
-        of_cliques = parts[np.searchsorted(used, forest.members[forest.starts[:-1]])]
-        cells = np.zeros(parts.max(initial=-1) + 1)
-        np.add.at(cells, of_cliques, forest.cells)
-        inside = np.where(scopes >= 0, np.searchsorted(used, scopes), -1).astype(np.int32)
-        return np.asarray(triangulated_cells(graph.near, graph.sizes, parts, cells, inside))
+        return _each_triangulated(Graph.of(self._domain, [*held, *alone]), self._forest(held, None), scopes)
+
+    def _with_levels(self, held: Sequence[Clique], new: Ints) -> Floats:
+        """Cells once each of some candidates was added to what is held."""
+        names = [variable.name for variable in self._domain.variables]
+        scopes = [tuple(names[place] for place in row if place >= 0) for row in self._scopes[new].tolist()]
+        if len(new) <= _FEW:
+            return np.array([float(JunctionTree.of(self._domain, [*held, scope]).cells) for scope in scopes])
+        alone = [(names[place],) for place in self._named]
+        graph, ties = Graph.of(self._domain, [*held, *alone]), Ties.of(self._domain, [*held, *alone])
+        closed = filled_axes(self._domain.axes(ties.closed(scope)) for scope in scopes).astype(np.int32)
+        forest = Forest.of(self._domain, [JunctionTree.of(self._domain, [*held, *alone])])
+        if len(new) * len(graph.places) ** 2 <= _EXACT:
+            return _each_triangulated(graph, forest, closed)
+        from hedgerow.models.trees.structure_kernels import scope_growth
+
+        if forest.too_wide:
+            return np.full(len(new), np.inf)
+        sizes = forest.sizes.copy()
+        sizes[graph.places] = graph.sizes
+        growth = scope_growth(forest.flat, forest.hung(), sizes, forest.parts, closed)
+        return np.asarray(growth + forest.cells.sum())
 
     def _bounds(self, forest: Forest, scopes: Places) -> Floats:
         """Upper bounds of what each scope adds."""
@@ -179,14 +212,22 @@ class Growth:
         return np.asarray(growth[scopes[:, 0], scopes[:, 1]])
 
 
+def _each_triangulated(graph: Graph, forest: Forest, scopes: Places) -> Floats:
+    """Cells of the cliques of a graph, whose forest is known, to which each scope is added alone."""
+    from hedgerow.models.trees.graph_kernels import triangulated_cells
+
+    used = graph.places
+    _, parts = np.unique(forest.parts[used], return_inverse=True)
+    of_cliques = parts[np.searchsorted(used, forest.members[forest.starts[:-1]])]
+    cells = np.zeros(parts.max(initial=-1) + 1)
+    np.add.at(cells, of_cliques, forest.cells)
+    inside = np.where(scopes >= 0, np.searchsorted(used, scopes), -1).astype(np.int32)
+    return np.asarray(triangulated_cells(graph.near, graph.sizes, parts, cells, inside))
+
+
 def _places(domain: Domain, candidates: Sequence[Clique] | Ints) -> Places:
     axes = candidates
     if not isinstance(axes, np.ndarray):
-        position = {name: place for place, name in enumerate(domain.names)}
-        try:
-            axes = filled_axes(sorted({position[name] for name in scope}) for scope in candidates)
-        except KeyError as unknown:
-            domain.index(unknown.args[0])
-            raise
+        axes = filled_axes(sorted(set(domain.axes(scope))) for scope in candidates)
     # compiled passes read a first column, also where all scopes are empty
     return (axes if axes.shape[1] else np.full((len(axes), 1), -1)).astype(np.int32)

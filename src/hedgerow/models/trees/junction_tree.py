@@ -1,8 +1,12 @@
 """Junction trees: which small tables together can hold a product of factors over given scopes. Structure only.
 
-The attributes of every scope are connected pairwise; attributes are then eliminated one by one, and the neighbours of
+The variables of every scope are connected pairwise; variables are then eliminated one by one, and the neighbours of
 each are connected when it goes (triangulation). The cliques that this leaves form a tree. See Koller and Friedman,
 "Probabilistic Graphical Models" (2009), chapters 9 and 10.
+
+Levels of an attribute are variables beside it (``ties.py``). The *members* of a clique are all variables that it is
+about; its table is *stored* over those that the others do not determine, so that a level beside its own attribute costs
+nothing.
 """
 
 from __future__ import annotations
@@ -18,26 +22,26 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from hedgerow.arrays import Bytes, Floats, Ints, Places
+from hedgerow.arrays import Places
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
+from hedgerow.models.trees.graph import Edge, Graph
 
 if TYPE_CHECKING:
     from hedgerow.models.trees.forest import Forest  # it is made of trees
-
-Edge = tuple[int, int]
+    from hedgerow.models.trees.support import Support
 
 
 @final
 @dataclass(frozen=True)
 class JunctionTree:
-    """Cliques of attributes and the edges of a forest between them; one tree for each set of connected attributes.
+    """Cliques of variables and the edges of a forest between them; one tree for each set of connected variables.
 
-    The cliques that hold an attribute are connected (the running-intersection property), which is checked.
+    The cliques that hold a variable are connected (the running-intersection property), which is checked.
 
     Attributes:
-        domain: The domain, which gives the order of the attributes of a clique, and their sizes.
-        cliques: Cliques, none inside another, attributes in domain order.
+        domain: The domain, which gives the order of the variables of a clique, and their sizes.
+        cliques: The members of each clique in domain order; none lies inside another.
         edges: Pairs of positions of cliques.
 
     Example:
@@ -72,7 +76,7 @@ class JunctionTree:
 
     @classmethod
     def of(cls, domain: Domain, scopes: Iterable[Clique]) -> JunctionTree:
-        """A tree in which every scope lies inside a clique.
+        """A tree in which every scope lies inside a clique, and levels in one with the attribute that determines them.
 
         Eliminates the attribute next whose neighbours lack the fewest connections, each counted with the product of
         the sizes of its two attributes; then the one whose clique has fewest cells. On random pairs of 14 attributes of
@@ -80,16 +84,23 @@ class JunctionTree:
 
         Args:
             domain: The domain.
-            scopes: Attributes that belong together, in any order; empty ones say nothing.
+            scopes: Variables that belong together, in any order; empty ones say nothing.
 
         Raises:
-            DomainError: An attribute does not exist.
+            DomainError: A variable does not exist.
+
+        Example:
+            >>> from hedgerow.domain import IntegerRange
+            >>> domain = Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 99), IntegerRange("hours", 0, 98)))
+            >>> tree = JunctionTree.of(domain, [("sex", "age"), ("hours", "age.10")])
+            >>> tree.cliques, tree.stored, tree.stored_separator(0, 1), tree.cells
+            ((('sex', 'age', 'age.10'), ('hours', 'age.10')), (('sex', 'age'), ('hours', 'age.10')), ('age.10',), 1190)
         """
         graph = Graph.of(domain, scopes)
         cliques, edges = graph.triangulated()
         order = sorted(range(len(cliques)), key=cliques.__getitem__)
         place = {old: new for new, old in enumerate(order)}
-        names = domain.names
+        names = domain.names if graph.ties is None else tuple(each.name for each in domain.variables)
         joined = sorted((min(place[i], place[j]), max(place[i], place[j])) for i, j in edges)
         return cls._made(domain, tuple(tuple(names[a] for a in cliques[i]) for i in order), tuple(joined))
 
@@ -101,9 +112,19 @@ class JunctionTree:
         return tree
 
     @cached_property
+    def plain(self) -> bool:
+        """Whether all members of all cliques are attributes of records."""
+        return int(self.members.max(initial=-1)) < len(self.domain)
+
+    @cached_property
+    def stored(self) -> tuple[Clique, ...]:
+        """The axes of the table of each clique: its members, less those that the others determine."""
+        return self.cliques if self.plain else tuple(map(self.domain.reduced, self.cliques))
+
+    @cached_property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """Shape of the table of each clique."""
-        return tuple(self.domain.shape_of(clique) for clique in self.cliques)
+        return tuple(self.domain.shape_of(clique) for clique in self.stored)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -125,24 +146,51 @@ class JunctionTree:
         return tuple(tuple(each) for each in found)
 
     def separator(self, i: int, j: int) -> Clique:
-        """The attributes that two cliques share, in domain order."""
+        """The members that two cliques share, in domain order."""
         known = self._separators.get((i, j))
         if known is None:
             shared = self._members[i] & self._members[j]
             known = self._separators[i, j] = tuple([name for name in self.cliques[i] if name in shared])
         return known
 
+    def stored_separator(self, i: int, j: int) -> Clique:
+        """Those that the others do not determine: the axes of a message between two cliques."""
+        known = self._stored_separators.get((i, j))
+        if known is None:
+            shared = self.separator(i, j)
+            known = self._stored_separators[i, j] = shared if self.plain else self.domain.reduced(shared)
+        return known
+
+    def homes(self, name: str) -> frozenset[int]:
+        """The cliques that determine a variable, which need not be a member; they are connected."""
+        known = self._homes.get(name)
+        if known is None:
+            determined = () if self.plain and name in self.domain.names else enumerate(self.stored)
+            known = frozenset(i for i, clique in determined if self.domain.determines(clique, name))
+            self._homes[name] = known
+        return known
+
+    def routes(self, name: str) -> tuple[Places, Places]:
+        """The neighbour of each clique towards a variable that some clique determines, and its distance.
+
+        Returns:
+            Cliques, -1 inside; numbers of edges; shape ``(cliques,)`` each.
+        """
+        if name not in self._routes:
+            self._routes[name] = self.forest.routes_to(sorted(self.homes(name)))
+        return self._routes[name]
+
     def find(self, scope: Sequence[str]) -> int | None:
-        """The smallest clique that holds a scope of at least one attribute; None if there is none."""
-        holders = [self._homes.get(name, frozenset()) for name in scope]
-        found = frozenset.intersection(*holders)
+        """The smallest clique that determines a scope of at least one variable; None if there is none."""
+        homes = self._homes
+        found = frozenset.intersection(*[homes[name] if name in homes else self.homes(name) for name in scope])
         return min(found, key=lambda i: (self.sizes[i], i), default=None)
 
     def spanning(self, names: Sequence[str]) -> list[tuple[int, int | None]]:
-        """The smallest subtree whose cliques together hold some attributes of one component.
+        """The smallest subtree whose cliques together determine some variables of one component.
 
         Args:
-            names: At least one attribute; all are in cliques of the same component.
+            names: At least one variable; each is determined by a clique of the same component.
 
         Returns:
             Cliques, each with its parent in the subtree, parents first; the first has none.
@@ -150,13 +198,13 @@ class JunctionTree:
         alone = self.find(names)
         if alone is not None:
             return [(alone, None)]
-        links = self._pruned(self._links([self._tops[name] for name in names]), frozenset(names))
+        links = self._pruned(self._links([self._top(name) for name in names]), names)
         root = max(links, key=lambda i: (self.sizes[i], -i))
         return list(_from(root, links))
 
     @cached_property
     def members(self) -> Places:
-        """The attributes of all cliques, one after the other, by their positions in the domain."""
+        """The members of all cliques, one after the other, by their positions in the domain."""
         places = chain.from_iterable(self.domain.axes(clique) for clique in self.cliques)
         return np.fromiter(places, dtype=np.int32)
 
@@ -167,6 +215,13 @@ class JunctionTree:
 
         return Forest.of(self.domain, [self])
 
+    @cached_property
+    def support(self) -> Support:
+        """The cells that records can have."""
+        from hedgerow.models.trees.support import Support
+
+        return Support.of(self)
+
     @property
     def ordered(self) -> list[int]:
         """All cliques, each after those on the way to it, component by component."""
@@ -176,6 +231,10 @@ class JunctionTree:
 
     @cached_property
     def _separators(self) -> dict[Edge, Clique]:
+        return {}
+
+    @cached_property
+    def _stored_separators(self) -> dict[Edge, Clique]:
         return {}
 
     @cached_property
@@ -201,10 +260,19 @@ class JunctionTree:
                     found[i] = (0 if parent is None else found[parent][0] + 1, parent)
         return found
 
+    def _top(self, name: str) -> int:
+        """The clique nearest to the root that determines a variable."""
+        if name not in self._tops:
+            self._tops[name] = min(self.homes(name), key=lambda i: self._parents[i][0])
+        return self._tops[name]
+
+    @cached_property
+    def _routes(self) -> dict[str, tuple[Places, Places]]:
+        return {}
+
     @cached_property
     def _tops(self) -> dict[str, int]:
-        """The clique nearest to the root that holds each attribute."""
-        return {name: min(homes, key=lambda i: self._parents[i][0]) for name, homes in self._homes.items()}
+        return {}
 
     def _links(self, tops: Sequence[int]) -> dict[int, set[int]]:
         """The edges of the paths between some cliques, found by climbing from the deepest first."""
@@ -223,13 +291,13 @@ class JunctionTree:
             links[parent].add(i)
         return links
 
-    def _pruned(self, links: dict[int, set[int]], names: frozenset[str]) -> dict[int, set[int]]:
-        """Without the leaves that hold no wanted attribute of their own; no clique holds them all, so two are left."""
+    def _pruned(self, links: dict[int, set[int]], names: Sequence[str]) -> dict[int, set[int]]:
+        """Without the leaves that hold no wanted variable of their own; no clique holds them all, so two are left."""
         leaves = [i for i, near in links.items() if len(near) == 1]
         while leaves:
             i = leaves.pop()
             (other,) = links[i]
-            if self._members[i] & names <= self._members[other]:
+            if all(other in homes for homes in map(self.homes, names) if i in homes):
                 del links[i]
                 links[other].discard(i)
                 leaves += [other] if len(links[other]) == 1 else []
@@ -243,64 +311,3 @@ def _from(root: int, links: dict[int, set[int]]) -> Iterator[tuple[int, int | No
         node, parent = queue.popleft()
         yield node, parent
         queue.extend((other, node) for other in sorted(links[node]) if other != parent)
-
-
-@final
-@dataclass(frozen=True)
-class Graph:
-    """A graph of the attributes that belong together.
-
-    Attributes:
-        places: Positions in the domain of the attributes that are in some scope, ascending.
-        near: Whether two of them are in one scope, shape ``(attributes, attributes)``.
-        sizes: Number of codes of each, as floats: cells may be more than any integer of the machine holds.
-
-    Example:
-        >>> from hedgerow.domain import IntegerRange
-        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcde")
-        >>> Graph.of(domain, [("b", "d"), ("d", "e")]).near.tolist()
-        [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
-    """
-
-    places: Ints
-    near: Bytes
-    sizes: Floats
-
-    @classmethod
-    def of(cls, domain: Domain, scopes: Iterable[Clique]) -> Graph:
-        """The graph of some scopes.
-
-        Raises:
-            DomainError: An attribute does not exist.
-        """
-        rows: dict[int, list[tuple[int, ...]]] = {}
-        for axes in map(domain.axes, scopes):
-            rows.setdefault(len(axes), []).append(axes)
-        used = sorted({place for equal in rows.values() for axes in equal for place in axes})
-        position = np.zeros(len(domain), dtype=np.int64)
-        position[used] = np.arange(len(used))
-        near = np.zeros((len(used), len(used)), dtype=np.uint8)
-        for equal in rows.values():
-            inside = position[np.array(equal, dtype=np.int64)]
-            near[inside[:, :, None], inside[:, None, :]] = 1
-        np.fill_diagonal(near, 0)
-        sizes = np.array([domain.attributes[place].size for place in used], dtype=np.float64)
-        return cls(np.array(used, dtype=np.int64), near, sizes)
-
-    def triangulated(self) -> tuple[list[tuple[int, ...]], list[Edge]]:
-        """Cliques by the positions of their attributes in the domain, and the edges of a forest between them.
-
-        Only cliques that lie inside no other are kept. One that was made when an attribute went is joined to the one
-        that is made when the next of its attributes goes.
-        """
-        from hedgerow.models.trees.graph_kernels import triangulated  # compiling takes a second
-
-        if not len(self.places):
-            return [], []
-        flat, ends, parents, keepers = triangulated(self.near.copy(), self.sizes)
-        members = self.places[flat].tolist()
-        starts, stops, kept = [0, *ends[:-1].tolist()], ends.tolist(), keepers.tolist()
-        number = {i: new for new, i in enumerate(i for i, keeper in enumerate(kept) if i == keeper)}
-        cliques = [tuple(sorted(members[starts[i] : stops[i]])) for i in number]
-        pairs = ((kept[i], kept[parent]) for i, parent in enumerate(parents.tolist()) if parent >= 0)
-        return cliques, [(number[i], number[j]) for i, j in pairs if i != j]

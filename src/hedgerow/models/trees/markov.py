@@ -1,9 +1,9 @@
 """A hypothesis that is a product of small factors: memory and time follow what was measured, not the domain.
 
-Attributes that updates connect form a part, with a junction tree of its own; the hypothesis is the product of its
-parts and of the uniform distribution over all other attributes. It is the same distribution as that of ``Histogram``
-after the same updates. A tree is built again when an update has a scope that lies in no clique, and only for the parts
-that the scope touches.
+Attributes that updates or constraints connect form a part, with a junction tree of its own; the hypothesis is the
+product of its parts and of the uniform distribution over all other attributes. It is the same distribution as that of
+``Histogram`` after the same updates. A tree is built again when an update has a scope that lies in no clique, or is
+over a level that no clique has, and only for the parts that the scope touches.
 """
 
 from __future__ import annotations
@@ -16,12 +16,22 @@ import numpy as np
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
-from hedgerow.models.core import Codes, Factored, Potentials, SamplingMethod, Terms, check_cells, components
+from hedgerow.models.core import (
+    Codes,
+    Complete,
+    Factored,
+    Potentials,
+    SamplingMethod,
+    Terms,
+    check_cells,
+    components,
+    restricted,
+)
 from hedgerow.models.trees.answers import CHEAP_CELLS, TreeAnswers
 from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.growth import grown_tree
 from hedgerow.models.trees.junction_tree import JunctionTree
-from hedgerow.queries import Conjunction, filled_axes
+from hedgerow.queries import Conjunction, LinearQuery, filled_axes
 
 _CELL_BYTES = 48
 """Logarithms, exponentials, and sums and conditionals of these that have twice as many cells each at most."""
@@ -91,9 +101,10 @@ class Markov(Factored):
         Args:
             domain: The domain.
             total: Mass in counts, positive.
-            scopes: Attributes that updates will connect, if known: makes room for them at once.
-            start: For cliques in domain order, each of at least one attribute, the log-factors of the initial
-                hypothesis; copied. None means uniform.
+            scopes: Variables that updates will connect, if known: makes room for them at once.
+            start: For cliques in domain order, each of at least one variable and none that the others determine, the
+                log-factors of the initial hypothesis; copied. None means uniform over the records that break no
+                constraint.
 
         Raises:
             ConfigError: The total is not positive.
@@ -103,9 +114,10 @@ class Markov(Factored):
         super().__init__(domain, total)
         self._scopes: dict[Clique, None] = {}
         self._parts: dict[str, Beliefs] = {}
+        self._owners: dict[str, Beliefs] = {}  # the parts by the attributes that their variables are functions of
         self._answers = TreeAnswers(domain, self._parts)
         self._start = {clique: np.array(table, dtype=np.float64) for clique, table in (start or {}).items()}
-        self.cover([*self._start, *scopes])
+        self.cover([*(scope for scope, _ in domain.zeros), *self._start, *scopes])
 
     @classmethod
     def from_potentials(
@@ -148,7 +160,7 @@ class Markov(Factored):
         return list({id(part): part for part in self._parts.values()}.values())
 
     def part(self, name: str) -> Beliefs:
-        """The part that holds an attribute of some update, or of a scope that room was made for."""
+        """The part that holds a variable of some update, or of a scope that room was made for."""
         return self._parts[name]
 
     # State
@@ -174,10 +186,11 @@ class Markov(Factored):
         twin.__dict__.update(self.__dict__)
         twin._terms = self._terms.copy()
         twin._scopes = dict(self._scopes)
-        twin._parts = {}
+        twin._parts, twin._owners = {}, {}
         twin._answers = TreeAnswers(self._domain, twin._parts)
         for part in self.forest:
             twin._take(part.copy())
+        twin._answers.look_again()
         return twin
 
     def potentials(self) -> Potentials:
@@ -200,24 +213,29 @@ class Markov(Factored):
         """Make room for updates of some scopes; the distribution stays the same.
 
         Args:
-            scopes: Attributes in any order each.
+            scopes: Variables in any order each; what others of a scope determine need not be named.
 
         Raises:
-            DomainError: A scope names no attribute.
+            DomainError: A scope names no variable.
             ModelTooLargeError: The cliques would not fit into memory; nothing was changed.
         """
-        unknown = dict.fromkeys(self._domain.clique(scope) for scope in scopes if scope not in self._scopes)
+        unknown = dict.fromkeys(self._domain.reduced(scope) for scope in scopes if scope not in self._scopes)
         new = [scope for scope in unknown if not self._holds(scope)]
         if not new:
             return
         for scope in new:  # what no tree could hold is refused before one is looked for
             cells = math.prod(self._domain.shape_of(scope))
             check_cells(cells, _CELL_BYTES * cells, tree=True)
-        touched = {id(part): part for scope in new for name in scope if (part := self._parts.get(name))}
+        bases = {scope: self._domain.base(scope) for scope in new}
+        touched = {id(part): part for names in bases.values() for name in names if (part := self._owners.get(name))}
         inside = {name for part in touched.values() for name in _names(part)}
         wanted = dict.fromkeys([*(scope for scope in self._scopes if inside.issuperset(scope)), *new])
-        groups = components(self._domain, wanted)
-        trees = [JunctionTree.of(self._domain, _inside(wanted, group)) for group in groups]
+        bases |= {scope: self._domain.base(scope) for scope in wanted if scope not in bases}
+        groups = components(self._domain, (bases[scope] for scope in wanted))
+        trees = [
+            JunctionTree.of(self._domain, [scope for scope in wanted if names.issuperset(bases[scope])])
+            for names in map(frozenset, groups)
+        ]
         before = sum(part.tree.cells for part in touched.values())
         # the bound that growth.py gives is at least half the cells of the scope above what is there
         if len(new) == 1 and touched and trees[0].cells > before + math.prod(self._domain.shape_of(new[0])) // 2:
@@ -227,6 +245,10 @@ class Markov(Factored):
         self._scopes.update(wanted)
         for tree in trees:
             self._rebuild(tree)
+        for name in inside:
+            if id(self._parts[name]) in touched:  # the new trees do without it
+                del self._parts[name]
+        self._answers.look_again()
 
     # Updates
 
@@ -294,16 +316,34 @@ class Markov(Factored):
 
         return sample_trees(self.forest, self._domain, n, draw, method)
 
+    def meeting(self, condition: LinearQuery) -> Markov:
+        """The same factors, on fewer records."""
+        domain = restricted(self._domain, condition)
+        return Markov.from_potentials(domain, self._total, self.updates(), self._start)
+
+    def completing(self, names: Clique) -> Complete:
+        """Clique by clique, as ``models/core/completion.py`` says."""
+        from hedgerow.models.trees.sampling import completing
+
+        functions = [name for name in names if len(self._domain.base((name,))) > 1]
+        model = self.copy() if functions else self
+        model.cover((name,) for name in functions)
+        return completing(model.forest, self._domain, names)
+
     # Inside
 
     def _take(self, part: Beliefs) -> None:
         self._parts.update(dict.fromkeys(_names(part), part))
+        self._owners.update(dict.fromkeys(self._domain.base(_names(part)), part))
 
     def _holds(self, scope: Clique) -> bool:
+        """Whether all variables of a scope are members of one clique."""
         if not scope:
             return True
         part = self._parts.get(scope[0])
-        return part is not None and part.tree.find(scope) is not None
+        if part is None or part.tree.find(scope) is None:
+            return False
+        return all([self._parts.get(name) is part for name in scope])  # not only determined by members
 
     def _part_for(self, scope: Clique) -> Beliefs | None:
         """The part in which a scope lies in one clique; grown if there was none."""

@@ -50,9 +50,11 @@ class _Frame:
 
     @classmethod
     def of(cls, domain: Domain, trees: Sequence[JunctionTree]) -> _Frame | None:
-        """The structure of some trees; None where cliques are too large."""
+        """The structure of some trees; None where cliques are too large, or hold levels."""
         from hedgerow.models.trees.elimination_kernels import separator_maps
 
+        if not all(tree.plain for tree in trees):
+            return None
         forest = Forest.of(domain, trees)
         degrees = np.diff(forest.slots)
         if forest.too_wide or float((1 + degrees) @ forest.cells) > _MAP_CELLS:
@@ -114,7 +116,7 @@ class TreeParities:
                 that begin alike should stand together.
 
         Returns:
-            Shape ``(sets,)``, not to be changed; None for trees whose cliques are too large.
+            Shape ``(sets,)``, not to be changed; None for trees whose cliques are too large, or hold levels.
         """
         from hedgerow.models.trees.elimination_kernels import (
             pair_parities,

@@ -8,6 +8,9 @@ together as the columns of one matrix, and serve all marginals. They depend on n
 
 Sets of attributes two of which lie behind the same edge, wherever one looks from (which needs four attributes), are
 left to an elimination of their own, and so is what is left when no room is for more conditionals.
+
+Where a variable that was asked for determines a part of the separator (an age behind its age group), its conditional
+has no axis for that part: 10,000 codes given 500 groups are 10,000 numbers.
 """
 
 import math
@@ -20,10 +23,10 @@ from typing import final
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Clique
+from hedgerow.domain import Clique, Domain
 from hedgerow.models.core import runs_within
 from hedgerow.models.trees.beliefs import Beliefs
-from hedgerow.models.trees.elimination import Labelled, conditional, ordered, plan, product, width
+from hedgerow.models.trees.elimination import Labelled, conditional, ordered, plan, product, tangled, width
 
 Check = Callable[[Clique, int], None]
 """Refuses arrays of too many cells that are made for some attributes."""
@@ -83,6 +86,7 @@ class SharedElimination:
         self._part = part
         self._tree = part.tree
         self._domain = part.tree.domain
+        self._among: Domain | None = None if part.tree.plain else part.tree.domain
         self._check = check
         self._columns = _Columns()
         self._planned: set[tuple[int, int, str]] = set()
@@ -90,14 +94,16 @@ class SharedElimination:
         self._dependences: dict[tuple[int, int, str], Clique] = {}
 
     def tables(self, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
-        """Probabilities of the codes of each set of attributes, in any order of the sets.
+        """Probabilities of the codes of each set of variables, in any order of the sets.
 
         Args:
-            cliques: Different sets of at least one attribute of the part, in domain order.
+            cliques: Different sets of at least one variable that the part determines, in domain order; in none does one
+                determine another.
 
         Returns:
             Sets with their tables, which are new.
         """
+        self._among = self._among or tangled(self._domain, set(chain.from_iterable(cliques)))
         groups: dict[_Group, list[Clique]] = {}
         for clique, group in zip(cliques, self._places(cliques), strict=True):
             if group is None:
@@ -127,7 +133,7 @@ class SharedElimination:
             yield group if group is not None and self._has_room(group, clique) else None
 
     def _nearest(self, clique: Clique) -> _Group | None:
-        distance = self._tree.forest.routes[1][list(self._domain.axes(clique))].sum(axis=0)
+        distance = np.sum([self._tree.routes(name)[1] for name in clique], axis=0)
         node = int(np.argmin(distance * len(self._order) + self._order))
         group = self._group(clique, node)
         if group is not None and self._cost(group, clique)[0] > _LONG:
@@ -160,7 +166,8 @@ class SharedElimination:
 
     @cached_property
     def _sizes(self) -> dict[str, int]:
-        return dict(zip(self._domain.names, self._domain.shape, strict=True))
+        variables = self._domain.attributes if self._among is None else self._domain.variables
+        return {variable.name: variable.size for variable in variables}
 
     @cached_property
     def _order(self) -> Ints:
@@ -179,8 +186,8 @@ class SharedElimination:
         return _Group(node, inside, tuple(sorted(outside))) if alone else None
 
     def _toward(self, name: str, node: int) -> int:
-        """The neighbour of a clique towards an attribute, -1 if it is inside."""
-        return int(self._tree.forest.routes[0][self._domain.index(name), node])
+        """The neighbour of a clique towards a variable, -1 if it is inside."""
+        return int(self._tree.routes(name)[0][node])
 
     def _given(self, i: int, j: int, name: str) -> Clique:
         """The part of the separator that an attribute behind an edge depends on: less, where a later one is in it."""
@@ -188,7 +195,7 @@ class SharedElimination:
         if key not in self._dependences:
             shared, further = self._tree.separator(i, j), self._toward(name, i)
             inside = further >= 0 and set(self._tree.separator(further, i)) <= set(shared)
-            self._dependences[key] = self._given(further, i, name) if inside else shared
+            self._dependences[key] = self._given(further, i, name) if inside else self._tree.stored_separator(i, j)
         return self._dependences[key]
 
     def _cost(self, group: _Group, clique: Clique) -> tuple[float, int]:
@@ -254,7 +261,7 @@ class SharedElimination:
         return {name: kept[name] for name in names}
 
     def _conditionals(self, i: int, j: int, names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
-        shared = self._tree.separator(i, j)
+        shared = self._tree.stored_separator(i, j)
         further: dict[tuple[int, Clique], list[str]] = {}
         inside: dict[Clique, str] = {}
         for name in names:
@@ -268,15 +275,15 @@ class SharedElimination:
         across = {(edge, given): self._scope(i, (shared, given)) for edge, given in further}
         for batch in self._batches(list(dict.fromkeys([*inside, *across.values()]))):
             tables = self._sums(i, batch).items()
-            found = {scope: (scope, conditional(table, scope, shared)) for scope, table in tables}
+            found = {scope: (scope, conditional(table, scope, shared, self._among)) for scope, table in tables}
             for scope, table in found.items():
                 if scope in inside:
-                    yield inside[scope], ordered(table, (*shared, inside[scope]))
+                    yield inside[scope], ordered(table, self._axes(shared, inside[scope]))
             for (edge, given), scope in across.items():
                 if scope in found:
                     conditionals = self._behind(edge, i, further[edge, given])
                     for name, made in self._multiplied(found[scope], given, conditionals, shared):
-                        yield name, ordered(made, (*shared, name))
+                        yield name, ordered(made, self._axes(shared, name))
 
     def _multiplied(
         self, table: Labelled, shared: Clique, conditionals: Mapping[str, Floats], kept: Collection[str]
@@ -285,11 +292,17 @@ class SharedElimination:
 
         Args:
             table: A table over all that is shared, and more.
-            shared: Attributes that the conditionals are given.
-            conditionals: For each attribute; the last axis is its own.
+            shared: Variables that the conditionals are given.
+            conditionals: For each variable; the last axis is its own.
             kept: Names that are still needed.
         """
         names, values = table
+        if self._among is not None:
+            alone = [name for name in conditionals if not self._side_by_side(names, shared, name, kept)]
+            yield from self._one_by_one(table, shared, {name: conditionals[name] for name in alone}, kept)
+            conditionals = {name: each for name, each in conditionals.items() if name not in alone}
+            if not conditionals:
+                return
         order = sorted((name for name in names if name in shared), key=lambda name: name not in kept)
         left = {
             name: size for name, size in zip(names, values.shape, strict=True) if name in kept or name not in shared
@@ -306,15 +319,41 @@ class SharedElimination:
             for name, piece in zip(columns, np.split(found, ends, axis=place), strict=True):
                 yield name, ((*axes[:place], name, *axes[place + 1 :]), piece)
 
+    def _side_by_side(self, names: Clique, shared: Clique, name: str, kept: Collection[str]) -> bool:
+        """Whether the product with a conditional meets no variable that determines another."""
+        if not set(shared) <= set(names) or len(self._axes(shared, name)) <= len(shared):
+            return False
+        return all(each in names or not self._domain.determines(names, each) for each in kept)
+
+    def _one_by_one(
+        self, table: Labelled, shared: Clique, conditionals: Mapping[str, Floats], kept: Collection[str]
+    ) -> Iterator[tuple[str, Labelled]]:
+        """The same where variables determine each other."""
+        needed = {*kept, *(name for name in table[0] if name not in shared)}
+        for name, values in conditionals.items():
+            axes = self._axes(shared, name)
+            together = self._domain.reduced((*table[0], *axes))
+            self._check(together, self._cells(together))
+            yield name, product(table, (axes, values), {*needed, name}, self._among)
+
+    def _axes(self, given: Clique, name: str) -> Clique:
+        """The axes of a conditional: what is given, unless the variable itself determines that, and the variable."""
+        if self._among is None:
+            return (*given, name)
+        return (*(each for each in self._domain.reduced((*given, name)) if each != name), name)
+
     # Inside cliques
 
     def _scope(self, node: int, names: Iterable[Clique]) -> Clique:
-        """All of them, in domain order."""
+        """All of them that the others do not determine, in domain order."""
         wanted = set(chain.from_iterable(names))
+        if self._among is not None:
+            return self._domain.reduced(wanted)
         return tuple(name for name in self._tree.cliques[node] if name in wanted)
 
     def _cells(self, names: Iterable[str]) -> int:
-        return math.prod(map(self._sizes.__getitem__, names))
+        inside = names if self._among is None else self._domain.reduced(names)
+        return math.prod(map(self._sizes.__getitem__, inside))
 
     def _batches(self, scopes: Sequence[Clique]) -> Iterator[list[Clique]]:
         """Few enough tables at once."""
@@ -330,8 +369,7 @@ class SharedElimination:
 
     def _alone(self, clique: Clique) -> Floats:
         steps = plan(self._tree, clique, {})
-        sizes = {name: self._domain[name].size for step in steps for name in step.keep}
-        self._check(clique, width(steps, sizes, clique))
+        self._check(clique, width(steps, self._sizes, clique, self._among))
         return self._part.table(steps, clique, {})
 
 

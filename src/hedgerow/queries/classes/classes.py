@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.queries.core import CodeSet
+from hedgerow.domain import CodeSet
 from hedgerow.system import generator
 
 _COMPARED = 1 << 22

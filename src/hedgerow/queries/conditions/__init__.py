@@ -1,7 +1,7 @@
 """Conditions as linear queries, read from SQL (`predicate`, `count_statement`) or JSON (`json_predicate`).
 
-Both are read into trees (`tree`) of comparisons with three-valued truth (`comparison`); `canonical` brings equal
-queries into one form. It may import `queries.core`, `queries.families`, `domain` and what is below.
+Both are read into the trees of `domain.conditions`; `canonical` brings equal queries into one form. It may import
+`queries.core`, `queries.families`, `domain` and what is below.
 """
 
 import lazy_loader

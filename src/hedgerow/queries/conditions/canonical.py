@@ -7,7 +7,8 @@ from collections.abc import Hashable
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.queries.core import CodeSet, Conjunction, Explicit, LinearQuery, Parity
+from hedgerow.domain import CodeSet
+from hedgerow.queries.core import Conjunction, Explicit, LinearQuery, Parity
 
 _COMPARED_CELLS = 1 << 16
 """Parities over more cells are told apart by their attributes alone."""
@@ -39,7 +40,9 @@ def canonical(query: LinearQuery) -> LinearQuery:
 
 
 def query_key(query: LinearQuery) -> Hashable:
-    """A key that two queries in canonical form share if and only if they have the same values.
+    """A key that two queries in canonical form over the same attributes share if and only if they have the same values.
+
+    A condition on a level and the same condition on its attribute are queries of their own.
 
     Args:
         query: A query that ``canonical`` returned.

@@ -6,11 +6,11 @@ from typing import NoReturn, final
 import numpy as np
 
 from hedgerow.domain import Domain
+from hedgerow.domain.conditions import Kind, in_condition, shown, tokens_of, unsupported
 from hedgerow.engines import quoted
 from hedgerow.errors import QueryError
 from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.queries.conditions.sql_tokens import Kind, tokens_of, unsupported
-from hedgerow.queries.core import Conjunction, LinearQuery, in_condition, shown
+from hedgerow.queries.core import Conjunction, LinearQuery
 
 MAX_LENGTH = 20_000
 """Largest number of characters of a statement."""

@@ -6,9 +6,21 @@ from functools import partial
 from typing import Literal, NoReturn, cast, final
 
 from hedgerow.domain import Attribute, Domain, value_text
+from hedgerow.domain.conditions import (
+    MAX_DEPTH,
+    SIGNS,
+    Condition,
+    Constant,
+    Join,
+    Leaf,
+    Sign,
+    did_you_mean,
+    negation,
+    shown,
+)
 from hedgerow.errors import QueryError
-from hedgerow.queries.conditions.tree import MAX_DEPTH, SIGNS, Condition, Constant, Join, Leaf, Sign, negation, query_of
-from hedgerow.queries.core import LinearQuery, did_you_mean, shown
+from hedgerow.queries.conditions.predicate import query_of
+from hedgerow.queries.core import LinearQuery
 
 MAX_PARTS = 5_000
 """Largest number of conditions and values of a predicate."""
@@ -133,8 +145,8 @@ class _Reader:
     def _attribute(self, name: object, place: str) -> Attribute:
         if not isinstance(name, str):
             _refuse(place, f"a name is expected, not {_kind(name)}")
-        if name not in self._domain:
-            remedy = did_you_mean(name, self._domain.names)
+        if name not in self._domain.all_names:
+            remedy = did_you_mean(name, self._domain.all_names)
             raise QueryError(f"{place}: there is no attribute {shown(name)}", remedy=remedy)
         return self._domain[name]
 

@@ -1,24 +1,29 @@
-"""Conditions in SQL, as linear queries.
+"""Conditions as linear queries: a record counts where the condition is true."""
 
-Supported are comparisons of one attribute with values, joined by ``and``, ``or`` and ``not``; everything else is
-refused. Truth is three-valued as in SQL (see ``comparison.py``): a record counts where the condition is true.
-Attributes are named as in the domain; a name that is no plain word may stand in double quotes. Texts stand in
-single quotes.
-"""
+import math
 
-from collections.abc import Callable
-from typing import Literal, NoReturn, final
+import numpy as np
 
-from hedgerow.domain import Attribute, Domain
+from hedgerow.arrays import Bools
+from hedgerow.domain import Clique, Domain, spread_over
+from hedgerow.domain.conditions import (
+    Condition,
+    Flat,
+    Join,
+    Leaf,
+    Negation,
+    Truth,
+    condition_sql,
+    leaves_in,
+    parse_condition,
+    shown,
+    simplified,
+    true_where,
+)
 from hedgerow.errors import QueryError
-from hedgerow.queries.conditions.sql_tokens import SUPPORTED, Kind, Token, tokens_of, unsupported
-from hedgerow.queries.conditions.tree import MAX_DEPTH, Condition, Constant, Join, Leaf, Sign, negation, query_of
-from hedgerow.queries.core import Conjunction, LinearQuery, did_you_mean, shown
-
-_SIGNS: dict[Kind, Sign] = {"EQ": "=", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
-
-_MIRRORED: dict[Sign, Sign] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""The same comparison with its sides exchanged."""
+from hedgerow.quantities import human
+from hedgerow.queries.core import Conjunction, Explicit, LinearQuery, carrier, pulled_back, query_scope
+from hedgerow.queries.families import MAX_CELLS
 
 
 def parse_predicate(text: str, domain: Domain) -> LinearQuery:
@@ -46,7 +51,7 @@ def parse_predicate(text: str, domain: Domain) -> LinearQuery:
     """
     if not text.strip():
         return Conjunction(domain, (), ())
-    return query_of(_Reader(text, domain).read(), domain)
+    return query_of(parse_condition(text, domain), domain)
 
 
 def parse_conjunction(text: str, domain: Domain) -> Conjunction:
@@ -69,188 +74,76 @@ def parse_conjunction(text: str, domain: Domain) -> Conjunction:
     return query
 
 
-@final
-class _Reader:
-    """A recursive-descent reader of the tokens of a condition.
+def query_of(condition: Condition, domain: Domain) -> LinearQuery:
+    """The number of records for which a condition is true.
 
-    The grammar::
+    Args:
+        condition: The tree.
+        domain: The domain of its attributes.
 
-        condition  = both {"or" both}
-        both       = single {"and" single}
-        single     = {"not"} ("(" condition ")" | "true" | "false" | comparison)
-        comparison = name sign value | value sign name | name "is" ["not"] "null"
-                   | name ["not"] "in" "(" [value {"," value}] ")" | name ["not"] "between" value "and" value
+    Returns:
+        A ``Conjunction`` if the condition is an "and" of conditions on one attribute each, which may be levels; else an
+        ``Explicit`` query over the attributes that it names, whose text is the condition as it was written.
+
+    Raises:
+        QueryError: It joins attributes of more than ``MAX_CELLS`` cells with "or" or "not".
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
+        >>> query_of(parse_condition("a = '1' and b > '0'", domain), domain).text
+        'a = 1 and b between 1 and 2'
+        >>> query_of(parse_condition("not (a = '1' and b > '0')", domain), domain).text
+        "not (a = '1' and b > '0')"
+        >>> domain = Domain((IntegerRange("age", 0, 99),))
+        >>> query_of(parse_condition('"age.10" between 20 and 39 and age > 30', domain), domain).text
+        'age between 31 and 39'
     """
+    names = _names(condition)
+    scope = query_scope(domain, names)
+    simple = simplified(condition if len(scope) == len(names) else _carried(condition, domain, scope))
+    parts = simple.parts if isinstance(simple, Flat) and simple.word == "and" else (simple,)
+    leaves = [part for part in parts if isinstance(part, Leaf) and part.name in scope]
+    if len(leaves) == len(parts):
+        return Conjunction.where(domain, {leaf.name: leaf.truth.yes for leaf in leaves})
+    return _explicit(
+        domain, query_scope(domain, (leaf.name for leaf in leaves_in(simple))), simple, condition_sql(condition)
+    )
 
-    def __init__(self, text: str, domain: Domain) -> None:
-        self._text = text
-        self._domain = domain
-        self._tokens = tokens_of(text, domain.names)
-        self._place = 0
 
-    def read(self) -> Condition:
-        """Read the whole condition."""
-        found = self._condition(0)
-        if self._kind():
-            self._refuse()
-        return found
+def _names(condition: Condition) -> set[str]:
+    if isinstance(condition, Leaf):
+        return {condition.name}
+    parts = (condition.part,) if isinstance(condition, Negation) else condition.parts
+    return set().union(*map(_names, parts))
 
-    # Joins
 
-    def _condition(self, depth: int) -> Condition:
-        return self._joined("or", lambda: self._joined("and", lambda: self._single(depth)))
+def _carried(condition: Condition, domain: Domain, scope: Clique) -> Condition:
+    """The same condition, where leaves on a level of an attribute of the scope are on that attribute."""
+    if isinstance(condition, Negation):
+        return Negation(_carried(condition.part, domain, scope))
+    if isinstance(condition, Join):
+        return Join(condition.word, tuple(_carried(part, domain, scope) for part in condition.parts))
+    finer = carrier(domain, scope, condition.name)
+    if finer is None or finer == condition.name:
+        return condition
+    yes, no = (pulled_back(domain, codes, condition.name, finer) for codes in (condition.truth.yes, condition.truth.no))
+    return Leaf(finer, Truth(yes, no), condition.text)
 
-    def _joined(self, word: Literal["and", "or"], part: Callable[[], Condition]) -> Condition:
-        parts = [part()]
-        while self._take("AND" if word == "and" else "OR"):
-            parts.append(part())
-        return parts[0] if len(parts) == 1 else Join(word, tuple(parts))
 
-    def _single(self, depth: int) -> Condition:
-        negated = False
-        while self._take("NOT"):
-            negated = not negated
-        part = self._bracket(depth + 1) if self._take("L_PAREN") else self._constant() or self._comparison()
-        return negation(part) if negated else part
+def _explicit(domain: Domain, scope: Clique, condition: Leaf | Flat, text: str) -> Explicit:
+    shape = domain.shape_of(scope)
+    cells = math.prod(shape)
+    if cells > MAX_CELLS:
+        raise QueryError(
+            f"the condition joins {len(scope)} attributes of {human(cells)} cells with 'or' or 'not'",
+            remedy=f"at most {MAX_CELLS:,} cells are supported there; ask for its parts one by one",
+        )
 
-    def _bracket(self, depth: int) -> Condition:
-        if depth > MAX_DEPTH:
-            raise QueryError(f"the condition is nested more than {MAX_DEPTH} deep", remedy="leave brackets out")
-        found = self._condition(depth)
-        self._expect("R_PAREN")
-        return found
+    def of_leaf(leaf: Leaf) -> Bools:
+        mask = np.zeros(domain[leaf.name].size, dtype=np.bool_)
+        mask[np.asarray(leaf.truth.yes)] = True
+        return spread_over(domain, mask, (leaf.name,), scope)
 
-    def _constant(self) -> Condition | None:
-        """``true`` or ``false``, unless it is compared with something."""
-        if self._kind() not in {"TRUE", "FALSE"} or self._kind(1) in _SIGNS:
-            return None
-        return Join("and" if self._next().kind == "TRUE" else "or", ())
-
-    # Comparisons
-
-    def _comparison(self) -> Condition:
-        if self._at_value():
-            value, sign = self._value(), self._sign()
-            return Leaf.comparison(self._attribute(), _MIRRORED[sign], value)
-        attribute = self._attribute()
-        if self._kind() in _SIGNS:
-            return Leaf.comparison(attribute, self._sign(), self._value())
-        if self._take("IS"):
-            return self._is_null(attribute)
-        negated = self._take("NOT")
-        part = self._membership(attribute)
-        return negation(part) if negated else part
-
-    def _is_null(self, attribute: Attribute) -> Condition:
-        negated = self._take("NOT")
-        if not self._take("NULL"):
-            what = self._next().text.upper() if self._kind() else ""
-            raise QueryError(f"IS {'NOT ' * negated}{shown(what)} is not supported", remedy=SUPPORTED)
-        return negation(Leaf.missing(attribute)) if negated else Leaf.missing(attribute)
-
-    def _membership(self, attribute: Attribute) -> Leaf:
-        if self._take("IN"):
-            return Leaf.among(attribute, self._list())
-        if self._take("BETWEEN"):
-            low = self._value()
-            self._expect("AND")
-            return Leaf.between(attribute, low, self._value())
-        if self._kind() not in {"", "AND", "OR", "R_PAREN"}:
-            self._refuse()
-        raise QueryError(f"the attribute {attribute.name!r} alone is not supported as a condition", remedy=SUPPORTED)
-
-    def _list(self) -> list[Constant]:
-        self._expect("L_PAREN")
-        values: list[Constant] = []
-        while self._kind() != "R_PAREN":
-            if values:
-                self._expect("COMMA")
-            values.append(self._value())
-        self._place += 1
-        return values
-
-    def _sign(self) -> Sign:
-        if (sign := _SIGNS.get(self._kind())) is None:
-            self._refuse()
-        self._place += 1
-        return sign
-
-    def _attribute(self) -> Attribute:
-        if self._at_value():
-            raise QueryError(f"{self._shown()} stands where an attribute is expected", remedy=SUPPORTED)
-        name = self._name()
-        if name not in self._domain:
-            raise QueryError(f"there is no attribute {shown(name)}", remedy=did_you_mean(name, self._domain.names))
-        return self._domain[name]
-
-    def _name(self) -> str:
-        """A name, or names joined by dots."""
-        if self._kind() not in {"NAME", "WORD"} or unsupported(self._tokens[self._place]):
-            self._refuse()
-        parts = [self._next()]
-        while self._kind() == "DOT" and self._kind(1) in {"NAME", "WORD"}:
-            self._place += 1
-            parts.append(self._next())
-        if self._kind() == "L_PAREN" and parts[-1].kind == "WORD":
-            raise QueryError(f"the function {shown(parts[-1].text)} is not supported", remedy=SUPPORTED)
-        return ".".join(part.text for part in parts)
-
-    def _at_value(self) -> bool:
-        return self._kind() in {"TEXT", "NUMBER", "DASH", "PLUS", "DOT", "TRUE", "FALSE", "NULL"}
-
-    def _value(self) -> Constant:
-        if self._kind() in {"DASH", "PLUS", "DOT", "NUMBER"}:
-            return Constant(self._number(), quoted=False)
-        if self._kind() == "NULL":
-            raise QueryError("a comparison with null is never true", remedy="write 'is null' or 'is not null'")
-        if self._kind() == "NAME" or (self._kind() == "WORD" and not unsupported(self._tokens[self._place])):
-            name = self._name()
-            raise QueryError(
-                f"{shown(name)} stands where a value is expected",
-                remedy=f"put text in single quotes: {Constant(name[:40]).sql}; two attributes cannot be compared",
-            )
-        if self._kind() not in {"TEXT", "TRUE", "FALSE"}:
-            self._refuse()
-        token = self._next()
-        return Constant(token.text) if token.kind == "TEXT" else Constant(token.kind.capitalize(), quoted=False)
-
-    def _number(self) -> str:
-        minus = self._take("DASH")
-        if not minus:
-            self._take("PLUS")
-        text = "0." if self._take("DOT") else ""
-        if self._kind() != "NUMBER":
-            self._refuse()
-        return f"{'-' * minus}{text}{self._next().text}"
-
-    # Words
-
-    def _kind(self, ahead: int = 0) -> Kind:
-        place = self._place + ahead
-        return self._tokens[place].kind if place < len(self._tokens) else ""
-
-    def _next(self) -> Token:
-        self._place += 1
-        return self._tokens[self._place - 1]
-
-    def _take(self, kind: Kind) -> bool:
-        found = self._kind() == kind
-        self._place += found
-        return found
-
-    def _expect(self, kind: Kind) -> None:
-        if not self._take(kind):
-            self._refuse()
-
-    def _shown(self) -> str:
-        return shown(self._tokens[self._place].text)
-
-    def _refuse(self) -> NoReturn:
-        """Raise an error that says what is not understood."""
-        whole = f"the condition {shown(self._text.strip())} is not understood"
-        if not self._kind():
-            raise QueryError(f"{whole}: it ends too early", remedy=SUPPORTED)
-        subquery = self._kind() == "L_PAREN" and self._kind(1) == "SELECT"
-        if word := unsupported(self._tokens[self._place + subquery]):
-            raise QueryError(f"{word} is not supported in a condition", remedy=SUPPORTED)
-        raise QueryError(f"{whole} near {self._shown()}", remedy=SUPPORTED)
+    yes = np.broadcast_to(true_where(condition, of_leaf), shape)
+    return Explicit(domain, scope, text, yes.astype(np.float64), (0.0, 1.0))

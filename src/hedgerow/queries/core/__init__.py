@@ -1,4 +1,4 @@
-"""Single queries, the base of families, sensitivities, sets of codes, and names as texts hold them.
+"""Single queries, the base of families, sensitivities, and names as workload texts hold them.
 
 `query` defines marginals, linear queries and noisy measurements of them, `family` what every family of queries answers,
 `sensitivity` the neighbouring relations. It may import `domain` and what is below, and no other part of `queries`.

@@ -1,4 +1,4 @@
-from .code_set import CodeSet as CodeSet
+from .attribute_codes import attribute_codes as attribute_codes
 from .family import Arrays as Arrays, Family as Family
 from .query import (
     LATTICE_BITS as LATTICE_BITS,
@@ -11,15 +11,11 @@ from .query import (
     Parity as Parity,
     Tables as Tables,
 )
+from .scope import carrier as carrier, pulled_back as pulled_back, query_scope as query_scope
 from .sensitivity import Neighbours as Neighbours, of_query as of_query
 from .text import (
     BOUNDED_ORDER as BOUNDED_ORDER,
     PLAIN_NAME as PLAIN_NAME,
-    SQL_WORDS as SQL_WORDS,
     clique_list as clique_list,
-    did_you_mean as did_you_mean,
-    in_condition as in_condition,
     in_workload as in_workload,
-    shortened as shortened,
-    shown as shown,
 )

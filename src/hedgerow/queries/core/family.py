@@ -18,6 +18,7 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
 from hedgerow.queries.core.query import Measurable, Tables
+from hedgerow.queries.core.scope import query_scope
 from hedgerow.queries.core.sensitivity import Neighbours, of_query
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -33,6 +34,7 @@ class Family(ABC):
         whole: Whether a candidate is a whole marginal.
         tabular: Whether the answers are all cells of the marginals of `scopes`.
         conjunctive: Whether every query is a conjunction, or a marginal, whose cells are.
+        ordered: Whether the queries are ranges of ordered values, which marginals over levels answer with few sums.
     """
 
     domain: Domain
@@ -41,6 +43,7 @@ class Family(ABC):
     whole: ClassVar[bool] = False
     tabular: ClassVar[bool] = False
     conjunctive: ClassVar[bool] = False
+    ordered: ClassVar[bool] = False
 
     @classmethod
     def from_text(cls, text: str, domain: Domain) -> Family:
@@ -167,7 +170,7 @@ class Family(ABC):
 
     @property
     def scope_axes(self) -> Ints:
-        """``scopes`` as positions in the domain, shape ``(scopes, longest)``, filled up with -1."""
+        """``scopes`` as positions among the variables of the domain, shape ``(scopes, longest)``, filled up with -1."""
         return filled_axes(map(self.domain.axes, self.scopes))
 
     @property
@@ -242,10 +245,11 @@ class Family(ABC):
 
 
 def distinct_cliques(domain: Domain, cliques: Iterable[Iterable[str]]) -> tuple[Clique, ...]:
-    """Cliques in domain order, checked to be non-empty and different.
+    """Scopes in domain order, checked to be non-empty and different.
 
     Raises:
-        QueryError: A clique is empty or there twice, or there is none.
+        QueryError: A clique is empty or there twice, once attributes that others determine are left out; or there is
+            none.
         DomainError: A name is not an attribute.
 
     Example:
@@ -255,7 +259,7 @@ def distinct_cliques(domain: Domain, cliques: Iterable[Iterable[str]]) -> tuple[
     """
     found: dict[Clique, None] = {}
     for names in cliques:
-        clique = domain.clique(names)
+        clique = query_scope(domain, names)
         if not clique:
             raise QueryError("a clique needs at least one attribute", remedy="name the attributes, as in 'sex*age'")
         if clique in found:

@@ -1,28 +1,31 @@
 """Queries that can be measured in one go, a linear query or all cells of one marginal, and noisy measurements of them.
 
 A linear query assigns a public value q(x) to every cell x of the domain and asks for the sum of q over the
-records. Its values depend on the attributes of its *scope* only and lie in ``[low, high]``. Values are whole
-numbers, or whole multiples of ``2**-LATTICE_BITS`` (a public rounding of the query), so that exact answers
-are exact in floating point and noise can be drawn on integers.
+records. Its values depend on the attributes of its *scope* only, levels and other derived ones among them, and lie
+in ``[low, high]``. Values are whole numbers, or whole multiples of ``2**-LATTICE_BITS`` (a public rounding of the
+query), so that exact answers are exact in floating point and noise can be drawn on integers.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
+from itertools import product
 from typing import ClassVar, Protocol, final, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Clique, Domain
+from hedgerow.domain import Clique, CodeSet, Domain, places_in
+from hedgerow.domain.conditions import condition
 from hedgerow.errors import QueryError
-from hedgerow.queries.core.code_set import CodeSet
+from hedgerow.queries.core.scope import carrier, pulled_back, query_scope
 from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity, of_marginal, of_query
-from hedgerow.queries.core.text import condition
 
 LATTICE_BITS = 20
 """Values of explicit queries are rounded to multiples of ``2**-LATTICE_BITS``."""
@@ -43,7 +46,7 @@ class Tables(Protocol):
         ...
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
-        """One table per clique, of shape ``domain.shape_of(clique)``, in counts."""
+        """One table per clique of attributes and derived ones, of shape ``domain.shape_of(clique)``, in counts."""
         ...
 
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
@@ -73,7 +76,7 @@ class Measurable(ABC):
 
     Attributes:
         domain: The domain that the scope refers to.
-        scope: The attributes that the answer depends on, in domain order.
+        scope: The attributes that the answer depends on, in domain order; none of them is determined by the others.
     """
 
     domain: Domain
@@ -117,43 +120,109 @@ class Measurable(ABC):
 @final
 @dataclass(frozen=True)
 class Marginal(Measurable):
-    """All cells of the marginal of a clique, as one group.
+    """All cells of the marginal of a clique, as one group; or those of them where a condition holds.
+
+    The cells of a finer level inside some values of a coarser one are disjoint, so a record is in at most one of them,
+    whichever values these are: measured together they cost what a single marginal costs.
+
+    Attributes:
+        within: A condition that the cells tell: on attributes of the scope, or on coarser levels of them. None for all
+            cells.
 
     Example:
         >>> from hedgerow import Domain, IntegerRange
-        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
-        >>> Marginal(domain, ("b", "a")).scope
-        ('a', 'b')
+        >>> domain = Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 99)))
+        >>> Marginal(domain, ("age", "sex")).scope
+        ('sex', 'age')
+        >>> children = Marginal(domain, ("age",), Conjunction.where(domain, {"age.10": [2, 7]}))
+        >>> print(children.size, children.text)
+        20 age where "age.10" in ('[20, 30)', '[70, 80)')
     """
 
     bounds: ClassVar = (0.0, 1.0)
 
     domain: Domain = field(repr=False)
     scope: Clique
+    within: Conjunction | None = None
 
     def __post_init__(self) -> None:
-        """Put the scope in domain order."""
-        object.__setattr__(self, "scope", self.domain.clique(self.scope))
+        """Put the scope in domain order, and check the condition."""
+        object.__setattr__(self, "scope", query_scope(self.domain, self.scope))
         if not self.scope:
             raise QueryError("a marginal needs at least one attribute")
+        if self.within is None:
+            return
+        if self.within.domain != self.domain:
+            raise QueryError(f"the condition {self.within.text!r} is over another domain")
+        if any(carrier(self.domain, self.scope, name) is None for name in self.within.scope):
+            raise QueryError(
+                f"the cells of {' * '.join(self.scope)} do not tell where {self.within.text} holds",
+                remedy="give a condition on these attributes, or on coarser levels of them",
+            )
+        if not self.size:
+            raise QueryError(f"no cell of {self.text} is left", remedy="give a condition that can hold")
+
+    @cached_property
+    def _kept(self) -> Mapping[str, CodeSet]:
+        """The codes that the cells have, of attributes of the scope where these are not all."""
+        found: dict[str, CodeSet] = {}
+        if self.within is not None:
+            for name, codes in zip(self.within.scope, self.within.codes, strict=True):
+                finer = carrier(self.domain, self.scope, name) or name
+                kept = pulled_back(self.domain, codes, name, finer)
+                found[finer] = found[finer] & kept if finer in found else kept
+        return found
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of codes of each attribute of the scope that the cells have."""
+        sizes = zip(self.scope, self.domain.shape_of(self.scope), strict=True)
+        return tuple(len(self._kept[name]) if name in self._kept else size for name, size in sizes)
 
     @property
     def size(self) -> int:
         """Number of cells."""
-        return self.domain.project(self.scope).size
+        return math.prod(self.shape)
 
     @property
     def text(self) -> str:
-        """Attribute names joined by ``*``."""
-        return " * ".join(self.scope)
+        """Attribute names joined by ``*``, and the condition."""
+        names = " * ".join(self.scope)
+        return names if self.within is None else f"{names} where {self.within.text}"
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """Sensitivity of all cells together (theory.md section 0)."""
         return of_marginal(neighbours)
 
     def of_table(self, table: Floats) -> Floats:
-        """The table itself, flat."""
-        return np.asarray(table, dtype=np.float64).reshape(-1)
+        """The cells of the table, flat."""
+        part = np.asarray(table, dtype=np.float64)
+        for name, codes in self._kept.items():
+            part = _take(part, codes, self.scope.index(name))
+        return part.reshape(-1)
+
+    def to_table(self, values: Floats) -> Floats:
+        """A number for each cell as a table of the whole scope, 0 at cells that are left out.
+
+        Args:
+            values: Shape ``(size,)``.
+
+        Returns:
+            Shape ``domain.shape_of(scope)``.
+        """
+        if self.within is None:
+            return values.reshape(self.shape)
+        table = np.zeros(self.domain.shape_of(self.scope))
+        codes = (self._kept.get(name, range(size)) for name, size in zip(self.scope, table.shape, strict=True))
+        table[np.ix_(*(np.asarray(each, dtype=np.intp) for each in codes))] = values.reshape(self.shape)
+        return table
+
+    @property
+    def cells(self) -> Iterator[Conjunction]:
+        """The cells one by one, as conjunctions."""
+        codes = [self._kept.get(name, range(self.domain[name].size)) for name in self.scope]
+        for cell in product(*codes):
+            yield Conjunction(self.domain, self.scope, tuple(CodeSet((code, code + 1)) for code in cell))
 
 
 class LinearQuery(Measurable):
@@ -205,8 +274,12 @@ class Conjunction(LinearQuery):
         """Check that the codes exist and are sorted."""
         if any(not isinstance(codes, CodeSet) for codes in self.codes):
             object.__setattr__(self, "codes", tuple(map(self._of_list, self.codes)))
-        if self.scope != self.domain.clique(self.scope) or len(self.codes) != len(self.scope):
-            raise QueryError("a conjunction needs one set of codes for each attribute of its scope, in domain order")
+        if self.scope != query_scope(self.domain, self.scope) or len(self.codes) != len(self.scope):
+            raise QueryError(
+                "a conjunction needs one set of codes for each attribute of its scope, in domain order, and none for "
+                "those that the others determine",
+                remedy="use Conjunction.where",
+            )
         for name, codes in zip(self.scope, self.codes, strict=True):
             size = self.domain[name].size
             if codes.cuts and not (codes.cuts[0] >= 0 and codes.cuts[-1] <= size):
@@ -223,12 +296,34 @@ class Conjunction(LinearQuery):
     def where(cls, domain: Domain, codes: Mapping[str, Iterable[int]]) -> Conjunction:
         """Build from ``{attribute: codes}`` in any order; a ``range`` may hold any number of codes.
 
+        A condition on a level of an attribute that is named too becomes one on that attribute.
+
         Raises:
-            QueryError: A code does not exist.
+            QueryError: A code does not exist, or other attributes determine a derived one only together.
             DomainError: An attribute does not exist.
+
+        Example:
+            >>> from hedgerow import Domain, IntegerRange
+            >>> domain = Domain((IntegerRange("age", 0, 99),))
+            >>> Conjunction.where(domain, {"age.10": [2]}).text
+            '"age.10" between 20 and 29'
+            >>> Conjunction.where(domain, {"age.10": [2], "age": range(25)}).text
+            'age between 20 and 24'
         """
-        scope = domain.clique(codes)
-        return cls(domain, scope, tuple(CodeSet.of(codes[name]) for name in scope))
+        scope = query_scope(domain, codes)
+        if len(scope) == len(codes):
+            return cls(domain, scope, tuple(CodeSet.of(codes[name]) for name in scope))
+        sets = {name: CodeSet.of(codes[name]) for name in scope}
+        for name in codes.keys() - sets.keys():
+            finer = carrier(domain, scope, name)
+            if finer is None:
+                raise QueryError(
+                    f"{name!r} follows from {', '.join(scope)} only together, so a conjunction cannot name all of them",
+                    remedy="give the condition as text, which becomes a query of its own",
+                )
+            cls(domain, (name,), (CodeSet.of(codes[name]),))  # the codes exist
+            sets[finer] &= pulled_back(domain, CodeSet.of(codes[name]), name, finer)
+        return cls(domain, scope, tuple(sets.values()))
 
     @property
     def text(self) -> str:
@@ -265,6 +360,8 @@ def _take(table: Floats, codes: CodeSet, axis: int) -> Floats:
 class Parity(LinearQuery):
     """Sum over the records of ``(-1) ** (sum of the codes of the scope)``, for attributes with two codes.
 
+    Derived attributes have no parities: name the attributes that they are made from.
+
     Example:
         >>> from hedgerow import Domain, IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
@@ -281,6 +378,11 @@ class Parity(LinearQuery):
         """Check that the attributes are binary."""
         object.__setattr__(self, "scope", self.domain.clique(self.scope))
         for name in self.scope:
+            if self.domain.function(name) is not None:
+                raise QueryError(
+                    f"a parity is over attributes of the records; {name!r} is derived",
+                    remedy="use marginals or cells for this attribute",
+                )
             if self.domain[name].size != 2:
                 raise QueryError(
                     f"a parity needs attributes with 2 codes; {name!r} has {self.domain[name].size}",
@@ -330,13 +432,14 @@ class Explicit(LinearQuery):
         Args:
             domain: The domain.
             scope: Attributes, any order; the values are in domain order.
-            vector: Values, shape ``shape_of(scope)`` or flat.
+            vector: Values, shape ``shape_of(scope)`` or flat, also for attributes that the others determine.
             name: Name of the query in tables and reports.
 
         Raises:
             QueryError: The number of values is wrong, or one is not finite or beyond a million.
         """
         clique = domain.clique(scope)
+        kept = query_scope(domain, clique)
         shape = domain.shape_of(clique)
         given = np.asarray(vector, dtype=np.float64)
         if given.size != int(np.prod(shape)) or not np.isfinite(given).all() or np.abs(given).max(initial=0) > 1e6:
@@ -346,7 +449,9 @@ class Explicit(LinearQuery):
                 remedy="scale the query down, or give values for exactly the cells of its scope",
             )
         rounded = np.round(given.reshape(shape) * 2.0**LATTICE_BITS) / 2.0**LATTICE_BITS
-        return cls(domain, clique, name, rounded, (float(rounded.min()), float(rounded.max())))
+        if kept != clique:
+            rounded = rounded.reshape(-1)[places_in(domain, kept, clique)]
+        return cls(domain, kept, name, rounded, (float(rounded.min()), float(rounded.max())))
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -402,3 +507,12 @@ class Measurement:
     def std(self) -> float:
         """Standard deviation of the noise of one value, in counts."""
         return self.scale * 2.0**0.5 if self.noise is NoiseKind.LAPLACE else self.scale
+
+    @cached_property
+    def parts(self) -> tuple[Measurement, ...]:
+        """The measurement as hypotheses learn from it: the cells of a part of a marginal one by one; else itself."""
+        target = self.target
+        if not isinstance(target, Marginal) or target.within is None:
+            return (self,)
+        values = self.values.reshape(-1, 1)
+        return tuple(replace(self, target=cell, values=value) for cell, value in zip(target.cells, values, strict=True))

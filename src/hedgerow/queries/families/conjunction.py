@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Clique, Domain
+from hedgerow.domain import Clique, CodeSet, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.core import Arrays, CodeSet, Conjunction, Family, Measurable, Tables, in_workload
+from hedgerow.queries.core import Arrays, Conjunction, Family, Measurable, Tables, in_workload
 from hedgerow.queries.core.family import distinct_cliques
 from hedgerow.system import generator
 
@@ -104,7 +104,7 @@ class Conjunctions(Family):
 @final
 @dataclass(frozen=True, eq=False)
 class Boxes(Family):
-    """Numbers of records whose codes lie in ranges, one range for each attribute of a clique.
+    """Numbers of records whose codes lie in ranges, one range for each attribute, or level, of a clique.
 
     Ranges run over ordinary codes, in their declared order: never over a missing or an other value.
 
@@ -122,7 +122,7 @@ class Boxes(Family):
     """
 
     kind = "boxes"
-    conjunctive = True
+    conjunctive = ordered = True
     step: ClassVar = 1.0
     spread: ClassVar = 4.0
     forms: ClassVar = {
@@ -154,7 +154,7 @@ class Boxes(Family):
         named = tuple(clique)
         (scope,) = distinct_cliques(domain, [named])
         if len(scope) != len(named):
-            raise QueryError("a box names an attribute twice", remedy="give one range for each attribute")
+            raise _named_twice("box", named)
         low, high = (_whole_numbers(bounds) for bounds in (lows, highs))
         if low.ndim != 2 or low.shape != high.shape or low.shape[1] != len(named) or not low.size:
             raise QueryError(
@@ -220,7 +220,7 @@ class Boxes(Family):
         named = tuple(names)
         (scope,) = distinct_cliques(domain, [named])
         if len(scope) != len(named):
-            raise QueryError("a range names an attribute twice", remedy="name each attribute once")
+            raise _named_twice("range", named)
         sizes = [domain[name].ordinary for name in scope]
         text = f"ranges:{','.join(in_workload(name) for name in scope)}"
         if count is None:
@@ -305,6 +305,14 @@ class Boxes(Family):
             positions = sum((ends[side][:, axis] for axis, side in enumerate(choice)), np.zeros(1, dtype=np.int64))
             corners.append((positions, float((-1) ** (len(sizes) - sum(choice)))))
         return corners
+
+
+def _named_twice(what: str, names: Clique) -> QueryError:
+    if len(set(names)) < len(names):
+        return QueryError(f"a {what} names an attribute twice", remedy="give one range for each attribute")
+    return QueryError(
+        f"a {what} over {', '.join(names)} names one that the others determine", remedy="name an attribute or its level"
+    )
 
 
 def _whole_numbers(bounds: ArrayLike) -> Ints:

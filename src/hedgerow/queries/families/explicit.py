@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Clique, Domain
+from hedgerow.domain import Clique, Domain, places_in
 from hedgerow.errors import QueryError
-from hedgerow.queries.core import LATTICE_BITS, Arrays, Explicit, Family, Measurable, Neighbours, of_query
+from hedgerow.queries.core import LATTICE_BITS, Arrays, Explicit, Family, Measurable, Neighbours, of_query, query_scope
 
 MAX_CELLS = 2**20
 """Largest scope, in cells, of a query that is given value by value."""
@@ -54,13 +54,15 @@ class ExplicitMatrix(Family):
         Args:
             domain: The domain.
             scope: Attributes, any order; the values are in domain order.
-            matrix: One row per query, one value per cell of the scope in row-major order.
+            matrix: One row per query, one value per cell of the scope in row-major order, also for attributes that the
+                others determine.
             names: Names of the queries; ``explicit 0`` and so on by default.
 
         Raises:
             QueryError: The scope is too large, the shape does not fit, or a value is not finite or beyond a million.
         """
         clique = domain.clique(scope)
+        kept = query_scope(domain, clique)
         cells = math.prod(domain.shape_of(clique))
         if not clique or cells > MAX_CELLS:
             raise QueryError(
@@ -76,12 +78,14 @@ class ExplicitMatrix(Family):
         if not np.isfinite(given).all() or np.abs(given).max() > 1e6:
             raise QueryError("a value is not finite or is beyond a million", remedy="scale the query down")
         rounded = np.round(given * 2.0**LATTICE_BITS) / 2.0**LATTICE_BITS
+        if kept != clique:
+            rounded = rounded[:, places_in(domain, kept, clique).reshape(-1)]
         rounded.flags.writeable = False
         called = tuple(names) if names is not None else tuple(f"explicit {i}" for i in range(len(rounded)))
         if len(called) != len(rounded):
             raise QueryError(f"there are {len(rounded)} queries and {len(called)} names")
         object.__setattr__(self, "domain", domain)
-        object.__setattr__(self, "scope", clique)
+        object.__setattr__(self, "scope", kept)
         object.__setattr__(self, "matrix", rounded)
         object.__setattr__(self, "names", called)
 

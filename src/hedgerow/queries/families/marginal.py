@@ -7,15 +7,15 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, combinations
+from itertools import accumulate, combinations, islice, product
 from typing import ClassVar, Self, final
 
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Clique, Domain
+from hedgerow.domain import Clique, CodeSet, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries.core import CodeSet, Conjunction, Family, Marginal, Measurable, clique_list
+from hedgerow.queries.core import Conjunction, Family, Marginal, Measurable, clique_list, query_scope
 from hedgerow.queries.core.family import distinct_cliques
 from hedgerow.queries.core.sensitivity import Neighbours, of_marginal
 
@@ -23,16 +23,20 @@ MAX_QUERIES = 2**28
 """A family with more answers than this is refused: the answers alone would need 2 GiB."""
 
 
-def cliques_of_order(domain: Domain, order: int, largest: int | None = None) -> tuple[Clique, ...]:
+def cliques_of_order(
+    domain: Domain, order: int, largest: int | None = None, *, levels: bool = False
+) -> tuple[Clique, ...]:
     """All sets of exactly ``order`` attributes.
 
     Args:
         domain: The domain.
         order: Number of attributes.
         largest: Leave out sets whose marginals have more cells than this.
+        levels: Whether each set comes with every mix of levels of its attributes.
 
     Raises:
-        QueryError: The order is not between 1 and the number of attributes, or every marginal has more cells.
+        QueryError: The order is not between 1 and the number of attributes, there are too many sets, or every marginal
+            has more cells.
 
     Example:
         >>> from hedgerow import IntegerRange
@@ -45,27 +49,74 @@ def cliques_of_order(domain: Domain, order: int, largest: int | None = None) -> 
             f"there are no marginals of {order} attributes: the domain has {len(domain)}",
             remedy=f"give a number from 1 to {len(domain)}" if len(domain) > 1 else "give 1",
         )
-    if math.comb(len(domain), order) > MAX_QUERIES:
-        raise QueryError(f"there are {math.comb(len(domain), order):,} cliques of {order} attributes", remedy=_FEWER)
+    count = _count(domain, order, levels=levels)
+    if count > MAX_QUERIES:
+        raise QueryError(f"there are {count:,} cliques of {order} attributes", remedy=_FEWER)
     if largest is None:
-        return tuple(combinations(domain.names, order))
-    found = tuple(_small_cliques(domain, order, largest))
+        every = combinations(domain.names, order)
+        return tuple(with_levels(domain, every)) if levels else tuple(every)
+    found = tuple(_small_cliques(domain, order, largest, levels=levels))
     if not found:
-        least = math.prod(sorted(domain.shape)[:order])
+        least = math.prod(sorted(min(domain.shape_of(_levels(domain, name, levels))) for name in domain.names)[:order])
         text = f"every marginal of {order} attribute{'s' if order > 1 else ''} has more than {largest:,} cells"
         raise QueryError(text, remedy=f"the smallest has {least:,}; allow more, or ask for fewer attributes")
     return found
 
 
-def _small_cliques(domain: Domain, order: int, largest: int) -> Iterator[Clique]:
+def with_levels(domain: Domain, cliques: Iterable[Clique]) -> Iterator[Clique]:
+    """Each clique with every mix of levels of its attributes, their own values first; none twice.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> domain = Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 99)))
+        >>> list(with_levels(domain, [("age",), ("sex", "age")]))
+        [('age',), ('age.10',), ('sex', 'age'), ('sex', 'age.10')]
+    """
+    levels: dict[str, Clique] = {}
+    found: dict[Clique, None] = {}
+    for clique in cliques:
+        for name in clique:
+            if name not in levels:
+                levels[name] = _levels(domain, name, levels=True)
+        for mix in product(*(levels[name] for name in clique)):
+            scope = query_scope(domain, mix)
+            if scope not in found:
+                found[scope] = None
+                yield scope
+
+
+def _levels(domain: Domain, name: str, levels: bool) -> Clique:
+    """An attribute or level, and where wanted the levels that are coarser."""
+    coarser = (each for each in domain.derived if levels and len(each.sources) == 1 and not each.column)
+    return name, *(each.name for each in coarser if each.name != name and domain.lookup(name, each.name) is not None)
+
+
+def _count(domain: Domain, order: int, *, levels: bool) -> int:
+    """Number of sets of so many attributes; with every mix of their levels if wanted."""
+    if not levels:
+        return math.comb(len(domain), order)
+    of_size = [1, *[0] * order]
+    for name in domain.names:
+        choices = len(_levels(domain, name, levels=True))
+        for size in range(order, 0, -1):
+            of_size[size] += choices * of_size[size - 1]
+    return of_size[order]
+
+
+def _small_cliques(domain: Domain, order: int, largest: int, *, levels: bool = False) -> Iterator[Clique]:
+    return (clique for clique, size in _sized_cliques(domain, order, levels=levels) if size <= largest)
+
+
+def _sized_cliques(domain: Domain, order: int, *, levels: bool) -> Iterator[tuple[Clique, int]]:
     cliques = combinations(domain.names, order)
-    shapes = combinations(domain.shape, order)
-    return (clique for clique, shape in zip(cliques, shapes, strict=True) if math.prod(shape) <= largest)
+    if levels:
+        return ((clique, math.prod(domain.shape_of(clique))) for clique in with_levels(domain, cliques))
+    return zip(cliques, map(math.prod, combinations(domain.shape, order)), strict=True)
 
 
-def _next_size(domain: Domain, order: int, largest: int) -> int:
+def _next_size(domain: Domain, order: int, largest: int, *, levels: bool = False) -> int:
     """Cells of the smallest marginal that has more than ``largest``; there is one."""
-    return min(size for size in map(math.prod, combinations(domain.shape, order)) if size > largest)
+    return min(size for _, size in _sized_cliques(domain, order, levels=levels) if size > largest)
 
 
 def _roundest(low: int, high: int) -> int:
@@ -86,7 +137,7 @@ class _CliqueFamily(Family):
     """Tables of cliques, one after the other, each in row-major order.
 
     Attributes:
-        cells_of: The cliques, in domain order, each once.
+        cells_of: The cliques of attributes, levels and other derived ones, in domain order, each once.
     """
 
     tabular = conjunctive = True
@@ -117,9 +168,20 @@ class _CliqueFamily(Family):
             raise QueryError(f"the marginals have {self.n_queries:,} cells together", remedy=remedy)
 
     @classmethod
-    def of_order(cls, domain: Domain, order: int, largest: int | None = None) -> Self:
+    def of_order(cls, domain: Domain, order: int, largest: int | None = None, *, levels: bool = False) -> Self:
         """The family over all sets of exactly ``order`` attributes: see ``cliques_of_order``."""
-        return cls(domain, cliques_of_order(domain, order, largest))
+        return cls(domain, cliques_of_order(domain, order, largest, levels=levels))
+
+    @classmethod
+    def at_levels(cls, domain: Domain, cliques: Iterable[Iterable[str]]) -> Self:
+        """The family over cliques, each with every mix of levels of its attributes.
+
+        Example:
+            >>> from hedgerow import IntegerRange
+            >>> Marginals.at_levels(Domain((IntegerRange("age", 0, 99),)), [("age",)]).scopes
+            (('age',), ('age.10',))
+        """
+        return cls(domain, with_levels(domain, distinct_cliques(domain, cliques)))
 
     @cached_property
     def n_queries(self) -> int:
@@ -138,15 +200,19 @@ class _CliqueFamily(Family):
 
     @cached_property
     def _arguments(self) -> str:
-        order = len(self.cells_of[0])
+        order, n = len(self.cells_of[0]), len(self.cells_of)
+        derived = {name for name in {clique[-1] for clique in self.cells_of} if self.domain.function(name) is not None}
+        plain = tuple(clique for clique in self.cells_of if clique[-1] not in derived)
+        levels, end = (True, " @levels") if derived else (False, "")
+        mixed = not levels or self.cells_of == tuple(islice(with_levels(self.domain, plain), n + 1))
         of_order = math.comb(len(self.domain), order)
-        if len(self.cells_of) == of_order and self.cells_of == cliques_of_order(self.domain, order):
-            return str(order)
-        if _LISTED < len(self.cells_of) <= of_order <= _RECOGNISED:
+        if mixed and len(plain) == of_order and plain == cliques_of_order(self.domain, order):
+            return f"{order}{end}"
+        if _LISTED < n <= _count(self.domain, order, levels=levels) <= _RECOGNISED:
             largest = max(self.sizes)
-            if self.cells_of == tuple(_small_cliques(self.domain, order, largest)):
-                return f"{order}<={_roundest(largest, _next_size(self.domain, order, largest))}"
-        return clique_list(self.cells_of)
+            if self.cells_of == tuple(_small_cliques(self.domain, order, largest, levels=levels)):
+                return f"{order}<={_roundest(largest, _next_size(self.domain, order, largest, levels=levels))}{end}"
+        return f"{clique_list(plain)}{end}" if mixed else clique_list(self.cells_of)
 
     def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
         """The cliques themselves."""
@@ -173,7 +239,8 @@ class Marginals(_CliqueFamily):
     whole = True
     spread: ClassVar = 0.5
     forms: ClassVar = {
-        "marginals": "'marginals:2', 'marginals:3<=10000' (of at most 10,000 cells) or 'marginals:sex*age,race'"
+        "marginals": "'marginals:2', 'marginals:3<=10000' (of at most 10,000 cells), 'marginals:sex*age,race' or "
+        "'marginals:2 @levels'"
     }
 
     @property
@@ -188,7 +255,10 @@ class Marginals(_CliqueFamily):
 
     @property
     def spec(self) -> str:
-        """``marginals:2``, ``marginals:3<=10000`` (of at most so many cells), or the cliques by name."""
+        """``marginals:2``, ``marginals:3<=10000`` (of at most so many cells), or the cliques by name.
+
+        After all of these ``@levels`` says that each comes with every mix of levels.
+        """
         return f"marginals:{self._arguments}"
 
     def candidate(self, index: int) -> Measurable:

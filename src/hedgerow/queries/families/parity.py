@@ -111,6 +111,8 @@ class Parities(Family):
         object.__setattr__(self, "domain", domain)
         if not isinstance(cliques, np.ndarray):
             cliques = filled_axes(domain.axes(clique) for clique in distinct_cliques(domain, cliques))
+            for place in np.unique(cliques[cliques >= len(domain)]).tolist():
+                Parity(domain, (domain.variables[place].name,))  # which is refused: it is derived
         object.__setattr__(self, "axes", _checked(domain, cliques))
         for name in self._union:
             Parity(domain, (name,))

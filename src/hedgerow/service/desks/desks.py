@@ -1,5 +1,6 @@
 """The data sets that this process answers for."""
 
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -12,7 +13,7 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, ConflictError, DataError, HedgerowError, QueryError, ServiceError, TableError
 from hedgerow.privacy import NoiseSource, Register
-from hedgerow.queries import LinearQuery
+from hedgerow.queries import LinearQuery, query_scope
 from hedgerow.release import Records, Release, check_confidence
 from hedgerow.service.desks.desk import Desk
 from hedgerow.service.desks.keeper import Keeper
@@ -171,19 +172,20 @@ class Desks:
         """A table of the hypothesis, in counts, shape ``domain.shape_of(attributes)``; free.
 
         Raises:
-            QueryError: An attribute is unknown or repeated, or the table has too many cells.
+            QueryError: An attribute is unknown, repeated or a level of another, or the table has too many cells.
             TableError, StoreError: As `ask`.
         """
         domain = self.domain(data_set)
-        if len(set(attributes)) != len(attributes) or not set(attributes) <= set(domain.names):
+        clique = query_scope(domain, attributes) if set(attributes) <= set(domain.all_names) else ()
+        if len(clique) != len(attributes):
             raise QueryError(
                 f"a table of {', '.join(map(repr, attributes))} does not exist",
-                remedy=f"name one to three of {', '.join(domain.names)}, each once",
+                remedy=f"name one to three of {', '.join(domain.all_names)}, each once, and no level of another",
             )
-        clique = domain.clique(attributes)
-        if domain.project(clique).size > MOST_CELLS:
+        cells = math.prod(domain.shape_of(clique))
+        if cells > MOST_CELLS:
             raise QueryError(
-                f"the table of {' * '.join(attributes)} has {domain.project(clique).size:,} cells",
+                f"the table of {' * '.join(attributes)} has {cells:,} cells",
                 remedy=f"ask for at most {MOST_CELLS:,}: fewer attributes, or ones with fewer values",
             )
         opened, release = self._release(data_set, person)

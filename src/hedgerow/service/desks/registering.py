@@ -10,7 +10,7 @@ from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.models import may_be_dense
 from hedgerow.privacy import DATA_SET, Budget, Register, budget_from_dict, budget_of_filtered
-from hedgerow.service.desks.tables import domain_of, earlier_release
+from hedgerow.service.desks.tables import domain_of, earlier_release, is_filtered
 from hedgerow.service.store import Registration
 
 MOST_WARM_CELLS = 1 << 22
@@ -21,14 +21,19 @@ _STAYS = "what the server's register was charged for this data set stays charged
 def within_filter(new: Registration) -> Registration:
     """Adapt a registration's budget to its filter, if it has one: the number of rows that pass is private.
 
+    Rules of the domain that records are left out by are one.
+
+    Raises:
+        DomainError: The description of the domain is wrong.
+
     Example:
         >>> from hedgerow import PureDP
         >>> source = {"place": "people.csv", "where": "age >= 18"}
-        >>> told = Registration("people", "", source, {}, PureDP(1.0, "replace").to_dict(), {})
+        >>> told = Registration("people", "", source, {"sex": ["F", "M"]}, PureDP(1.0, "replace").to_dict(), {})
         >>> within_filter(told).budget["neighbours"]
         'replace-then-filter'
     """
-    if new.source.get("where") is None:
+    if not is_filtered(domain_of(new.domain, new.source), new.source):
         return new
     return replace(new, budget=budget_of_filtered(budget_from_dict(new.budget)).to_dict())
 

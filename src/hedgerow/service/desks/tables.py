@@ -40,7 +40,21 @@ def domain_of(domain: Mapping[str, Any], described: Mapping[str, Any]) -> Domain
     """
     declared = domain_from_mapping(domain)
     columns = described.get("columns")
-    return declared if columns is None else declared.project(columns)
+    return declared if columns is None else declared.of_columns(columns)
+
+
+def is_filtered(domain: Domain, described: Mapping[str, Any]) -> bool:
+    """Whether rows may be left out by what they hold: by a condition, or because they break a rule of the domain.
+
+    Args:
+        domain: Result of `domain_of`.
+        described: Description of how the table is read.
+
+    Example:
+        >>> is_filtered(domain_of({"a": ["x", "y"]}, {}), {"violations": "drop"})
+        False
+    """
+    return described.get("where") is not None or (described.get("violations") == "drop" and domain.has_rules)
 
 
 def checked_place(place: str, folder: Path) -> str:
@@ -111,7 +125,8 @@ def read_private(
     """Read a private table into memory, to hand it to the curator.
 
     Args:
-        described: Its place (``place``) and how to read it (``columns``, ``count_column``, ``coded``, ``where``).
+        described: Its place (``place``) and how to read it (``columns``, ``count_column``, ``coded``, ``where``,
+            ``violations``).
         domain: Result of `domain_of`.
         folder: See `checked_place`.
         before_rows: Called when the columns have been checked, before the first row is read.
@@ -132,6 +147,7 @@ def read_private(
         columns=described.get("columns"),
         extra_columns="error" if described.get("columns") is None else "ignore",
         coded=bool(described.get("coded")),
+        violations=described.get("violations", "refuse"),
     )
     before_rows()
     return gathered(reader, coding)

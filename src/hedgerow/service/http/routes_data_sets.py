@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from hedgerow.algorithms.online_pmw import OnlinePMW
 from hedgerow.algorithms.shared import MEMORY
-from hedgerow.domain import Attribute, Binned, IntegerRange
+from hedgerow.domain import Attribute, Binned, Derived, IntegerRange, cells_in_words
 from hedgerow.errors import ConflictError, DataError, InvalidRequestError, ReleaseError, StoreError
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.queries import Neighbours
@@ -21,7 +21,16 @@ from hedgerow.service.http import problems
 from hedgerow.service.http.gate import By, ForCustodians, ForTokens, Here, Operation, Service
 from hedgerow.service.http.sent import BudgetAsked, FileName, Name, Options, PlanAsked, RegistrationAsked
 from hedgerow.service.http.tokens import Caller
-from hedgerow.service.http.told import AttributeTold, Detail, FileTold, Plan, PlanLine, Summary, SummaryList
+from hedgerow.service.http.told import (
+    AttributeTold,
+    DerivedTold,
+    Detail,
+    FileTold,
+    Plan,
+    PlanLine,
+    Summary,
+    SummaryList,
+)
 from hedgerow.service.store import DataSet, Registration
 
 _PIECE = 1 << 20
@@ -106,9 +115,13 @@ def _budget(asked: BudgetAsked) -> Budget:
 
 def detail(here: Service, data_set: DataSet, by: Caller) -> Detail:
     """Everything that a caller may know of a data set."""
+    domain = here.desks.domain(data_set)
     return Detail(
         **summary_of(here.store, data_set, by.person),
-        attributes=[_attribute(attribute) for attribute in here.desks.domain(data_set)],
+        attributes=[_attribute(attribute) for attribute in domain],
+        derived=[_derived(function) for function in domain.derived],
+        constraints=[rule.text for rule in domain.constraints],
+        records=cells_in_words(domain),
         neighbours=data_set.registration.budget["neighbours"],
         created=data_set.created,
         source=dict(data_set.registration.source) if by.is_custodian else None,
@@ -126,6 +139,11 @@ def _attribute(attribute: Attribute) -> AttributeTold:
         missing=attribute.missing,
         other=attribute.other,
     )
+
+
+def _derived(function: Derived) -> DerivedTold:
+    told = _attribute(function.attribute).model_dump()
+    return DerivedTold(**told, sources=list(function.sources), column=function.column)
 
 
 async def upload_file(file: FileName, request: Request, here: Here, by: By) -> FileTold:

@@ -16,7 +16,7 @@ from typing import IO, Any, NoReturn, final
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from hedgerow.domain import Domain
+from hedgerow.domain import Domain, in_condition
 from hedgerow.errors import (
     HedgerowError,
     InvalidRequestError,
@@ -26,7 +26,7 @@ from hedgerow.errors import (
     StoreBusyError,
     TooMuchError,
 )
-from hedgerow.queries import LinearQuery, in_condition, parse_count, parse_json_predicate, parse_predicate
+from hedgerow.queries import LinearQuery, parse_count, parse_json_predicate, parse_predicate
 from hedgerow.service.desks import summary_of
 from hedgerow.service.http import problems
 from hedgerow.service.http.gate import By, ForTokens, Here, Operation, Service
@@ -192,7 +192,7 @@ def _chosen(text: str, domain: Domain) -> tuple[str, ...]:
     except csv.Error:
         raise InvalidRequestError("the names of attributes cannot be read", remedy="as in 'age,sex'") from None
     for each in names:
-        if each not in domain:
+        if each not in domain.all_names:
             raise InvalidRequestError("there is no such attribute", remedy="GET /v1/datasets/{name} lists them")
     if not 1 <= len(names) <= _MOST_ATTRIBUTES or len(set(names)) < len(names):
         raise InvalidRequestError("give one to three different attributes")

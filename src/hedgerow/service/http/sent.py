@@ -109,6 +109,11 @@ class Source(Asked):
     where: Annotated[str, Field(max_length=LONGEST_QUESTION)] | None = Field(
         None, description="Condition on the rows to read."
     )
+    violations: Literal["refuse", "drop"] | None = Field(
+        None,
+        description="Records that break a rule of the domain, a constraint or the function of a derived column: "
+        "'refuse' the table (unless given), or 'drop' them one by one. How many are dropped is private.",
+    )
     warm: Annotated[str, Field(max_length=1000)] | None = Field(
         None,
         description="A .release file of the data folder to start from: an earlier release of the same table, whose "

@@ -108,10 +108,23 @@ class AttributeTold(Told):
     other: str | None
 
 
+class DerivedTold(AttributeTold):
+    """A level of an attribute, or another public function of attributes: questions may be about it like any other."""
+
+    sources: list[str] = Field(description="Attributes that it is made from; a level has one.")
+    column: bool = Field(description="Whether the data have a column of this name, which is checked while reading.")
+
+
 class Detail(Summary):
     """A data set."""
 
     attributes: list[AttributeTold]
+    derived: list[DerivedTold]
+    constraints: list[str] = Field(description="Public rules that no record breaks.")
+    records: str = Field(
+        description="Combinations of values, and how many of them are records that can exist.",
+        examples=["200 cells, 185 of them records that can exist (1 constraint)"],
+    )
     neighbours: Literal["add-remove", "replace", "replace-then-filter"]
     created: datetime
     source: dict[str, Any] | None = Field(description="Place of the table; for custodians.")

@@ -3,6 +3,7 @@
 import { at, get } from "./api.js";
 import { answerTable, latest, legend, spoken } from "./answers.js";
 import { builder } from "./builder.js";
+import { askable } from "./conditions.js";
 import { sectionHead } from "./dataset.js";
 import { announce, fill, h } from "./dom.js";
 import { draftOf } from "./draft.js";
@@ -43,7 +44,7 @@ export async function askSection(place, app, dataSet) {
   if (draft.last) fill(result, latest(draft.last, dataSet.detail));
   fill(place, sectionHead("How many records meet these conditions?", HOW),
     h("div", { class: "two" },
-      h("div", {}, text.aside, h("div", {}, builder(dataSet.detail.attributes, draft.conditions, text.write))),
+      h("div", {}, text.aside, h("div", {}, builder(askable(dataSet.detail), draft.conditions, text.write))),
       h("div", { class: "beside" }, form, said, result)),
     h("h3", {}, "Your recent answers"), legend(), past);
   await showRecent();

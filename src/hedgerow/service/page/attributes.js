@@ -22,7 +22,7 @@ export function kindOf(attribute) {
 
 /** @param {HTMLElement} place @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet */
 export async function attributesSection(place, app, { detail }) {
-  const entries = detail.attributes.map((attribute) => ({ attribute, shown: entry(attribute) }));
+  const entries = detail.attributes.map((attribute) => ({ attribute, shown: entry(attribute, detail.derived) }));
   const none = h("p", { class: "empty", hidden: true }, "No attribute matches.");
   /** @param {string} text */
   const search = (text) => {
@@ -36,16 +36,25 @@ export async function attributesSection(place, app, { detail }) {
     h("div", { class: "notice plain" }, h("p", { class: "notice-title" }, "What is protected"),
       h("p", {}, NEIGHBOURS[detail.neighbours] ?? ""), h("p", {}, detail.statement)),
     detail.attributes.length > 6 && h("div", { class: "tools" }, searchBox("Search attributes and values", search)),
-    h("div", { class: "attributes" }, entries.map(({ shown }) => shown), none));
+    h("div", { class: "attributes" }, entries.map(({ shown }) => shown), none),
+    detail.constraints.length > 0 && h("div", { class: "notice plain" }, h("p", { class: "notice-title" }, "What no record can be"),
+      h("p", {}, `${detail.records}.`), h("ul", {}, detail.constraints.map((rule) => h("li", {}, h("code", {}, rule))))));
 }
 
-/** @param {import("./api.js").Attribute} attribute */
-function entry(attribute) {
+/** What follows from an attribute, alone or with others. @param {string} name @param {import("./api.js").Derived[]} derived */
+function following(name, derived) {
+  const found = derived.filter((each) => each.sources[0] === name);
+  const words = found.map((each) => [h("code", {}, each.name), ` (${many(each.size, "value")}${each.sources.length > 1 ? `, from ${each.sources.join(" and ")}` : ""})`]);
+  return found.length > 0 && h("p", { class: "quiet" }, "also as ", words.flatMap((each, i) => (i ? [", ", ...each] : each)));
+}
+
+/** @param {import("./api.js").Attribute} attribute @param {import("./api.js").Derived[]} derived */
+function entry(attribute, derived) {
   const values = attribute.kind === "integer" ? null : attribute.values;
   const chips = (/** @type {string[]} */ labels) => h("ul", { class: "chips" }, labels.map((label) => h("li", {}, label)));
   const rest = values && values.length > SHOWN + 2 ? values.slice(SHOWN) : [];
   return h("article", { class: "attribute" },
-    h("h3", {}, attribute.name), h("p", { class: "quiet" }, kindOf(attribute)),
+    h("h3", {}, attribute.name), h("p", { class: "quiet" }, kindOf(attribute)), following(attribute.name, derived),
     values && chips(values.slice(0, rest.length ? SHOWN : values.length)),
     rest.length > 0 && h("details", {}, h("summary", {}, `${many(rest.length, "more value")}`), chips(rest)),
     attribute.missing !== null && h("p", { class: "quiet" }, "missing: ", h("code", {}, attribute.missing)),

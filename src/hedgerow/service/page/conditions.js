@@ -62,6 +62,9 @@ export function statement(name, attributes, conditions) {
   return `SELECT COUNT(*)\nFROM ${quotedName(name)}${where}`;
 }
 
+/** All that a question may be about: attributes, and what follows from them. @param {import("./api.js").Detail} detail @returns {Attribute[]} */
+export const askable = (detail) => [...detail.attributes, ...detail.derived];
+
 /** @param {Attribute[]} attributes @param {string} name @returns {Attribute} */
 export function named(attributes, name) {
   const found = attributes.find((attribute) => attribute.name === name);

@@ -2,7 +2,7 @@
 
 import { at, get } from "./api.js";
 import { bars, columns } from "./bars.js";
-import { named, specials } from "./conditions.js";
+import { askable, named, specials } from "./conditions.js";
 import { sectionHead } from "./dataset.js";
 import { choice, field, fill, h } from "./dom.js";
 import { count, many } from "./format.js";
@@ -17,7 +17,7 @@ const MOST_BARS = 200;
 /** @param {HTMLElement} place @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet */
 export async function pictureSection(place, app, { name, detail }) {
   const draft = app.draft(name);
-  const names = detail.attributes.map((attribute) => attribute.name);
+  const names = askable(detail).map((attribute) => attribute.name);
   const options = /** @type {[string, string][]} */ (names.map((each) => [each, each]));
   const first = choice(options, draft.first ?? names[0]);
   const second = choice([["", "none"], ...options], draft.second ?? "");
@@ -29,7 +29,7 @@ export async function pictureSection(place, app, { name, detail }) {
     const mine = asked;
     [draft.first, draft.second] = [first.value, second.value];
     const chosen = second.value && second.value !== first.value ? [first.value, second.value] : [first.value];
-    const attributes = chosen.map((each) => named(detail.attributes, each));
+    const attributes = chosen.map((each) => named(askable(detail), each));
     drawing.setAttribute("aria-busy", "true");
     try {
       const shown = tooLarge(attributes) ?? figure(await get(`${at(name)}/marginals`, { attributes: chosen.map(asField).join(",") }), attributes, place);

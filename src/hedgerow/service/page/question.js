@@ -1,7 +1,7 @@
 /** The question as it will be asked: its text, how sure its interval is to be, and the button. */
 
 import { Problem } from "./api.js";
-import { statement } from "./conditions.js";
+import { askable, statement } from "./conditions.js";
 import { hindrance, send } from "./draft.js";
 import { choice, field, fill, h } from "./dom.js";
 import { alarm, attempt, notice, onSubmit } from "./problems.js";
@@ -16,7 +16,7 @@ export function questionText({ name, detail }, draft) {
   const aside = h("p", { class: "aside" }, "Set aside while the text is edited by hand.");
 
   function write() {
-    if (!draft.byHand) draft.text = statement(name, detail.attributes, draft.conditions);
+    if (!draft.byHand) draft.text = statement(name, askable(detail), draft.conditions);
     area.value = draft.text;
     const back = h("button", { type: "button", class: "link", on: { click: takeBack } }, "Go back to the builder");
     fill(note, draft.byHand && h("p", {}, "Edited by hand: the text is asked as it is, whatever the builder shows. ", back));
@@ -58,7 +58,7 @@ export function questionForm({ name, detail }, draft, { text, price, answered, r
   const again = () => fill(said, notice("plain", "The connection failed", ["Trying again. The question is asked only once."]));
 
   async function asked() {
-    const wrong = hindrance(draft, detail.attributes);
+    const wrong = hindrance(draft, askable(detail));
     if (wrong) {
       fill(said, alarm("This cannot be asked yet", [wrong]));
       return;

@@ -52,17 +52,17 @@ function readingPart() {
   const counts = h("input", { autocomplete: "off", placeholder: "none" });
   const where = h("input", { autocomplete: "off", placeholder: "all rows" });
   const warm = h("input", { autocomplete: "off", spellcheck: "false", placeholder: "none" });
-  const coded = h("input", { type: "checkbox" });
+  const [coded, drop] = [0, 0].map(() => h("input", { type: "checkbox" }));
   const listed = () => columns.value.split(",").map((/** @type {string} */ text) => text.trim()).filter(Boolean);
   return {
     columns: () => (listed().length ? listed() : undefined),
-    filtered: () => where.value.trim() !== "",
+    filtered: () => where.value.trim() !== "" || drop.checked,
     element: h("details", {}, h("summary", {}, "How it is read"), h("div", { class: "row-form" },
       field("Columns", columns, "Separated by commas."), field("Column of counts", counts, "Number of records that a row stands for."),
-      field("Rows", where, "A condition on public columns."), field("Earlier release", warm, "A .release file of the same table in the data folder, to start from; what it spent is charged.")), tick(coded, "The cells hold codes, not values")),
+      field("Rows", where, "A condition on public columns."), field("Earlier release", warm, "A .release file of the same table in the data folder, to start from; what it spent is charged.")), tick(coded, "The cells hold codes, not values"), tick(drop, "Leave out records that break a rule of the domain, one by one")),
     value: () => {
       const [count, rows, release] = [counts.value.trim(), where.value.trim(), warm.value.trim()];
-      return { ...(listed().length && { columns: listed() }), ...(release && { warm: release }), ...(count && { count_column: count }), ...(coded.checked && { coded: true }), ...(rows && { where: rows }) };
+      return { ...(listed().length && { columns: listed() }), ...(release && { warm: release }), ...(count && { count_column: count }), ...(coded.checked && { coded: true }), ...(rows && { where: rows }), ...(drop.checked && { violations: "drop" }) };
     },
   };
 }

@@ -78,8 +78,8 @@ class Registration:
     Attributes:
         name: Name in requests.
         title: Title for people.
-        source: Place of the table, and how to read it: ``place``, ``columns``, ``count_column``, ``coded``, ``where``;
-            and ``warm``, an earlier release to start from.
+        source: Place of the table, and how to read it: ``place``, ``columns``, ``count_column``, ``coded``, ``where``,
+            ``violations``; and ``warm``, an earlier release to start from.
         domain: Attributes and their values, as in a domain file.
         budget: Result of ``Budget.to_dict``.
         config: Result of ``OnlinePMW.parameters``.

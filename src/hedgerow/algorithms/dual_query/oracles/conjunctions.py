@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hedgerow.arrays import Bools, Ints
-from hedgerow.domain import Domain
+from hedgerow.domain import CodeSet, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries import CodeSet, Conjunction
+from hedgerow.queries import Conjunction
 
 NEVER = -1
 """Position of a conjunction that no record satisfies."""

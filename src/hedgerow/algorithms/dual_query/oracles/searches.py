@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hedgerow.algorithms.dual_query.oracles.problem import BestResponseProblem, Oracle, Reduced, Response, kernels
 from hedgerow.arrays import Floats, Ints
@@ -109,10 +110,39 @@ class TabuSearch:
         reduced = problem.reduced
         state = rng.integers(2**64, size=1, dtype=np.uint64)
         spots = np.empty(reduced.sizes.size, dtype=np.int64)
-        tenure = max(1, min(self.tenure, int(reduced.sizes.sum() - reduced.sizes.size) // 4))
-        kernels().search(reduced.clauses, self.restarts, self.patience, tenure, state, spots)
+        kernels().search(reduced.clauses, self.restarts, self.patience, self._tenure(reduced), state, spots)
         codes = reduced.decode(spots, rng)
         return Response(codes, problem.value(codes))
+
+    def improved(self, problem: BestResponseProblem, records: ArrayLike, seed: Seed = None) -> Response:
+        """Search from given records: the best record that was met, worth at least as much as each of them.
+
+        Args:
+            problem: The problem.
+            records: At least one, shape ``(n, d)``; they take the place of greedy starts.
+            seed: Breaks ties and picks codes that the conjunctions do not tell apart.
+
+        Example:
+            >>> from hedgerow import Domain, IntegerRange
+            >>> from hedgerow.queries.core.query import Conjunction
+            >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
+            >>> both = Conjunction.where(domain, {"a": [1], "b": [0]})
+            >>> TabuSearch().improved(BestResponseProblem(domain, [both], [2.0]), [[0, 2]], seed=0).codes
+            array([1, 0])
+        """
+        rng = generator(seed)
+        reduced, responses = problem.reduced, []
+        state = rng.integers(2**64, size=1, dtype=np.uint64)
+        for record in np.asarray(records, dtype=np.int64):
+            spots = np.empty(reduced.sizes.size, dtype=np.int64)
+            start = reduced.encode(record)
+            kernels().climb(reduced.clauses, self.patience, self._tenure(reduced), state, start, spots)
+            codes = reduced.decode(spots, rng)
+            responses.append(Response(codes, problem.value(codes)))
+        return max(responses, key=lambda response: response.value)
+
+    def _tenure(self, reduced: Reduced) -> int:
+        return max(1, min(self.tenure, int(reduced.sizes.sum() - reduced.sizes.size) // 4))
 
 
 @final

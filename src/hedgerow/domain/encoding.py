@@ -31,7 +31,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools, Ints
-from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange, value_text
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, value_text
 
 Codes = NDArray[np.unsignedinteger[Any]]
 

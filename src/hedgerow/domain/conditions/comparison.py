@@ -10,6 +10,7 @@ A comparison is true for some codes, false for others and unknown for the rest. 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
@@ -17,9 +18,10 @@ from typing import final
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain.conditions.code_set import CodeSet
+from hedgerow.domain.conditions.text import did_you_mean, in_condition, shortened, shown
 from hedgerow.errors import QueryError
-from hedgerow.queries.core import CodeSet, did_you_mean, in_condition, shortened, shown
 
 
 @final
@@ -51,6 +53,25 @@ class Truth:
     def __invert__(self) -> Truth:
         """True where it was false."""
         return Truth(self.no, self.yes)
+
+
+def all_of(truths: Sequence[Truth]) -> Truth:
+    """True where all of at least one are, false where one is."""
+    return _folded(Truth.__and__, truths)
+
+
+def any_of(truths: Sequence[Truth]) -> Truth:
+    """True where one of at least one is, false where all are."""
+    return _folded(Truth.__or__, truths)
+
+
+def _folded(operation: Callable[[Truth, Truth], Truth], truths: Sequence[Truth]) -> Truth:
+    """Combine all pair by pair, which keeps operands small."""
+    found = list(truths)
+    while len(found) > 1:
+        pairs = [operation(*found[i : i + 2]) for i in range(0, len(found) - 1, 2)]
+        found = pairs + found[2 * len(pairs) :]
+    return found[0]
 
 
 def is_missing(attribute: Attribute) -> Truth:
@@ -98,9 +119,25 @@ def equal(attribute: Attribute, value: str) -> Truth:
     """
     if isinstance(attribute, Binned) and value not in _codes(attribute):
         return ~compare(attribute, "<", value) & compare(attribute, "<=", value)
-    yes = CodeSet.of([_code(attribute, value)])
+    return equal_to_any(attribute, [value])
+
+
+def equal_to_any(attribute: Attribute, values: Sequence[str]) -> Truth:
+    """The truth of ``in (value, ...)``; false without values.
+
+    Raises:
+        QueryError: The attribute has no such value, or a number is one of several in its bin.
+
+    Example:
+        >>> equal_to_any(Categorical("sex", ("F", "M"), missing="?"), ["M", "F"]).no
+        CodeSet()
+    """
+    if isinstance(attribute, Binned) and any(value not in _codes(attribute) for value in values):
+        return any_of([equal(attribute, value) for value in values])
+    find = _code_finder(attribute)
+    yes = CodeSet.of(map(find, values))
     no = every_code(attribute).without(yes)
-    if attribute.missing_code is not None and attribute.missing_code not in yes:
+    if yes and attribute.missing_code is not None:
         no = no.without(CodeSet.of([attribute.missing_code]))
     return Truth(yes, no)
 
@@ -129,24 +166,28 @@ def compare(attribute: Attribute, symbol: str, value: str) -> Truth:
     return Truth(yes, CodeSet((0, attribute.ordinary)).without(yes))
 
 
-def _code(attribute: Attribute, value: str) -> int:
+def _code_finder(attribute: Attribute) -> Callable[[str], int]:
+    """The code of a value, or of a number that is one."""
     special = {attribute.missing: attribute.missing_code, attribute.other: attribute.other_code}
-    if (code := special.get(value)) is not None:
+    known = {} if isinstance(attribute, IntegerRange) else _codes(attribute)
+
+    def code_of(value: str) -> int:
+        if (code := special.get(value)) is not None:
+            return code
+        if isinstance(attribute, IntegerRange):
+            number = _number(attribute, value)
+            if number == int(number) and attribute.minimum <= number <= attribute.maximum:
+                return int(number) - attribute.minimum
+            raise QueryError(
+                f"attribute {attribute.name!r} has no value {shortened(value)}",
+                remedy=f"it holds the whole numbers from {attribute.minimum} to {attribute.maximum}",
+            )
+        if (code := known.get(value, known.get(_as_number(value)))) is None:
+            remedy = did_you_mean(value, attribute.labels)
+            raise QueryError(f"attribute {attribute.name!r} has no value {shown(value)}", remedy=remedy)
         return code
-    if isinstance(attribute, IntegerRange):
-        number = _number(attribute, value)
-        if number == int(number) and attribute.minimum <= number <= attribute.maximum:
-            return int(number) - attribute.minimum
-        raise QueryError(
-            f"attribute {attribute.name!r} has no value {shortened(value)}",
-            remedy=f"it holds the whole numbers from {attribute.minimum} to {attribute.maximum}",
-        )
-    codes = _codes(attribute)
-    if (code := codes.get(value, codes.get(_as_number(value)))) is None:
-        raise QueryError(
-            f"attribute {attribute.name!r} has no value {shown(value)}", remedy=did_you_mean(value, attribute.labels)
-        )
-    return code
+
+    return code_of
 
 
 @lru_cache(maxsize=32)

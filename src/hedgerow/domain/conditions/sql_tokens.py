@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 
+from hedgerow.domain.conditions.text import SQL_WORDS, shown
 from hedgerow.errors import QueryError
-from hedgerow.queries.core import SQL_WORDS, shown
 
 if TYPE_CHECKING:
     from sqlglot import Token as SqlToken

@@ -1,0 +1,9 @@
+"""Entries of domain files, read and written: `attributes`, `levels`, `functions`, `constraints`.
+
+`tables` reads public tables beside a file, `yaml_text` YAML and JSON. It may import the modules of `domain` that make
+attributes, levels and rules, and what is below.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,139 @@
+"""Entries of domain files for attributes."""
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, attribute_error
+from hedgerow.errors import DomainError
+
+MISSING_TEXT = "?"
+"""Text of the missing value where a file says ``missing: true``."""
+
+OTHER_TEXT = "other"
+"""Text of the other value where a file says ``other: true``."""
+
+_OPTIONS = ("values", "min", "max", "bins", "edges", "whole", "missing", "other", "levels")
+_FORMS = ({"values"}, {"min", "max"}, {"min", "max", "bins"}, {"edges"})
+_REMEDY = "give 'values', or 'min' and 'max', or 'min', 'max' and 'bins', or 'edges'"
+
+
+def attribute_of(name: str, entry: object) -> Attribute:
+    """The attribute that an entry describes; its levels are read elsewhere.
+
+    Raises:
+        DomainError: The entry has none of the forms of a domain file, or the attribute is wrong.
+
+    Example:
+        >>> attribute_of("age", {"min": 0, "max": 99, "missing": True}).size
+        101
+    """
+    if isinstance(entry, list | tuple):
+        return _from_options(name, {"values": entry})
+    if isinstance(entry, int) and not isinstance(entry, bool):
+        if entry < 2:
+            raise DomainError(
+                f"attribute {name!r} has {entry} value{'s' if entry != 1 else ''}; at least 2 are needed",
+                remedy="leave the column out, or count all values it could take",
+            )
+        return IntegerRange(name, 0, entry - 1)
+    if isinstance(entry, Mapping):
+        return _from_options(name, entry)
+    raise DomainError(f"attribute {name!r}: {entry!r} is neither a list of values nor options", remedy=_REMEDY)
+
+
+def _from_options(name: str, options: Mapping[str, Any]) -> Attribute:
+    _check_options(name, options)
+    missing = _declared(name, "missing", options.get("missing"), MISSING_TEXT)
+    other = _declared(name, "other", options.get("other"), OTHER_TEXT)
+    if "values" in options:
+        return Categorical(name, _values(name, options["values"]), missing=missing, other=other)
+    whole = bool(options.get("whole", False))
+    if "edges" in options:
+        edges = options["edges"]
+        if not isinstance(edges, list | tuple):
+            raise attribute_error(name, "'edges' is not a list", "write 'edges: [0, 10, 20]'")
+        return Binned(name, (_number(name, edge) for edge in edges), whole=whole, missing=missing, other=other)
+    low, high = _number(name, options["min"]), _number(name, options["max"])
+    if "bins" not in options:
+        return IntegerRange(name, low, high, missing=missing, other=other)  # type: ignore[arg-type] # it checks
+    bins = options["bins"]
+    if isinstance(bins, bool) or not isinstance(bins, int):
+        raise attribute_error(name, "'bins' is not a whole number", "give the number of bins")
+    return Binned.equal_width(name, low, high, bins, whole=whole, missing=missing, other=other)
+
+
+def are_options(entry: Mapping[str, Any]) -> bool:
+    """Whether a mapping describes one attribute, and not attributes that happen to be called like options."""
+    described = any(isinstance(value, Mapping) for option, value in entry.items() if option != "levels")
+    return not described and set(entry) <= set(_OPTIONS) and _form(entry) in _FORMS
+
+
+def _form(options: Mapping[str, Any]) -> set[str]:
+    return set(options) - {"whole", "missing", "other", "levels"}
+
+
+def _check_options(name: str, options: Mapping[str, Any]) -> None:
+    for option in options:
+        if option not in _OPTIONS:
+            near = difflib.get_close_matches(str(option), _OPTIONS, 1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise DomainError(
+                f"attribute {name!r} has an unknown option {option!r}", remedy=f"{hint}options: {', '.join(_OPTIONS)}"
+            )
+    form = _form(options)
+    if form not in _FORMS:
+        found = ", ".join(sorted(form)) or "none of them"
+        raise DomainError(f"attribute {name!r} is not fully described (found: {found})", remedy=_REMEDY)
+    whole = options.get("whole", False)
+    if not isinstance(whole, bool):
+        raise attribute_error(name, "'whole' is neither true nor false", "write 'whole: true'")
+    if whole and "values" in options:
+        raise attribute_error(name, "'whole' has no meaning for listed values", "delete it")
+
+
+def _declared(name: str, option: str, given: object, default: str) -> str | None:
+    if given is None or given is False:
+        return None
+    if given is True:
+        return default
+    if isinstance(given, str | int | float):
+        return str(given)
+    raise attribute_error(name, f"{option!r} is neither true nor a text", f"write '{option}: true' or its text")
+
+
+def _values(name: str, values: object) -> list[Any]:
+    if not isinstance(values, list | tuple):
+        raise attribute_error(name, "'values' is not a list", "write 'values: [a, b]'")
+    if any(value is None for value in values):
+        raise DomainError(
+            f"attribute {name!r} lists an empty value",
+            remedy="for empty cells declare 'missing: true'; for the text null write \"null\" in quotes",
+        )
+    return list(values)
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise attribute_error(name, f"{value!r} is not a number", "write numbers without quotes")
+    return value
+
+
+def attribute_entry(attribute: Attribute) -> dict[str, Any]:
+    """The entry that describes an attribute.
+
+    Example:
+        >>> attribute_entry(IntegerRange("age", 0, 99, missing="?"))
+        {'min': 0, 'max': 99, 'missing': '?'}
+    """
+    entry: dict[str, Any] = {}
+    if isinstance(attribute, Categorical):
+        entry["values"] = list(attribute.values)
+    elif isinstance(attribute, IntegerRange):
+        entry |= {"min": attribute.minimum, "max": attribute.maximum}
+    elif isinstance(attribute, Binned):
+        entry["edges"] = [int(edge) if edge.is_integer() else edge for edge in attribute.edges]
+        if attribute.whole:
+            entry["whole"] = True
+    declared = {"missing": attribute.missing, "other": attribute.other}
+    return entry | {option: text for option, text in declared.items() if text is not None}

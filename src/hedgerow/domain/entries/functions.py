@@ -1,0 +1,180 @@
+"""Entries of domain files for derived attributes: tables of values, or cases."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hedgerow.arrays import Places
+from hedgerow.domain.attribute import Attribute, Categorical, Value, codes_by_text, value_text
+from hedgerow.domain.conditions import as_condition
+from hedgerow.domain.constraint import check_cells
+from hedgerow.domain.derived import Derived
+from hedgerow.domain.domain import Domain
+from hedgerow.domain.entries.attributes import attribute_entry, attribute_of
+from hedgerow.domain.entries.tables import rows_of
+from hedgerow.domain.rules import by_cases
+from hedgerow.domain.tables import spread_over
+from hedgerow.errors import DomainError
+
+_OWN = ("from", "table", "cases", "column")
+_NAMED = 3
+"""Combinations that an error names."""
+
+
+def derived_of(domain: Domain, name: str, entry: object, folder: Path | None) -> Derived:
+    """The derived attribute that an entry describes.
+
+    Args:
+        domain: Attributes, and the derived ones that are declared before.
+        name: Its name.
+        entry: ``from`` with ``table``, or ``cases``; ``column``; its values like those of an attribute, where they are
+            not all in the table or the names of the cases.
+        folder: Folder of the domain file, if there is one.
+
+    Raises:
+        DomainError: The entry is not understood, or does not give exactly one value to each combination.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> domain = Domain((IntegerRange("age", 0, 3),))
+        >>> derived_of(domain, "group", {"cases": {"child": "age < 2", "adult": "age >= 2"}}, None).codes.tolist()
+        [0, 0, 1, 1]
+    """
+    what = f"derived attribute {name!r}"
+    if not isinstance(entry, Mapping) or ("table" in entry) == ("cases" in entry):
+        raise DomainError(
+            f"{what} has {'both' if isinstance(entry, Mapping) and 'table' in entry else 'neither'} 'table' "
+            f"{'and' if isinstance(entry, Mapping) and 'table' in entry else 'nor'} 'cases'",
+            remedy="write 'from: area' and 'table: FILE', or 'cases: {child: \"age < 15\", adult: \"age >= 15\"}'",
+        )
+    column = entry.get("column", True)
+    if not isinstance(column, bool):
+        raise DomainError(f"{what}: 'column' is neither true nor false", remedy="write 'column: false'")
+    sources = _sources(domain, entry.get("from"), what)
+    options = {option: value for option, value in entry.items() if option not in _OWN}
+    if "table" in entry:
+        if not sources:
+            raise DomainError(f"{what} does not say what it is made from", remedy="write 'from: area'")
+        rows = rows_of(entry["table"], [*sources, name], folder, what)
+        attribute = _attribute(name, options, [value for _, value in rows])
+        return function_of(domain, attribute, sources, rows, what, column=column)
+    cases = entry["cases"]
+    if not isinstance(cases, Mapping) or not all(isinstance(case, str) for case in cases.values()) or not cases:
+        raise DomainError(f"{what}: 'cases' does not map values to conditions", remedy="write 'child: \"age < 15\"'")
+    attribute = _attribute(name, options, [str(label) for label in cases])
+    scope, found = by_cases(domain, what, list(cases.values()), [str(label) for label in cases])
+    known = codes_by_text(attribute)
+    codes = np.array([_code(known, str(label), what, name) for label in cases])[found]
+    wanted = domain.base(sources) if sources else scope
+    if not set(scope) <= set(wanted):
+        raise DomainError(f"{what}: its cases are about more than {', '.join(sources)}", remedy="delete 'from'")
+    codes = codes.reshape([domain[each].size if each in scope else 1 for each in wanted])
+    return Derived(attribute, wanted, np.broadcast_to(codes, domain.shape_of(wanted)), column=column)
+
+
+def derived_entry(domain: Domain, derived: Derived) -> dict[str, Any]:
+    """The entry that describes a derived attribute; ``derived_of`` reads it back.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> domain = Domain((IntegerRange("age", 0, 3),))
+        >>> group = Derived(Categorical("group", ("child", "adult")), ["age"], [0, 0, 1, 1])
+        >>> derived_entry(domain, group)["cases"]
+        {'child': 'age between 0 and 1', 'adult': 'age between 2 and 3'}
+    """
+    entry: dict[str, Any] = {"from": list(derived.sources) if len(derived.sources) > 1 else derived.sources[0]}
+    labels = derived.attribute.labels
+    first = domain[derived.sources[0]]
+    if len(derived.sources) == 1 and isinstance(first, Categorical):
+        entry["table"] = dict(zip(first.labels, (labels[code] for code in derived.codes), strict=True))
+    else:
+        scope = derived.sources
+        codes = [np.arange(size, dtype=np.int32) for size in domain.shape_of(scope)]
+        entry["cases"] = {
+            labels[code]: as_condition(domain, scope, codes, derived.codes == code)
+            for code in np.unique(derived.codes).tolist()
+        }
+    return entry | attribute_entry(derived.attribute) | ({} if derived.column else {"column": False})
+
+
+def function_of(
+    domain: Domain,
+    attribute: Attribute,
+    sources: Sequence[str],
+    rows: Sequence[tuple[tuple[str, ...], Value]],
+    what: str,
+    *,
+    column: bool,
+) -> Derived:
+    """The function that a table gives.
+
+    The missing and the other value of a single source have those of the function, where it has such and the table does
+    not list them.
+
+    Raises:
+        DomainError: A combination of the sources has no value, or two, or a value is unknown.
+    """
+    shape = domain.shape_of(sources)
+    check_cells(what, shape)
+    known, own = [codes_by_text(domain[source]) for source in sources], codes_by_text(attribute)
+    table = np.full(shape, -1, dtype=np.int32)
+    for texts, value in rows:
+        cell = tuple(_code(each, text, what, name) for each, text, name in zip(known, texts, sources, strict=True))
+        code = _code(own, value_text(value), what, attribute.name)
+        if table[cell] not in {-1, code}:
+            raise DomainError(
+                f"{what}: the table gives two values for {', '.join(texts)}", remedy="list each combination once"
+            )
+        table[cell] = code
+    if len(sources) == 1:
+        fine = domain[sources[0]]
+        extra = ((fine.missing_code, attribute.missing_code), (fine.other_code, attribute.other_code))
+        for of_fine, of_own in extra:
+            if of_fine is not None and of_own is not None and table[of_fine] < 0:
+                table[of_fine] = of_own
+    _check_filled(domain, sources, table, what)
+    base = domain.base(sources)
+    codes = spread_over(domain, table, tuple(sources), base)
+    return Derived(attribute, base, np.broadcast_to(codes, domain.shape_of(base)), column=column)
+
+
+def _sources(domain: Domain, given: object, what: str) -> list[str]:
+    names = [given] if isinstance(given, str) else given or []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise DomainError(f"{what}: 'from' is no attribute or list of attributes", remedy="write 'from: [area, sex]'")
+    for name in names:
+        if name not in domain.all_names:
+            raise DomainError(
+                f"{what} is made from {name!r}, which is no attribute", remedy="declare its sources before it"
+            )
+    return names
+
+
+def _attribute(name: str, options: Mapping[str, Any], values: Sequence[Value]) -> Attribute:
+    if set(options) <= {"missing", "other"}:
+        listed = list({value_text(value): value for value in values}.values())
+        return attribute_of(name, {"values": listed, **options})
+    return attribute_of(name, options)
+
+
+def _code(known: Mapping[str, int], text: str, what: str, name: str) -> int:
+    if text not in known:
+        raise DomainError(f"{what}: {name!r} has no value {text!r}", remedy="correct it, or declare it")
+    return known[text]
+
+
+def _check_filled(domain: Domain, sources: Sequence[str], table: Places, what: str) -> None:
+    gaps = np.argwhere(table < 0)
+    if not len(gaps):
+        return
+    shown = [
+        " and ".join(f"{name} = {domain[name].label(int(code))!r}" for name, code in zip(sources, gap, strict=True))
+        for gap in gaps[:_NAMED]
+    ]
+    more = f", and for {len(gaps) - _NAMED:,} more" if len(gaps) > _NAMED else ""
+    raise DomainError(
+        f"{what}: the table has no value for {'; '.join(shown)}{more}",
+        remedy="give one for each combination of values, the missing and the other one too",
+    )

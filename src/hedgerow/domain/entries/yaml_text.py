@@ -1,0 +1,109 @@
+"""Domain files as text: YAML of plain words, and JSON."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, final
+
+import yaml
+
+from hedgerow.errors import DomainError
+
+_TRUTH = re.compile("^(?:true|True|TRUE|false|False|FALSE)$")
+_WHOLE = re.compile("^[-+]?(?:0|[1-9][0-9]*)$")
+_DECIMAL = re.compile(r"^[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$")
+
+
+def plain_value(text: str) -> str | int | float | bool:
+    """The value of a word without quotes: a plain decimal number, true or false, or else the text.
+
+    Example:
+        >>> [plain_value(text) for text in ("17", "2872.7", "007", "no", "true")]
+        [17, 2872.7, '007', 'no', True]
+    """
+    if _TRUTH.match(text):
+        return text.lower() == "true"
+    return int(text) if _WHOLE.match(text) else float(text) if _DECIMAL.match(text) else text
+
+
+def yaml_text(content: Mapping[str, Any]) -> str:
+    """YAML of a mapping, its texts quoted, so that every YAML reader takes them for texts.
+
+    Example:
+        >>> print(yaml_text({"smokes": ["no", "yes"]}), end="")
+        "smokes":
+        - "no"
+        - "yes"
+    """
+    return yaml.dump(content, Dumper=_Dumper, default_flow_style=None, sort_keys=False, allow_unicode=True, width=110)
+
+
+def parsed(path: Path) -> Any:
+    """The content of a YAML or JSON file, in UTF-8.
+
+    Raises:
+        DomainError: It cannot be read, is not well-formed, or says something twice.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DomainError(f"it cannot be read ({error.strerror})", remedy="check the path") from error
+    except UnicodeDecodeError as error:
+        raise DomainError("it is not UTF-8 text", remedy="save it as UTF-8") from error
+    try:
+        if path.suffix.lower() == ".json":
+            return json.loads(text, object_pairs_hook=_without_repetition)
+        return yaml.load(text, Loader=_Loader)
+    except json.JSONDecodeError as error:
+        raise DomainError(f"line {error.lineno} is not JSON ({error.msg})", remedy="correct that line") from error
+    except yaml.MarkedYAMLError as error:
+        line = f"line {error.problem_mark.line + 1}" if error.problem_mark else "it"
+        raise DomainError(
+            f"{line} is not YAML ({error.problem})", remedy="correct that line; quote odd texts"
+        ) from error
+    except yaml.YAMLError as error:
+        raise DomainError("it is not YAML", remedy="save it as plain UTF-8 text") from error
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise DomainError(f"{key!r} is given twice", remedy="declare each column and each option once")
+        found[key] = value
+    return found
+
+
+@final
+class _Dumper(yaml.SafeDumper):
+    """Writes every text in double quotes."""
+
+
+_Dumper.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
+
+
+@final
+class _Loader(yaml.SafeLoader):
+    """Reads plain words as texts, and refuses keys that are there twice."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - PyYAML's own table, emptied: see below
+
+
+def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[str, Any] | str:
+    """Keys as their plain text: an attribute may be called ``2020`` or ``true``."""
+    pairs = [
+        (key.value if isinstance(key, yaml.ScalarNode) else str(loader.construct_object(key)), value)
+        for key, value in node.value
+    ]
+    if len(pairs) == 1 and pairs[0][0] == "" and pairs[0][1].value == "":
+        return "?"  # YAML's sign for a key, when it stands alone: the usual text of a missing value
+    return _without_repetition([(key, loader.construct_object(value, deep=True)) for key, value in pairs])
+
+
+_Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
+# YAML 1.1 reads no, on, 007, 1_000, 12:30 and 2020-01-31 as booleans, octal and other numbers and dates.
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", _TRUTH, list("tTfF"))
+_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile("^(?:null|~|)$"), ["n", "~", ""])
+_Loader.add_implicit_resolver("tag:yaml.org,2002:int", _WHOLE, list("-+0123456789"))
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _DECIMAL, list("-+.0123456789"))

@@ -1,0 +1,300 @@
+"""Levels: coarser forms of one attribute, made by lists, edges, first characters, dates or tables of parents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from itertools import pairwise
+
+import numpy as np
+
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, Value, codes_by_text, value_text
+from hedgerow.domain.derived import Derived, coarser
+from hedgerow.errors import DomainError
+
+CALENDAR = ("month", "quarter", "year")
+"""Levels of dates, finest first."""
+
+_RUN = re.compile(r"(-?\d+)\s*(?:\.\.|-)\s*(-?\d+)")
+_NAMED = 3
+"""Values that an error names."""
+
+
+def level_error(name: str, problem: str, remedy: str) -> DomainError:
+    """An error that begins with the name of the level."""
+    return DomainError(f"level {name!r}: {problem}", remedy=remedy)
+
+
+def group_level(attribute: Attribute, name: str, groups: Mapping[str, Iterable[Value]]) -> Derived:
+    """A level of named groups of values.
+
+    Args:
+        attribute: The attribute.
+        name: Name of the level.
+        groups: For each group its values; ``"0..14"`` or ``"0-14"`` are all whole numbers from the first to the last.
+            The missing and the other value stay as they are unless a group lists them.
+
+    Raises:
+        DomainError: A value is in no group or in two, or the attribute does not have it.
+
+    Example:
+        >>> age = IntegerRange("age", 0, 99)
+        >>> group_level(age, "age.stage", {"child": ["0..14"], "adult": ["15..99"]}).attribute.labels
+        ('child', 'adult')
+    """
+    of_code: dict[int, str] = {}
+    codes_of = codes_by_text(attribute)
+    for label, values in groups.items():
+        for value in values:
+            for code in _codes_of(attribute, codes_of, name, value):
+                if of_code.setdefault(code, label) != label:
+                    raise level_error(
+                        name,
+                        f"the value {attribute.label(code)!r} has two parents, {of_code[code]!r} and {label!r}",
+                        "put each value into one group",
+                    )
+    return _of_labels(attribute, name, of_code, groups)
+
+
+def edge_level(attribute: Attribute, name: str, edges: Sequence[float]) -> Derived:
+    """A level of bins, made of whole numbers or of finer bins.
+
+    Args:
+        attribute: A range of whole numbers, or bins.
+        name: Name of the level.
+        edges: Edges of its bins, increasing, from the smallest to the largest value; of finer bins, some of theirs.
+
+    Raises:
+        DomainError: The attribute has no order, or the edges do not fit its values.
+
+    Example:
+        >>> edge_level(IntegerRange("age", 0, 99), "age.stage", [0, 15, 65, 99]).attribute.labels
+        ('[0, 15)', '[15, 65)', '[65, 99]')
+    """
+    if isinstance(attribute, Binned):
+        lows, whole, ends = np.array(attribute.edges[:-1]), attribute.whole, (attribute.edges[0], attribute.edges[-1])
+        unknown = sorted(set(edges) - set(attribute.edges))
+        if unknown:
+            raise level_error(
+                name, f"the edge {unknown[0]:.12g} cuts a bin of {attribute.name!r}", "take edges that its bins have"
+            )
+    elif isinstance(attribute, IntegerRange):
+        lows = np.arange(attribute.minimum, attribute.maximum + 1, dtype=np.float64)
+        whole, ends = True, (attribute.minimum, attribute.maximum)
+    else:
+        raise level_error(name, f"the values of {attribute.name!r} have no order", "list the values of each group")
+    level = Binned(name, edges, whole=whole, missing=attribute.missing, other=attribute.other)
+    if level.edges[0] > ends[0] or level.edges[-1] < ends[1]:
+        raise level_error(
+            name,
+            f"its edges leave out values of {attribute.name!r}, which go from {ends[0]:.12g} to {ends[1]:.12g}",
+            "begin with the smallest value and end with the largest",
+        )
+    ordinary = np.minimum(np.searchsorted(level.edges, lows, side="right") - 1, level.ordinary - 1)
+    return Derived(level, (attribute.name,), np.concatenate([ordinary, np.arange(level.ordinary, level.size)]))
+
+
+def prefix_level(attribute: Attribute, length: int) -> Derived:
+    """The level ``<attribute>.<length>`` of the first characters of listed values.
+
+    Raises:
+        DomainError: The attribute does not list its values, or all begin alike.
+
+    Example:
+        >>> prefix_level(Categorical("diagnosis", ("A01", "A02", "B01")), 1).attribute.labels
+        ('A', 'B')
+    """
+    name = f"{attribute.name}.{length}"
+    if length < 1:
+        raise level_error(name, f"{length} characters", "give a whole number of at least 1")
+    return _of_labels(attribute, name, {code: label[:length] for code, label in _listed(attribute, name)})
+
+
+def calendar_level(attribute: Attribute, unit: str) -> Derived:
+    """The level ``<attribute>.<unit>`` of listed dates in the form 2020-01-31.
+
+    Args:
+        attribute: An attribute whose ordinary values are dates.
+        unit: ``"month"``, ``"quarter"`` or ``"year"``.
+
+    Raises:
+        DomainError: A value is not a date.
+
+    Example:
+        >>> dates = Categorical("day", ("2020-01-31", "2020-02-01", "2020-04-01"))
+        >>> calendar_level(dates, "quarter").attribute.labels
+        ('2020-Q1', '2020-Q2')
+    """
+    name = f"{attribute.name}.{unit}"
+    labels = {}
+    for code, label in _listed(attribute, name):
+        try:
+            day = date.fromisoformat(label)
+        except ValueError:
+            raise level_error(name, f"the value {label!r} is not a date", "write dates as 2020-01-31") from None
+        texts = {
+            "month": f"{day.year:04d}-{day.month:02d}",
+            "quarter": f"{day.year:04d}-Q{(day.month + 2) // 3}",
+            "year": f"{day.year:04d}",
+        }
+        labels[code] = texts[unit]
+    return _of_labels(attribute, name, labels)
+
+
+def table_levels(attribute: Attribute, names: Sequence[str], rows: Iterable[Sequence[str]]) -> tuple[Derived, ...]:
+    """Levels from a table that has each value with its parent, the parent of that, and so on.
+
+    Args:
+        attribute: The attribute.
+        names: Names of the levels, finest first.
+        rows: The value, and its label in each level.
+
+    Raises:
+        DomainError: A value has no parent, or two, or the attribute does not have it.
+
+    Example:
+        >>> rows = [("a", "north"), ("b", "north"), ("c", "south")]
+        >>> [level] = table_levels(Categorical("town", ("a", "b", "c")), ["town.region"], rows)
+        >>> level.codes.tolist()
+        [0, 0, 1]
+    """
+    groups: list[dict[str, list[Value]]] = [{} for _ in names]
+    for value, *labels in rows:
+        for name, group, label in zip(names, groups, labels, strict=True):
+            if not label:
+                raise level_error(name, f"the value {value!r} has no parent", "fill in the cell")
+            group.setdefault(label, []).append(value)
+    return tuple(group_level(attribute, name, group) for name, group in zip(names, groups, strict=True))
+
+
+def parent_levels(attribute: Attribute, parents: Iterable[tuple[str, str]]) -> tuple[Derived, ...]:
+    """Levels from a list of parents, which have parents themselves: ``parent``, ``parent2``, and so on.
+
+    A value whose parents end earlier than those of others stands for itself further up.
+
+    Args:
+        attribute: The attribute.
+        parents: Values or parents of these, each with its parent; a parent without one is at the top.
+
+    Raises:
+        DomainError: A value is not listed, something has two parents, or is its own ancestor.
+
+    Example:
+        >>> pairs = [("a1", "a"), ("a2", "a"), ("b1", "b"), ("a", "all"), ("b", "all")]
+        >>> [level.name for level in parent_levels(Categorical("code", ("a1", "a2", "b1")), pairs)]
+        ['code.parent']
+    """
+    above: dict[str, str] = {}
+    first = f"{attribute.name}.parent"
+    for child, parent in parents:
+        if above.setdefault(child, parent) != parent:
+            raise level_error(
+                first, f"{child!r} has two parents, {above[child]!r} and {parent!r}", "list each value with one parent"
+            )
+    listed = dict(_listed(attribute, first))
+    _check_all(first, attribute, [code for code, label in listed.items() if label not in above])
+    if circle := _circle(above):
+        raise level_error(first, f"the parents go in a circle: {' < '.join(circle)}", "give the topmost no parent")
+    found: list[Derived] = []
+    while (labels := {code: above.get(label) or label for code, label in listed.items()}) != listed:
+        if len(set(labels.values())) == 1:
+            break  # all values together are no level
+        name = first if not found else f"{first}{len(found) + 1}"
+        found.append(_of_labels(attribute, name, labels))
+        listed = labels
+    return tuple(found)
+
+
+def check_nested(attribute: Attribute, levels: Sequence[Derived]) -> None:
+    """Check that each level of an attribute is made of whole values of the one before.
+
+    Raises:
+        DomainError: Two values are together in a level and apart in the next one.
+
+    Example:
+        >>> age = IntegerRange("age", 0, 99)
+        >>> check_nested(age, [edge_level(age, "fine", [0, 10, 99]), edge_level(age, "coarse", [0, 9, 99])])
+        Traceback (most recent call last):
+        hedgerow.errors.DomainError: level 'coarse': '0' and '9' are apart in it and together in the finer 'fine'
+          Remedy: list levels from the finest to the coarsest; declare one that does not nest under 'derived'
+    """
+    for fine, coarse in pairwise(levels):
+        if coarser(fine.codes, coarse.codes) is None:
+            for code in range(fine.attribute.size):
+                inside = np.flatnonzero(fine.codes == code)
+                apart = inside[coarse.codes[inside] != coarse.codes[inside[0]]] if len(inside) else inside
+                if len(apart):
+                    one, other = attribute.label(int(inside[0])), attribute.label(int(apart[0]))
+                    raise level_error(
+                        coarse.name,
+                        f"{one!r} and {other!r} are apart in it and together in the finer {fine.name!r}",
+                        "list levels from the finest to the coarsest; declare one that does not nest under 'derived'",
+                    )
+
+
+def _codes_of(attribute: Attribute, codes_of: Mapping[str, int], name: str, value: Value) -> Iterable[int]:
+    """The codes of a value, or of a run of whole numbers."""
+    text = value_text(value)
+    if text in codes_of:
+        return (codes_of[text],)
+    run = _RUN.fullmatch(text.strip())
+    if run and isinstance(attribute, IntegerRange):
+        low, high = int(run[1]), int(run[2])
+        if attribute.minimum <= low <= high <= attribute.maximum:
+            return range(low - attribute.minimum, high + 1 - attribute.minimum)
+        raise level_error(
+            name, f"{text!r} is no run of values of {attribute.name!r}", "write the smallest and the largest number"
+        )
+    raise level_error(name, f"{attribute.name!r} has no value {text!r}", "list values that the attribute has")
+
+
+def _listed(attribute: Attribute, name: str) -> list[tuple[int, str]]:
+    """Ordinary codes with their labels."""
+    if not isinstance(attribute, Categorical):
+        raise level_error(name, f"{attribute.name!r} does not list its values", "give widths, edges or groups")
+    return [(code, attribute.label(code)) for code in range(attribute.ordinary)]
+
+
+def _of_labels(attribute: Attribute, name: str, labels: Mapping[int, str], order: Iterable[str] = ()) -> Derived:
+    """The level that gives codes their labels; the missing and the other value keep theirs unless given one."""
+    missing = None if attribute.missing_code in labels else attribute.missing
+    other = None if attribute.other_code in labels else attribute.other
+    _check_all(name, attribute, [code for code in range(attribute.ordinary) if code not in labels])
+    values = list(dict.fromkeys([*order, *(labels[code] for code in sorted(labels))]))
+    if len(values) < 2:
+        raise level_error(name, f"all values of {attribute.name!r} are in {values[0]!r}", "leave the level out")
+    level = Categorical(name, values, missing=missing, other=other)
+    place = {label: code for code, label in enumerate(level.labels)}
+    extra = {attribute.missing_code: attribute.missing, attribute.other_code: attribute.other}
+    return Derived(
+        level, (attribute.name,), [place[labels.get(code) or str(extra[code])] for code in range(attribute.size)]
+    )
+
+
+def _check_all(name: str, attribute: Attribute, without: Sequence[int]) -> None:
+    if without:
+        shown = ", ".join(repr(attribute.label(code)) for code in without[:_NAMED])
+        more = f" and {len(without) - _NAMED:,} more" if len(without) > _NAMED else ""
+        raise level_error(
+            name,
+            f"{'values' if len(without) > 1 else 'the value'} {shown}{more} of {attribute.name!r} "
+            f"{'have' if len(without) > 1 else 'has'} no parent",
+            "give each value a parent",
+        )
+
+
+def _circle(above: Mapping[str, str]) -> list[str]:
+    """Labels of which each is the parent of the one before, and the first of the last; empty if there are none."""
+    ends: set[str] = set()
+    for start in above:
+        label = start
+        path: dict[str, None] = {}
+        while label not in ends and label not in path and above.get(label, label) not in {label, ""}:
+            path[label] = None
+            label = above[label]
+        if label in path:
+            seen = list(path)
+            return [*seen[seen.index(label) :], label]
+        ends.update(path)
+    return []

@@ -1,0 +1,71 @@
+"""Domains in words: how many records can exist, and the levels and columns that are functions of others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import groupby
+
+from hedgerow.domain.domain import Domain
+from hedgerow.domain.feasible import feasible_records
+from hedgerow.quantities import human
+
+
+def cells_in_words(domain: Domain) -> str:
+    """The cells of a domain and, where constraints rule some out, the records that can exist.
+
+    Args:
+        domain: The domain.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange, impossible
+        >>> plain = Domain((IntegerRange("age", 0, 99), IntegerRange("married", 0, 1)))
+        >>> cells_in_words(plain)
+        '200 cells'
+        >>> cells_in_words(Domain(plain.attributes, (), [impossible(plain, "age < 15 and married = 1")]))
+        '200 cells, 185 of them records that can exist (1 constraint)'
+    """
+    cells, rules = f"{human(domain.size)} cells", len(domain.constraints)
+    if not rules:
+        return cells
+    said, feasible = f"{rules:,} constraint{'s' if rules > 1 else ''}", feasible_records(domain)
+    if feasible is None:
+        return f"{cells}; how many of them are records that can exist is not counted ({said})"
+    return f"{cells}, {human(feasible)} of them records that can exist ({said})"
+
+
+def levels_in_words(domain: Domain, used: Collection[str] = ()) -> str:
+    """The levels of attributes that were declared or are used, with their numbers of values; empty if there are none.
+
+    Args:
+        domain: The domain.
+        used: Names of variables that queries are about.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain((IntegerRange("age", 0, 99), IntegerRange("income", 0, 4095)))
+        >>> levels_in_words(domain, ["age.10"]), levels_in_words(domain)
+        ('age: age.10 (10)', '')
+    """
+    shown = [
+        each
+        for each in domain.derived
+        if not each.column and (each in domain.declared or each.name in used) and len(each.sources) == 1
+    ]
+    groups = groupby(sorted(shown, key=lambda each: domain.index(each.sources[0])), key=lambda each: each.sources[0])
+    listed = ((name, ", ".join(f"{each.name} ({each.attribute.size:,})" for each in levels)) for name, levels in groups)
+    return "; ".join(f"{name}: {levels}" for name, levels in listed)
+
+
+def columns_in_words(domain: Domain) -> str:
+    """The derived columns of a domain and what they follow from; empty if there are none.
+
+    Args:
+        domain: The domain.
+
+    Example:
+        >>> from hedgerow.domain import Derived, IntegerRange
+        >>> dense = Derived(IntegerRange("dense", 0, 1), ("area",), [0, 1, 1], column=True)
+        >>> columns_in_words(Domain((IntegerRange("area", 0, 2),), (dense,)))
+        'dense (from area)'
+    """
+    return ", ".join(f"{each.name} (from {', '.join(each.sources)})" for each in domain.derived_columns)

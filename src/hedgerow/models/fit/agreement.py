@@ -1,0 +1,255 @@
+"""Best linear unbiased answers of marginals over levels and structural zeros, where blocks of cells are uneven.
+
+Tables that share variables must agree on the marginal of these. The estimate of least variance is the nearest tables,
+in units of the noise, that agree everywhere, that vanish where no record can be, and that sum to 1. Two ideas find it:
+
+- A table that meets all others in one coarser marginal hands its sums there on, with the variance of each, and is
+  corrected once the others are known. Tables over levels of one attribute are a tree of sums that this solves in two
+  passes (Hay, Rastogi, Miklau and Suciu, "Boosting the Accuracy of Differentially Private Histograms Through
+  Consistency", VLDB 2010), however uneven it is.
+- Of the rest, each shared marginal in turn is replaced by its average, coarse ones first, and the difference is spread
+  over the cells in proportion to their variances: an orthogonal projection. Where blocks are even one sweep is exact
+  (Qardaji, Yang and Li, "PriView", SIGMOD 2014, section 4.3). Elsewhere projections do not commute, and conjugate
+  gradients on sweeps there and back reach their common fixed points (Bjoerck and Elfving, "Accelerated projection
+  methods for computing pseudoinverse solutions", BIT 1979).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from hedgerow.arrays import Floats, Ints, Places
+from hedgerow.domain import Clique, Domain, places_in, spread_over, summed
+
+_LEAST = 1e-10
+"""Variance of answers without noise, as a fraction of the largest."""
+_STEPS = 100
+"""Most steps of conjugate gradients."""
+_CLOSE = 1e-11
+"""Residual at which they stop, as a fraction of the first."""
+_ROUNDING = 1e-15
+"""Residual that counts as none, as a fraction of the values."""
+
+
+def agreed(
+    domain: Domain, scopes: Sequence[Clique], tables: Sequence[Floats], variances: Sequence[Floats]
+) -> list[Floats]:
+    """The nearest tables that agree on what they share and sum to 1.
+
+    Args:
+        domain: The domain of all scopes.
+        scopes: Variables of each table.
+        tables: Noisy fractions, shape ``domain.shape_of(scope)`` each.
+        variances: Variance of each cell, of the same shapes; 0 where it is known to be 0.
+
+    Returns:
+        The estimates, of the same shapes.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain((IntegerRange("age", 0, 19),))
+        >>> noisy = [np.array([0.4, 0.4, 0.1, 0.1]), np.full(20, 0.05)]
+        >>> agreed(domain, [("age.5",), ("age",)], noisy, [np.ones(4), np.ones(20)])[0].round(3)
+        array([0.375, 0.375, 0.125, 0.125])
+    """
+    known = _Variables(domain, scopes)
+    merged: dict[int, _Table] = {}
+    least = _LEAST * max(float(each.max()) for each in variances)
+    for scope, values, spread in zip(scopes, tables, variances, strict=True):
+        noisy = np.where(spread > 0.0, np.maximum(spread, least), 0.0)
+        mask = known.mask(scope)  # two levels may have the same blocks under two names
+        _merge(merged, mask, _Table(*(summed(domain, each, scope, known.scope(mask)) for each in (values, noisy))))
+    left, handed = dict(merged), list[_Handed]()
+    while (next_one := _leaf(left)) is not None:
+        mask, shared = next_one
+        table = left.pop(mask)
+        sums = _Table(*(known.sums(each, mask, shared) for each in (table.values, table.variances)))
+        handed.append(_Handed(mask, shared, table, sums))
+        if shared:
+            _merge(left, shared, sums)
+    found = _projected(known, left) if left else {}
+    found[0] = np.array(1.0)
+    for each in reversed(handed):
+        missing = _ratio(found[each.shared] - each.sums.values, each.sums.variances)
+        found[each.mask] = each.table.values + each.table.variances * known.spread(missing, each.shared, each.mask)
+    masks = map(known.mask, scopes)
+    return [summed(domain, found[mask], known.scope(mask), scope) for mask, scope in zip(masks, scopes, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    values: Floats
+    variances: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Handed:
+    """A table that handed its sums on to a coarser marginal."""
+
+    mask: int
+    shared: int
+    table: _Table
+    sums: _Table
+
+
+class _Variables:
+    """Sets of variables as bits: each set holds what its members determine, so that shared ones are those of both."""
+
+    def __init__(self, domain: Domain, scopes: Sequence[Clique]) -> None:
+        self._domain = domain
+        sources = {name for scope in scopes for name in domain.base(scope)}
+        levels = (each.name for each in domain.derived if set(each.sources) <= sources)
+        self._names = domain.clique({*sources, *levels})
+        self._masks = {scope: self._mask(scope) for scope in dict.fromkeys(scopes)}
+        self._scopes = {mask: scope for scope, mask in self._masks.items()}
+
+    def _mask(self, scope: Clique) -> int:
+        return sum(1 << place for place, name in enumerate(self._names) if self._domain.determines(scope, name))
+
+    def mask(self, scope: Clique) -> int:
+        return self._masks[scope]
+
+    def scope(self, mask: int) -> Clique:
+        if mask not in self._scopes:
+            names = (name for place, name in enumerate(self._names) if mask >> place & 1)
+            self._scopes[mask] = self._domain.reduced(names)
+        return self._scopes[mask]
+
+    def sums(self, table: Floats, mask: int, shared: int) -> Floats:
+        return summed(self._domain, table, self.scope(mask), self.scope(shared))
+
+    def spread(self, table: Floats, shared: int, mask: int) -> Floats:
+        return spread_over(self._domain, table, self.scope(shared), self.scope(mask))
+
+    def shape(self, mask: int) -> tuple[int, ...]:
+        return self._domain.shape_of(self.scope(mask))
+
+    def places(self, mask: int, shared: int) -> Places:
+        """Cells without a place hold 0, and add it to the first."""
+        found = places_in(self._domain, self.scope(mask), self.scope(shared)).reshape(-1)
+        return np.maximum(found, 0).astype(np.int32)
+
+
+def _merge(tables: dict[int, _Table], mask: int, table: _Table) -> None:
+    """Average two tables over the same variables."""
+    if mask in tables:
+        other = tables[mask]
+        precisions = [_inverse(each.variances) for each in (other, table)]
+        variances = _inverse(precisions[0] + precisions[1])
+        table = _Table(variances * (precisions[0] * other.values + precisions[1] * table.values), variances)
+    tables[mask] = table
+
+
+def _ratio(values: Floats, divisors: Floats) -> Floats:
+    """0 where nothing can be: variances are 0 there."""
+    return np.divide(values, divisors, out=np.zeros_like(values), where=divisors > 0.0)
+
+
+def _inverse(variances: Floats) -> Floats:
+    return _ratio(np.ones_like(variances), variances)
+
+
+def _leaf(tables: dict[int, _Table]) -> tuple[int, int] | None:
+    """A table that meets all others in one coarser marginal, and that marginal."""
+    for mask in tables:
+        shared = {mask & other for other in tables if other != mask}
+        widest = 0
+        for each in shared:
+            widest |= each
+        if widest != mask and (widest in shared or not widest):
+            return mask, widest
+    return None
+
+
+def _projected(known: _Variables, tables: dict[int, _Table]) -> dict[int, Floats]:
+    """The nearest tables that agree, by conjugate gradients on sweeps of averages."""
+    values = np.concatenate([each.values.reshape(-1) for each in tables.values()])
+    variances = np.concatenate([each.variances.reshape(-1) for each in tables.values()])
+    ends = np.cumsum([each.values.size for each in tables.values()])
+    meetings = _meetings(known, list(tables), ends, variances)
+
+    def swept(numbers: Floats, total: float) -> Floats:
+        """Averages from coarse to fine and back: a symmetric operator."""
+        found = numbers.copy()
+        for each in (*meetings, *reversed(meetings)):
+            each.average(found, variances, total)
+        return found
+
+    parts = np.split(_nearest(values, _inverse(variances), swept), ends[:-1])
+    return {mask: part.reshape(each.values.shape) for (mask, each), part in zip(tables.items(), parts, strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class _Meeting:
+    """Tables that share a marginal.
+
+    Attributes:
+        shared: Its variables.
+        parts: Cells of each table, among those of all.
+        places: For each cell the cell of the shared marginal, times the number of tables before its own.
+        precisions: 1 over the variances of the sums of each table, shape ``(tables, cells of the shared marginal)``.
+    """
+
+    shared: int
+    parts: list[slice]
+    places: Places
+    precisions: Floats
+
+    def average(self, values: Floats, variances: Floats, total: float) -> None:
+        """Replace the shared marginal by its average in all tables, in place; the sum of all cells by the total."""
+        sums = _sums(values, self.parts, self.places, self.precisions.shape)
+        means = np.array([total])
+        if self.shared:
+            means = _ratio((self.precisions * sums).sum(axis=0), self.precisions.sum(axis=0))
+        missing = ((means - sums) * self.precisions).reshape(-1)[self.places]
+        start = 0
+        for part in self.parts:
+            end = start + part.stop - part.start
+            values[part] += variances[part] * missing[start:end]
+            start = end
+
+
+def _sums(values: Floats, parts: Sequence[slice], places: Places, shape: tuple[int, ...]) -> Floats:
+    gathered = np.concatenate([values[part] for part in parts])
+    return np.asarray(np.bincount(places, gathered, math.prod(shape)), dtype=np.float64).reshape(shape)
+
+
+def _meetings(known: _Variables, masks: Sequence[int], ends: Ints, variances: Floats) -> list[_Meeting]:
+    """All marginals that several tables share, and what such marginals share, coarse ones first; then sums of all."""
+    parts = [slice(start, end) for start, end in pairwise([0, *ends.tolist()])]
+    closed = {0}
+    for mask in masks:
+        closed |= {mask & other for other in closed} | {mask}
+    found = []
+    for shared in sorted(closed, key=lambda mask: mask.bit_count()):
+        rows = [row for row, mask in enumerate(masks) if mask & shared == shared]
+        if len(rows) > 1:
+            size = math.prod(known.shape(shared))
+            offsets = [number * size + known.places(masks[row], shared) for number, row in enumerate(rows)]
+            places, inside = np.concatenate(offsets), [parts[row] for row in rows]
+            sums = _sums(variances, inside, places, (len(rows), size))
+            found.append(_Meeting(shared, inside, places, _inverse(sums)))
+    return found
+
+
+def _nearest(values: Floats, precisions: Floats, sweep: Callable[[Floats, float], Floats]) -> Floats:
+    """The fixed point of sweeps that is nearest, in units of the noise."""
+    moved = np.zeros_like(values)
+    residual = sweep(values, 1.0) - values
+    direction, length = residual.copy(), float((precisions * residual**2).sum())
+    enough = max(_CLOSE**2 * length, _ROUNDING**2 * float((precisions * values**2).sum()))
+    for _ in range(_STEPS):
+        if length <= enough:
+            break
+        left = direction - sweep(direction, 0.0)
+        step = length / float((precisions * direction * left).sum())
+        moved += step * direction
+        residual -= step * left
+        before, length = length, float((precisions * residual**2).sum())
+        direction = residual + length / before * direction
+    return values + moved

@@ -1,0 +1,180 @@
+"""The two rules of a fit: which steps are taken towards the measurements, and how long they are.
+
+Measurements are noisy and never fitted exactly: what counts is the total length of the steps relative to the noise.
+Step sizes are in fractions of the total.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, final
+
+import numpy as np
+
+from hedgerow.arrays import Floats
+from hedgerow.errors import ConfigError
+from hedgerow.models.core.steps import CELL_RATES, Phase, Step, query_rate
+from hedgerow.models.fit.consistency import consistent
+from hedgerow.queries import LinearQuery, Measurement
+
+_FIRST_STEP = 4.0
+_LONGEST = 1e12
+
+
+@final
+@dataclass(frozen=True)
+class Sweeps:
+    """The paper's rule: go through all measurements many times, one multiplicative-weights step each.
+
+    Theory.md sections 1 and 2; the step is taken from the hypothesis as it is.
+
+    Attributes:
+        sweeps: Number of times to go through all measurements.
+        step: ``"source"`` (eta = r / 2) or ``"sharp"`` (eta = 4 r / w**2 for a query, 2 r for the cells of a marginal),
+            with the residual r in fractions.
+        clip: Whether noisy answers are moved into their possible range first, which bounds every step.
+
+    Example:
+        >>> Sweeps(sweeps=10).step
+        'source'
+    """
+
+    sweeps: int = 100
+    step: Step = "source"
+    clip: bool = True
+
+    anew: ClassVar[bool] = False
+    """Starts from the model as it is, and keeps the order of the measurements."""
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        if self.sweeps < 1 or self.step not in ("source", "sharp"):
+            raise ConfigError(f"{self} cannot be run", remedy="sweeps >= 1, step 'source' or 'sharp'")
+
+    def phases(self, measurements: Sequence[Measurement], total: float) -> list[Phase]:
+        """The steps, in fractions of the total."""
+        targets = np.concatenate([measured.values for measured in measurements]) / total
+        rates = np.array([self._rate(measured) for measured in measurements])
+        near = _clipped(targets, measurements) if self.clip else targets
+        return [Phase("explicit", near, rates, np.ones(self.sweeps))]
+
+    def longest(self, measurements: Sequence[Measurement], total: float) -> float:
+        """Fits with the same number share their sweeps."""
+        return 0.0
+
+    def _rate(self, measured: Measurement) -> float:
+        if not isinstance(measured.target, LinearQuery):
+            return CELL_RATES[self.step]
+        return query_rate(measured.target.bounds, self.step)
+
+
+@final
+@dataclass(frozen=True)
+class Proximal:
+    """Implicit steps of growing length, stopped early: faster and more accurate than sweeps of small steps.
+
+    Starts from the initial hypothesis. The steps of a measurement add up to ``t = c / sigma``, where sigma is the
+    standard deviation of its noise as a fraction: precise measurements are fitted closely, noisy ones loosely. The last
+    step is repeated until the measurements agree on it, which removes the bias towards the one visited last. Marginals
+    that overlap are averaged first (`consistency.py`).
+
+    Attributes:
+        c: Length of the fit relative to the noise; 0.5 to 1 all work well.
+        growth: Ratio of the steps of two consecutive sweeps.
+        polish: Number of times the last step is repeated.
+        adapted: Whether the fit is made a second time, where marginals that were held back too much get longer steps
+            (``stretching.py``).
+
+    Example:
+        >>> Proximal(adapted=True).quick()
+        Proximal(c=0.6, growth=4.0, polish=2, adapted=False)
+    """
+
+    c: float = 0.6
+    growth: float = 1.5
+    polish: int = 16
+    adapted: bool = False
+
+    anew: ClassVar[bool] = True
+    """Starts from the initial hypothesis; measurements of the same attributes are stepped one after the other."""
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        if not (0.0 < self.c < math.inf and 1.0 < self.growth <= 1e6 and self.polish >= 0):
+            raise ConfigError(f"{self} cannot be run", remedy="c > 0, growth > 1 and polish >= 0")
+
+    def quick(self) -> Proximal:
+        """The same with fewer sweeps, for the fits between rounds."""
+        return replace(self, growth=max(self.growth, 4.0), polish=min(self.polish, 2), adapted=False)
+
+    def phases(self, measurements: Sequence[Measurement], total: float) -> list[Phase]:
+        """The steps, in fractions of the total."""
+        return self.phases_of(measurements, total, [1.0] * len(measurements))
+
+    def phases_of(self, measurements: Sequence[Measurement], total: float, factors: Sequence[float]) -> list[Phase]:
+        """The same with a factor for the length of each measurement."""
+        targets = np.concatenate(consistent(measurements, total))
+        lengths = np.array([self._length(measured, total) for measured in measurements]) * factors
+        *shares, last = self._shares(lengths.max())
+        return [
+            Phase("implicit", targets, lengths, np.array(shares)),
+            Phase("joint", targets, last * lengths, np.ones(1 + self.polish)),
+        ]
+
+    def longest(self, measurements: Sequence[Measurement], total: float) -> float:
+        """Fits with the same number share their sweeps."""
+        return max(self._length(measured, total) for measured in measurements)
+
+    def steps(self, alike: Sequence[Measurement], total: float, stretch: float) -> Floats:
+        """Lengths of the steps of some measurements of one target together, if they are all that there are."""
+        length = stretch * sum(self._length(measured, total) for measured in alike)
+        return length * self._shares(length)
+
+    def _length(self, measured: Measurement, total: float) -> float:
+        sigma = measured.std / total
+        return self.c / sigma if sigma * _LONGEST > self.c else _LONGEST
+
+    def _shares(self, longest: float) -> Floats:
+        """Parts of the whole length that each sweep takes; they sum to 1."""
+        growth = self.growth
+        sweeps = math.ceil(math.log1p(longest * (growth - 1.0) / _FIRST_STEP) / math.log(growth) - 1e-9)
+        powers = growth ** -np.arange(max(1, sweeps), dtype=np.float64)[::-1]
+        return np.asarray(powers / powers.sum())
+
+
+Refit = Sweeps | Proximal
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Stretched:
+    """A rule with longer steps for some measurements.
+
+    Attributes:
+        factors: For each measurement the factor of its length, by identity.
+    """
+
+    rule: Proximal
+    factors: Mapping[int, float]
+
+    anew: ClassVar[bool] = True
+
+    def phases(self, measurements: Sequence[Measurement], total: float) -> list[Phase]:
+        """The steps, in fractions of the total."""
+        return self.rule.phases_of(measurements, total, [self.factors[id(measured)] for measured in measurements])
+
+    def longest(self, measurements: Sequence[Measurement], total: float) -> float:
+        """Fits with the same number share their sweeps."""
+        return max(self.factors[id(each)] * self.rule.longest([each], total) for each in measurements)
+
+
+Rule = Sweeps | Proximal | Stretched
+
+
+def _clipped(targets: Floats, measurements: Sequence[Measurement]) -> Floats:
+    """Targets moved into the range that they have without noise."""
+    bounds = np.array([measured.target.bounds for measured in measurements])
+    low, high = np.repeat(bounds, [measured.values.size for measured in measurements], axis=0).T
+    return np.clip(targets, low, high)

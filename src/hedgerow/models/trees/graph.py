@@ -1,0 +1,113 @@
+"""Graphs of the variables that belong together, and their triangulation; see ``junction_tree.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from hedgerow.arrays import Bytes, Floats, Ints
+from hedgerow.domain import Clique, Domain
+from hedgerow.models.trees.ties import Ties
+
+Edge = tuple[int, int]
+
+
+@final
+@dataclass(frozen=True)
+class Graph:
+    """A graph of the variables that belong together.
+
+    Attributes:
+        places: Positions in the domain of the variables that are in some scope, ascending.
+        near: Whether two of them are in one scope, shape ``(variables, variables)``.
+        sizes: The size that each adds to a clique, as floats: cells may be more than any integer of the machine holds.
+        ties: Dependences between them; None where all are attributes of records.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcde")
+        >>> Graph.of(domain, [("b", "d"), ("d", "e")]).near.tolist()
+        [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    """
+
+    places: Ints
+    near: Bytes
+    sizes: Floats
+    ties: Ties | None = None
+
+    @classmethod
+    def of(cls, domain: Domain, scopes: Iterable[Clique]) -> Graph:
+        """The graph of some scopes.
+
+        Raises:
+            DomainError: A variable does not exist.
+        """
+        listed = list(scopes)
+        rows = _by_length(map(domain.axes, listed))
+        ties = None
+        if any(place >= len(domain) for equal in rows.values() for axes in equal for place in axes):
+            ties = Ties.of(domain, listed)
+            rows = _by_length(map(domain.axes, ties.scopes(listed)))
+        used = sorted({place for equal in rows.values() for axes in equal for place in axes})
+        position = np.zeros(max(used, default=-1) + 1, dtype=np.int64)
+        position[used] = np.arange(len(used))
+        near = np.zeros((len(used), len(used)), dtype=np.uint8)
+        for equal in rows.values():
+            inside = position[np.array(equal, dtype=np.int64)]
+            near[inside[:, :, None], inside[:, None, :]] = 1
+        np.fill_diagonal(near, 0)
+        if ties is None:
+            sizes = np.array([domain.attributes[place].size for place in used], dtype=np.float64)
+        else:
+            known = ties.sizes
+            sizes = np.array([known[domain.variables[place].name] for place in used], dtype=np.float64)
+        return cls(np.array(used, dtype=np.int64), near, sizes, ties)
+
+    def triangulated(self) -> tuple[list[tuple[int, ...]], list[Edge]]:
+        """Cliques by the positions of their members in the domain, and the edges of a forest between them.
+
+        Only cliques that lie inside no other are kept. One that was made when a variable went is joined to the one
+        that is made when the next of its members goes. What a clique determines becomes a member of it.
+        """
+        from hedgerow.models.trees.graph_kernels import triangulated  # compiling takes a second
+
+        if not len(self.places):
+            return [], []
+        flat, ends, parents, keepers = triangulated(self.near.copy(), self.sizes)
+        members = self.places[flat].tolist()
+        starts, stops, kept = [0, *ends[:-1].tolist()], ends.tolist(), keepers.tolist()
+        number = {i: new for new, i in enumerate(i for i, keeper in enumerate(kept) if i == keeper)}
+        cliques = [tuple(sorted(members[starts[i] : stops[i]])) for i in number]
+        pairs = ((kept[i], kept[parent]) for i, parent in enumerate(parents.tolist()) if parent >= 0)
+        edges = [(number[i], number[j]) for i, j in pairs if i != j]
+        return (cliques, edges) if self.ties is None else _closed(self.ties, cliques, edges)
+
+
+def _by_length(scopes: Iterable[tuple[int, ...]]) -> dict[int, list[tuple[int, ...]]]:
+    rows: dict[int, list[tuple[int, ...]]] = {}
+    for axes in scopes:
+        rows.setdefault(len(axes), []).append(axes)
+    return rows
+
+
+def _closed(
+    ties: Ties, cliques: Sequence[tuple[int, ...]], edges: Sequence[Edge]
+) -> tuple[list[tuple[int, ...]], list[Edge]]:
+    """Each clique with all that it determines; one that then lies inside another is merged with it.
+
+    The cliques of a variable stay connected: those that determine it are, and one of them has it.
+    """
+    names, domain = [each.name for each in ties.domain.variables], ties.domain
+    closed = [frozenset(domain.axes(ties.closed(names[place] for place in clique))) for clique in cliques]
+    kept, left = list(range(len(closed))), list(edges)
+    for k in range(len(left)):
+        i, j = kept[left[k][0]], kept[left[k][1]]
+        if closed[i] <= closed[j] or closed[j] <= closed[i]:
+            inner, outer = (i, j) if closed[i] <= closed[j] else (j, i)
+            kept = [outer if each == inner else each for each in kept]
+    number = {i: new for new, i in enumerate(dict.fromkeys(kept))}
+    joined = ((number[kept[i]], number[kept[j]]) for i, j in left)
+    return [tuple(sorted(closed[i])) for i in number], [(i, j) for i, j in joined if i != j]

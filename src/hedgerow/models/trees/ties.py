@@ -1,0 +1,114 @@
+"""Several variables of one attribute in a tree: itself, its levels, and the classes of its codes.
+
+They are nodes of their own, so that a measurement at a coarse level needs no clique of finer codes, and they are *tied*
+where the finer one determines the coarser: a clique that has a variable has all present ones that it determines. The
+product of sizes over such a clique is the number of its cells, since each counts for what coarser ones leave open.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from hedgerow.domain import Clique, Domain
+
+_LATTICE = 1 << 10
+"""Sizes are whole multiples of its inverse, so that sums of their products are exact."""
+
+
+@final
+@dataclass(frozen=True)
+class Ties:
+    """The variables of some scopes, and what else they make necessary.
+
+    Attributes:
+        domain: The domain.
+        coarser: For each variable that is present those that it determines alone, itself among them.
+        joint: Functions of several attributes that are present, with these.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 99)))
+        >>> ties = Ties.of(domain, [("sex", "age"), ("age.10",)])
+        >>> ties.closed(("sex", "age")), ties.sizes
+        (('sex', 'age', 'age.10'), {'sex': 2.0, 'age': 10.0, 'age.10': 10.0})
+    """
+
+    domain: Domain
+    coarser: Mapping[str, Clique]
+    joint: Mapping[str, Clique]
+
+    @classmethod
+    def of(cls, domain: Domain, scopes: Iterable[Clique]) -> Ties:
+        """The ties of the variables of some scopes.
+
+        An attribute is present itself where a function of it and others is, or two functions of it alone of which none
+        determines all others.
+
+        Raises:
+            DomainError: A variable does not exist.
+        """
+        present = dict.fromkeys(name for scope in scopes for name in scope)
+        joint = {name: domain.base((name,)) for name in present if len(domain.base((name,))) > 1}
+        present.update(dict.fromkeys(name for sources in joint.values() for name in sources))
+        alike: dict[Clique, list[str]] = {}
+        for name in domain.clique(present):
+            alike.setdefault(domain.base((name,)), []).append(name)
+        coarser: dict[str, Clique] = {}
+        for sources, names in alike.items():
+            found = _determined(domain, names)
+            if len(sources) == 1 and all(len(each) < len(names) for each in found.values()):
+                found = _determined(domain, [*sources, *names])
+            coarser.update(found)
+        return cls(domain, coarser, joint)
+
+    def closed(self, names: Iterable[str]) -> Clique:
+        """Some variables and all present ones that they determine."""
+        found = {each for name in names for each in self.coarser[name]}
+        for name, sources in self.joint.items():
+            if name not in found and found.issuperset(sources):
+                found.update(self.coarser[name])
+        return self.domain.clique(found)
+
+    def scopes(self, scopes: Iterable[Clique]) -> Iterator[Clique]:
+        """The scopes, closed, and those that tie variables to what they determine."""
+        yield from map(self.closed, scopes)
+        yield from (self.closed((name,)) for name in self.coarser)
+        yield from (self.closed((name, *sources)) for name, sources in self.joint.items())
+
+    @property
+    def sizes(self) -> dict[str, float]:
+        """The size that each variable adds to a clique; the product over a closed one is never below its cells.
+
+        Functions of one attribute are cut into chains, in each of which a size is divided by that of the next coarser
+        one; the finest, where it determines all, is divided by the finest of each chain.
+        """
+        found: dict[str, float] = {}
+        for group in self._groups():
+            top = [name for name in group[:1] if len(self.coarser[name]) == len(group)]
+            heads = dict.fromkeys(group[len(top) :])
+            below: dict[str, float] = {}
+            for place, name in enumerate(group[len(top) :], start=len(top)):
+                after = (each for each in group[place + 1 :] if each in heads and each in self.coarser[name])
+                following = next(after, None)
+                heads.pop(following or "", None)
+                below[name] = self.domain[following].size if following else 1
+            below |= dict.fromkeys(top, math.prod(self.domain[name].size for name in heads))
+            for name in group:
+                found[name] = math.ceil(self.domain[name].size / below[name] * _LATTICE) / _LATTICE
+        return found
+
+    def _groups(self) -> Iterator[list[str]]:
+        """Variables that are functions of the same attributes, finer ones first."""
+        groups: dict[Clique, list[str]] = {}
+        for name in self.coarser:
+            groups.setdefault(self.domain.base((name,)), []).append(name)
+        return (sorted(group, key=lambda name: -len(self.coarser[name])) for group in groups.values())
+
+
+def _determined(domain: Domain, names: Sequence[str]) -> dict[str, Clique]:
+    return {
+        name: tuple(each for each in names if each == name or domain.lookup(name, each) is not None) for name in names
+    }
