@@ -175,10 +175,10 @@ def parent_levels(attribute: Attribute, parents: Iterable[tuple[str, str]]) -> t
 
     Args:
         attribute: The attribute.
-        parents: Values or parents of these, each with its parent; a parent without one is at the top.
+        parents: Values or parents of these, each with its parent; one without a parent, or that is its own, is at the top.
 
     Raises:
-        DomainError: A value is not listed, something has two parents, or is its own ancestor.
+        DomainError: A value is not listed, something has two parents, or parents go in a circle.
 
     Example:
         >>> pairs = [("a1", "a"), ("a2", "a"), ("b1", "b"), ("a", "all"), ("b", "all")]
