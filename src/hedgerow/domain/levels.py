@@ -175,7 +175,7 @@ def parent_levels(attribute: Attribute, parents: Iterable[tuple[str, str]]) -> t
 
     Args:
         attribute: The attribute.
-        parents: Values or parents of these, each with its parent; one without a parent, or that is its own, is at the top.
+        parents: Values or parents of these, each with its parent; the top has none, or itself.
 
     Raises:
         DomainError: A value is not listed, something has two parents, or parents go in a circle.
