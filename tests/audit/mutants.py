@@ -140,7 +140,7 @@ MISTAKES = [
     Mistake("relations", "return other * other if", "return one * one if"),
     Mistake("looks", " and not entry.about_earlier:", ":"),
     Mistake("looks", "while free[key] and free[key][0].number in backed:", "while False:"),
-    Mistake("looks", 'exact(measured["scale"]), size', "exact(0), size"),
+    Mistake("looks", 'exact(measured["scale"]), _values_of', "exact(0), _values_of"),
     Mistake("origin", "if noise != SECURE_SOURCE:", "if not noise:"),
     Mistake("origin", "if not secure:", "if secure is None:"),
     Mistake("looks", "return (1 + _GRID) ** 2", "return Fraction(0)"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+
 import pytest
 
 from tests.audit import mutants
@@ -34,6 +37,13 @@ def mutant_of(mistake: Mistake) -> Mutant:
 
 
 MUTANTS = [mutant_of(mistake) for mistake in MISTAKES]
+
+
+def test_every_mistake_stands_in_the_code_once() -> None:
+    texts = {
+        each.module: inspect.getsource(importlib.import_module(f"{mutants.PACKAGE}.{each.module}")) for each in MISTAKES
+    }
+    assert [str(each) for each in MISTAKES if texts[each.module].count(each.text) != 1] == []
 
 
 @pytest.mark.many(quick=2)

@@ -235,7 +235,8 @@ def domain_of_sizes(domain: Domain, sizes: Mapping[str, int]) -> Domain:
 
     Args:
         domain: The domain.
-        sizes: For some attributes how many codes are left, if they have more; as many as constraints tell apart stay.
+        sizes: For some attributes how many codes are left, if they have more; two stay, and as many as constraints
+            tell apart.
 
     Example:
         >>> from hedgerow.domain import IntegerRange
@@ -256,7 +257,8 @@ def domain_of_sizes(domain: Domain, sizes: Mapping[str, int]) -> Domain:
 
 
 def _kept_codes(domain: Domain, name: str, size: int) -> Ints:
-    """Codes of an attribute, one at least of each class that constraints tell apart."""
+    """Codes of an attribute, two at least and one of each class that constraints tell apart."""
+    size = max(size, 2)
     if size >= domain[name].size:
         return np.arange(domain[name].size)
     grain = next((each for each in domain.grains if each.sources == (name,)), None)

@@ -226,6 +226,7 @@ def test_a_domain_of_fewer_codes_keeps_what_constraints_tell_apart() -> None:
     fewer = domain_of_sizes(SURVEY, {"age": 1, "work": 3})
     assert fewer.shape == (2, 3, 2)
     assert fewer["age.stage"].size == 2
+    assert domain_of_sizes(SURVEY, {"sex": 1}).shape == (20, 4, 2)
     assert feasible_records(fewer) == 2 * (2 * 3 - 1)  # one code of each class of work, and one of the first again
 
 
