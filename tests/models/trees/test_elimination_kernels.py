@@ -18,6 +18,14 @@ def test_products_of_small_matrices(stack: int, rows: int, inner: int, columns: 
     np.testing.assert_allclose(products(left, right), left @ right, rtol=1e-13)
 
 
+def test_products_of_chosen_matrices_are_0_where_one_is_missing() -> None:
+    rng = np.random.default_rng(0)
+    left, right = rng.random((2, 5, 3)), rng.random((3, 3, 4))
+    found = products(left, right, np.array([1, 0, -1, 1]), np.array([2, 2, 0, -1]))
+    np.testing.assert_allclose(found[:2], [left[1] @ right[2], left[0] @ right[2]], rtol=1e-13)
+    assert not found[2:].any()
+
+
 @pytest.mark.parametrize("rows", [3, 4, 5])
 @pytest.mark.parametrize("inner", [63, 64, 66, 131])
 @pytest.mark.parametrize("columns", [255, 256, 257])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import DomainError
 from hedgerow.models.core import memory
 from hedgerow.models.core.model import Model
-from hedgerow.models.trees import answers as tree_answers, present, shared_elimination
+from hedgerow.models.trees import answers as tree_answers, elimination, present, shared_elimination
 from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.models.trees.markov import Markov
 from hedgerow.models.trees.ties import Ties
@@ -223,3 +224,46 @@ def test_no_table_has_a_level_beside_its_own_attribute() -> None:
     np.testing.assert_allclose(pair.sum(axis=1), code, rtol=1e-12)
     kept = [table.size for part in model.forest for edge in part._behind.values() for table in edge.values()]
     assert max(kept, default=0) <= 10_000 * 4
+
+
+def test_attributes_far_apart_meet_as_their_levels() -> None:
+    """Two attributes of 500 codes behind levels of 5, with a clique of 2,500 cells between: not 500 x 500 x 100."""
+    first, second = IntegerRange("first", 0, 499), IntegerRange("second", 0, 499)
+    between = [IntegerRange(name, 0, 9) for name in "ab"]
+    domain = Domain([first, second, *between], [width_level(first, 100), width_level(second, 100)])
+    model = Markov(domain, 1.0)
+    rng = np.random.default_rng(0)
+    tables = {
+        scope: rng.normal(size=domain.shape_of(scope))
+        for scope in (("first",), ("second",), ("a", "b", "first.100"), ("a", "b", "second.100"))
+    }
+    for scope, table in tables.items():
+        model.reweigh(scope, table)
+    tracemalloc.start()
+    (found,) = model.marginals([("first", "second")])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    ends = [tables[scope].reshape(100, 5) for scope in (("a", "b", "first.100"), ("a", "b", "second.100"))]
+    levels = np.exp(ends[0]).T @ np.exp(ends[1])
+    inside = [np.exp(tables[name,]).reshape(5, 100) for name in ("first", "second")]
+    expected = np.einsum("st,sx,ty->sxty", levels, *inside).reshape(500, 500)
+    np.testing.assert_allclose(found, expected / expected.sum(), rtol=1e-9)
+    assert peak < 8 * 8 * found.size
+
+
+@pytest.mark.parametrize("fine", [("x",), ("x", "y")])
+def test_products_meet_at_finer_codes_without_spreading_tables_out(fine: Clique) -> None:
+    x, y = IntegerRange("x", 0, 5), IntegerRange("y", 0, 3)
+    others = [IntegerRange(name, 0, 2) for name in "abc"]
+    domain = Domain([x, y, *others], [width_level(x, 2), width_level(y, 2)])
+    coarse = tuple(f"{name}.2" for name in fine)
+    rng = np.random.default_rng(1)
+    one = (("a", "b", *fine), rng.random((3, 3, *domain.shape_of(fine))))
+    two = (("b", "c", *coarse), rng.random((3, 3, *domain.shape_of(coarse))))
+    spread = two[1][(..., *np.ix_(*(np.arange(size) // 2 for size in domain.shape_of(fine))))]
+    expected = np.einsum("ab...,bc...->ac...", one[1], spread)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(elimination, "spread_over", None)
+        names, values = elimination.product(one, two, {"a", "c", *fine}, domain)
+    order = ("a", "c", *fine)
+    np.testing.assert_allclose(values.transpose([names.index(name) for name in order]), expected, rtol=1e-12)

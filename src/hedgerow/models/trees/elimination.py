@@ -19,7 +19,7 @@ from typing import final
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Clique, Domain, carriers, spread_over, summed
+from hedgerow.domain import Clique, Domain, carriers, places_in, spread_over, summed
 from hedgerow.models.trees.junction_tree import JunctionTree
 
 Allowed = Sequence[int]
@@ -260,8 +260,57 @@ def _aligned_product(first: Labelled, second: Labelled, needed: set[str], domain
     together = domain.reduced((*one[0], *two[0]))
     wanted = _left(together, needed, domain)
     carried = {name for each in wanted for name in carriers(domain, each, together)}
-    names, values = product(_refined(one, together, domain), _refined(two, together, domain), carried)
+    made = _stacked_product(one, two, carried, (together, domain))
+    names, values = made or product(_refined(one, together, domain), _refined(two, together, domain), carried)
     return _summed(names, values, needed, domain) if carried != set(wanted) else (names, values)
+
+
+def _stacked_product(
+    first: Labelled, second: Labelled, kept: set[str], among: tuple[Clique, Domain]
+) -> Labelled | None:
+    """The product where tables differ only in how fine they are in what is kept: none is spread out before.
+
+    Args:
+        first: A table.
+        second: Another.
+        kept: Variables to keep, of those together.
+        among: The variables of both that no others determine, and the domain.
+
+    Returns:
+        None where a variable that is summed over is finer in one table.
+    """
+    together, domain = among
+    finer = [_finer(table, together, domain) for table in (first, second)]
+    stack = tuple(name for name in together if name in kept and name in finer[0] and name in finer[1])
+    inner = tuple(name for name in together if name not in kept and name in finer[0] and name in finer[1])
+    coarse = [
+        tuple(name for name in names if set(carriers(domain, name, together)) <= set(stack))
+        for names, _ in (first, second)
+    ]
+    outer = [
+        tuple(name for name in names if name not in own and name not in inner)
+        for (names, _), own in zip((first, second), coarse, strict=True)
+    ]
+    for (names, _), own, rest in zip((first, second), coarse, outer, strict=True):
+        if set(names) != {*own, *rest, *inner} or not set(rest) <= set(together) - set(stack):
+            return None
+    sizes = dict(zip(together, domain.shape_of(together), strict=True))
+    length = math.prod(sizes[name] for name in inner)
+    places = [places_in(domain, stack, own).reshape(-1) for own in coarse]
+    if math.prod(sizes[name] for name in outer[1]) < math.prod(sizes[name] for name in outer[0]):
+        first, second, coarse, outer, places = second, first, coarse[::-1], outer[::-1], places[::-1]
+    stacks = [math.prod(domain.shape_of(own)) for own in coarse]
+    left = ordered(first, [*coarse[0], *outer[0], *inner]).reshape(stacks[0], -1, length)
+    right = ordered(second, [*coarse[1], *inner, *outer[1]]).reshape(stacks[1], length, -1)
+    names = (*stack, *outer[0], *outer[1])
+    from hedgerow.models.trees.elimination_kernels import products  # compiling takes a second
+
+    return names, products(left, right, *places).reshape([sizes[name] for name in names])
+
+
+def _finer(table: Labelled, together: Clique, domain: Domain) -> set[str]:
+    """The variables of a clique that the axes of a table depend on."""
+    return {carrier for name in table[0] for carrier in carriers(domain, name, together)}
 
 
 def _refined(table: Labelled, together: Clique, domain: Domain) -> Labelled:
@@ -269,7 +318,7 @@ def _refined(table: Labelled, together: Clique, domain: Domain) -> Labelled:
     names, values = table
     if set(names) <= set(together):
         return table
-    finer = {carrier for name in names for carrier in carriers(domain, name, together)}
+    finer = _finer(table, together, domain)
     clique = tuple(name for name in together if name in finer)
     return clique, spread_over(domain, values, names, clique)
 

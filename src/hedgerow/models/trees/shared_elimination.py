@@ -92,6 +92,7 @@ class SharedElimination:
         self._planned: set[tuple[int, int, str]] = set()
         self._planned_cells = 0
         self._dependences: dict[tuple[int, int, str], Clique] = {}
+        self._levels: dict[str, tuple[frozenset[int], Clique]] = {}
 
     def tables(self, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
         """Probabilities of the codes of each set of variables, in any order of the sets.
@@ -104,6 +105,18 @@ class SharedElimination:
             Sets with their tables, which are new.
         """
         self._among = self._among or tangled(self._domain, set(chain.from_iterable(cliques)))
+        if self._among is None:
+            yield from self._coarse_tables(cliques)
+            return
+        finer: dict[Clique, list[tuple[Clique, dict[str, Clique]]]] = {}
+        for clique in cliques:
+            coarse, levels = self._coarse(clique)
+            finer.setdefault(coarse, []).append((clique, levels))
+        for coarse, table in self._coarse_tables(list(finer)):
+            for clique, levels in finer[coarse]:
+                yield clique, self._refined((coarse, table), clique, levels) if levels else table
+
+    def _coarse_tables(self, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
         groups: dict[_Group, list[Clique]] = {}
         for clique, group in zip(cliques, self._places(cliques), strict=True):
             if group is None:
@@ -116,6 +129,49 @@ class SharedElimination:
         for node, members in by_node.items():
             yield from self._at(node, {group: groups[group] for group in members})
         self._part.forget(more_than=max(self._tree.cells, KEPT_CELLS))
+
+    # Behind levels
+
+    def _coarse(self, clique: Clique) -> tuple[Clique, dict[str, Clique]]:
+        """A set of variables with levels instead of those that only their levels connect to the others; and which."""
+        levels: dict[str, Clique] = {}
+        if len(clique) == 1 or self._tree.find(clique) is not None:
+            return clique, levels
+        for name in clique:
+            inside, level = self._level(name)
+            if level and not any(self._tree.homes(other) <= inside for other in clique if other != name):
+                levels[name] = level
+        return self._domain.reduced(chain.from_iterable(levels.get(name, (name,)) for name in clique)), levels
+
+    def _level(self, name: str) -> tuple[frozenset[int], Clique]:
+        """The level that separates a variable from the rest of the tree, and the cliques on its own side; or nothing.
+
+        From a single clique at the end of a branch on while what is shared with the next follows from the variable.
+        """
+        if name not in self._levels:
+            inside, homes = frozenset[int](), self._tree.homes(name)
+            level: Clique = ()
+            here = next(iter(homes)) if len(homes) == 1 else -1
+            while here >= 0:
+                ahead = [each for each in self._tree.neighbours[here] if each not in inside]
+                shared = self._tree.stored_separator(here, ahead[0]) if len(ahead) == 1 else ()
+                follows = shared and all(self._domain.lookup(name, each) is not None for each in shared)
+                if not follows or self._cells(shared) >= self._cells(level or (name,)):
+                    break
+                inside, level, here = inside | {here}, shared, ahead[0]
+            self._levels[name] = inside, level
+        return self._levels[name]
+
+    def _refined(self, table: Labelled, clique: Clique, levels: Mapping[str, Clique]) -> Floats:
+        """The table of a clique from that of levels, by the distribution of each variable given its level."""
+        self._check(clique, self._cells(clique))
+        left = dict(levels)
+        for name, level in levels.items():
+            del left[name]
+            (home,) = self._tree.homes(name)
+            alone = conditional(self._part.sums(home, (name,)), (name,), level, self._domain)
+            table = product(table, ((name,), alone), {*clique, *chain.from_iterable(left.values())}, self._domain)
+        return np.array(ordered(table, clique), order="C")
 
     # Where
 
