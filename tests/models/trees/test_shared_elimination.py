@@ -174,32 +174,40 @@ def test_conditionals_are_carried_from_where_they_depend_on_least() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_where_conditionals_would_be_too_many_eliminations_take_over(
-    seed: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("parts", [1, 16])
+def test_where_conditionals_would_be_too_many_they_are_held_in_turns(
+    seed: int, parts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Of those that are too large alone an elimination of its own makes each."""
     model, _ = wide_model(seed)
     asked = [clique for clique in subsets(model.domain.names, 3) if clique]
     expected = model.marginals(asked)
     sizes = dict(zip(model.domain.names, model.domain.shape, strict=True))
     (tree,) = model.trees
     inside = [tuple(name for name in clique if any(name in each for each in tree.cliques)) for clique in asked]
-    room = 8 * max(width(plan(tree, clique), sizes, clique) for clique in inside if clique)
-    monkeypatch.setattr(shared_elimination, "HELD_CELLS", room // 8)
+    room = max(width(plan(tree, clique), sizes, clique) for clique in inside if clique) // parts
+    monkeypatch.setattr(shared_elimination, "HELD_CELLS", room)
     alone: list[Clique] = []
-    eliminate = SharedElimination._alone
+    held: list[int] = []
+    eliminate, forget = SharedElimination._alone, Beliefs.forget
 
     def counted(elimination: SharedElimination, clique: Clique) -> object:
         alone.append(clique)
-        held = sum(table.size for edge in elimination._part._behind.values() for table in edge.values())
-        assert 8 * held <= room
         return eliminate(elimination, clique)
 
-    monkeypatch.setattr(SharedElimination, "_alone", counted)
+    def looked_at(part: Beliefs, more_than: int) -> None:
+        held.append(sum({id(table): table.size for edge in part._behind.values() for table in edge.values()}.values()))
+        forget(part, more_than)
+
     for part in model.forest:
         part.forget(more_than=-1)
+    monkeypatch.setattr(SharedElimination, "_alone", counted)
+    monkeypatch.setattr(Beliefs, "forget", looked_at)
     for table, right in zip(model.marginals(asked), expected, strict=True):
         np.testing.assert_allclose(table, right, rtol=1e-9, atol=1e-12)
-    assert 0 < len(alone) < len(asked)
+    assert (len(alone) < len(asked) / 20) if parts == 1 else (0 < len(alone) < len(asked))
+    assert max(held) <= room
+    assert np.count_nonzero(held) > 1
 
 
 def test_the_way_of_an_answer_does_not_depend_on_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:

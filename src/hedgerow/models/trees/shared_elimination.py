@@ -7,14 +7,18 @@ together as the columns of one matrix, and serve all marginals. They depend on n
 (Koller and Friedman, section 10.3.3), so they last until a factor there changes.
 
 Sets of attributes two of which lie behind the same edge, wherever one looks from (which needs four attributes), are
-left to an elimination of their own, and so is what is left when no room is for more conditionals.
+left to an elimination of their own, and so is a set whose conditionals alone find no room. Where those of all sets
+together find none, a few sets come after the others.
+
+A variable that only a level of its own connects to the rest (an age that was measured alone, where the pairs were
+measured over age groups) is not carried anywhere: the marginal of the level is split up in the end.
 
 Where a variable that was asked for determines a part of the separator (an age behind its age group), its conditional
 has no axis for that part: 10,000 codes given 500 groups are 10,000 numbers.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, permutations
@@ -30,6 +34,9 @@ from hedgerow.models.trees.elimination import Labelled, conditional, ordered, pl
 
 Check = Callable[[Clique, int], None]
 """Refuses arrays of too many cells that are made for some attributes."""
+
+_Conditional = tuple[int, int, str]
+"""An edge, the clique behind it first, and the name of a variable there."""
 
 _ROOM = 1 << 22
 """Cells of the tables that are made together beside those asked for."""
@@ -89,9 +96,7 @@ class SharedElimination:
         self._among: Domain | None = None if part.tree.plain else part.tree.domain
         self._check = check
         self._columns = _Columns()
-        self._planned: set[tuple[int, int, str]] = set()
-        self._planned_cells = 0
-        self._dependences: dict[tuple[int, int, str], Clique] = {}
+        self._dependences: dict[_Conditional, Clique] = {}
         self._levels: dict[str, tuple[frozenset[int], Clique]] = {}
 
     def tables(self, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
@@ -117,18 +122,16 @@ class SharedElimination:
                 yield clique, self._refined((coarse, table), clique, levels) if levels else table
 
     def _coarse_tables(self, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
-        groups: dict[_Group, list[Clique]] = {}
-        for clique, group in zip(cliques, self._places(cliques), strict=True):
-            if group is None:
-                yield clique, self._alone(clique)
-            else:
-                groups.setdefault(group, []).append(clique)
-        by_node: dict[int, list[_Group]] = {}
-        for group in groups:
-            by_node.setdefault(group.node, []).append(group)
-        for node, members in by_node.items():
-            yield from self._at(node, {group: groups[group] for group in members})
-        self._part.forget(more_than=max(self._tree.cells, KEPT_CELLS))
+        for run in self._runs(cliques):
+            by_node: dict[int, dict[_Group, list[Clique]]] = {}
+            for clique, group in run.items():
+                if group is None:
+                    yield clique, self._alone(clique)
+                else:
+                    by_node.setdefault(group.node, {}).setdefault(group, []).append(clique)
+            for node, groups in by_node.items():
+                yield from self._at(node, groups)
+            self._part.forget(more_than=max(self._tree.cells, KEPT_CELLS))
 
     # Behind levels
 
@@ -175,18 +178,45 @@ class SharedElimination:
 
     # Where
 
-    def _places(self, cliques: Sequence[Clique]) -> Iterator[_Group | None]:
-        """Clique in which each marginal is put together, one nearest to all its attributes.
+    def _runs(self, cliques: Sequence[Clique]) -> Iterator[dict[Clique, _Group | None]]:
+        """Marginals with the cliques in which they are put together, those at a time whose conditionals find room.
+
+        Where not all do, those of the same large variable come after each other; nothing is left between runs. What is
+        too large alone has no clique. The size decides, not the memory that is free: answers by different ways differ
+        in their last digits, and what is free shows the size of the private table.
+        """
+        groups = {clique: self._place(clique) for clique in cliques}
+        planned: dict[_Conditional, int] = {}
+        for clique, group in groups.items():
+            planned.update(self._needed(group, clique, planned))
+        if sum(planned.values()) > HELD_CELLS:
+            groups = {each: groups[each] for each in sorted(groups, key=self._largest)}
+        run: dict[Clique, _Group | None] = {}
+        planned = {}
+        for clique, group in groups.items():
+            alone = self._needed(group, clique, ())
+            if group is not None and max(sum(alone.values()), self._cost(group, clique)[1]) > HELD_CELLS:
+                run[clique] = None
+                continue
+            new = self._needed(group, clique, planned)
+            if sum(planned.values()) + sum(new.values()) > HELD_CELLS:
+                yield run
+                self._part.forget(more_than=0)
+                run, planned, new = {}, {}, alone
+            planned.update(new)
+            run[clique] = group
+        yield run
+
+    def _largest(self, clique: Clique) -> tuple[int, str]:
+        return max(((self._sizes[name], name) for name in clique), default=(0, ""))
+
+    def _place(self, clique: Clique) -> _Group | None:
+        """Clique in which a marginal is put together, one nearest to all its attributes.
 
         The smallest of those, with the products in any order; where that takes long, the best of all.
         """
-        for clique in cliques:
-            holder = self._tree.find(clique)
-            if holder is not None:
-                yield _Group(holder, clique, ())
-                continue
-            group = self._nearest(clique)
-            yield group if group is not None and self._has_room(group, clique) else None
+        holder = self._tree.find(clique)
+        return self._nearest(clique) if holder is None else _Group(holder, clique, ())
 
     def _nearest(self, clique: Clique) -> _Group | None:
         distance = np.sum([self._tree.routes(name)[1] for name in clique], axis=0)
@@ -199,26 +229,19 @@ class SharedElimination:
             group = min(orders, key=lambda each: self._cost(each, clique))
         return group
 
-    def _has_room(self, group: _Group, clique: Clique) -> bool:
-        """Whether the conditionals for this and for all before are few enough to be held together.
-
-        The size decides, not the memory that is free: answers by the two ways differ in their last digits, and what is
-        free shows the size of the private table.
-        """
-        new: dict[tuple[int, int, str], int] = {}
+    def _needed(self, group: _Group | None, clique: Clique, known: Container[_Conditional]) -> dict[_Conditional, int]:
+        """The conditionals for a marginal beside known ones, and their cells."""
+        new: dict[_Conditional, int] = {}
+        if group is None:
+            return new
         for name in clique:
             i, j = self._toward(name, group.node), group.node
-            while i >= 0 and (i, j, name) not in self._planned:
+            while i >= 0 and (i, j, name) not in known:
                 further, given = self._toward(name, i), self._given(i, j, name)
                 same = further >= 0 and given == self._given(further, i, name)  # as the next: one array for both
                 new[i, j, name] = 0 if same else self._cells((*given, name))
                 i, j = further, i
-        cells = self._planned_cells + sum(new.values())
-        if max(cells, self._cost(group, clique)[1]) > HELD_CELLS:
-            return False
-        self._planned.update(new)
-        self._planned_cells = cells
-        return True
+        return new
 
     @cached_property
     def _sizes(self) -> dict[str, int]:
