@@ -17,7 +17,7 @@ from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import DomainError
 from hedgerow.models.core import memory
 from hedgerow.models.core.model import Model
-from hedgerow.models.trees import answers as tree_answers, elimination, present, shared_elimination
+from hedgerow.models.trees import answers as tree_answers, elimination, placing, present
 from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.models.trees.markov import Markov
 from hedgerow.models.trees.ties import Ties
@@ -44,7 +44,7 @@ class TestLevelsByElimination(TestLevels):
 
     @pytest.fixture(autouse=True)
     def _small_limits(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(shared_elimination, "HELD_CELLS", 0)
+        monkeypatch.setattr(placing, "HELD_CELLS", 0)
         monkeypatch.setattr(tree_answers, "CHEAP_CELLS", 0)
         monkeypatch.setattr(present, "_OVERLAPS", 0)
 

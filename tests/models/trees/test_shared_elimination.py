@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import MarginalTooLargeError
 from hedgerow.models.core import memory
-from hedgerow.models.trees import shared_elimination
+from hedgerow.models.trees import placing, shared_elimination
 from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.elimination import plan, width
 from hedgerow.models.trees.junction_tree import JunctionTree
@@ -82,7 +82,7 @@ def wide_model(seed: int) -> tuple[Markov, list[Clique]]:
 def test_equals_one_elimination_each(seed: int, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also in small batches, and where the order of the products is compared for all of them."""
     monkeypatch.setattr(shared_elimination, "_ROOM", room)
-    monkeypatch.setattr(shared_elimination, "_LONG", 1e6 if room > 1 << 9 else 0.0)
+    monkeypatch.setattr(placing, "_LONG", 1e6 if room > 1 << 9 else 0.0)
     model, _ = wide_model(seed)
     (part,) = model.forest
     names = sorted({name for clique in part.tree.cliques for name in clique}, key=model.domain.index)
@@ -186,7 +186,7 @@ def test_where_conditionals_would_be_too_many_they_are_held_in_turns(
     (tree,) = model.trees
     inside = [tuple(name for name in clique if any(name in each for each in tree.cliques)) for clique in asked]
     room = max(width(plan(tree, clique), sizes, clique) for clique in inside if clique) // parts
-    monkeypatch.setattr(shared_elimination, "HELD_CELLS", room)
+    monkeypatch.setattr(placing, "HELD_CELLS", room)
     alone: list[Clique] = []
     held: list[int] = []
     eliminate, forget = SharedElimination._alone, Beliefs.forget

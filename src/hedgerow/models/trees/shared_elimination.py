@@ -10,62 +10,33 @@ Sets of attributes two of which lie behind the same edge, wherever one looks fro
 left to an elimination of their own, and so is a set whose conditionals alone find no room. Where those of all sets
 together find none, a few sets come after the others.
 
-A variable that only a level of its own connects to the rest (an age that was measured alone, where the pairs were
-measured over age groups) is not carried anywhere: the marginal of the level is split up in the end.
-
 Where a variable that was asked for determines a part of the separator (an age behind its age group), its conditional
 has no axis for that part: 10,000 codes given 500 groups are 10,000 numbers.
 """
 
 import math
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import chain, permutations
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import final
 
 import numpy as np
 
-from hedgerow.arrays import Floats, Ints
+from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.models.core import runs_within
 from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.elimination import Labelled, conditional, ordered, plan, product, tangled, width
+from hedgerow.models.trees.placing import Group, Placing
 
 Check = Callable[[Clique, int], None]
 """Refuses arrays of too many cells that are made for some attributes."""
-
-_Conditional = tuple[int, int, str]
-"""An edge, the clique behind it first, and the name of a variable there."""
 
 _ROOM = 1 << 22
 """Cells of the tables that are made together beside those asked for."""
 KEPT_CELLS = 1 << 15
 """Cells of conditionals that every part may keep, however small it is."""
-HELD_CELLS = 1 << 26
-"""Cells of conditionals that are held at once, half a gigabyte; and of a table that is put together from them."""
-_LONG = 1e6
-"""Multiplications from which on all ways to put a marginal together are compared."""
 _COLUMNS = ""
 """Name of the axis of conditionals side by side; no attribute has it."""
-_WRITTEN = 4.0
-"""Multiplications that take as long as one cell takes to be written."""
-
-
-@final
-@dataclass(frozen=True)
-class _Group:
-    """Marginals that are put together at one clique from attributes inside it and from behind the same edges.
-
-    Attributes:
-        node: The clique.
-        inside: Attributes that they all have inside it.
-        edges: Cliques behind the edges, in the order of the products, each with what its attribute depends on there.
-    """
-
-    node: int
-    inside: Clique
-    edges: tuple[tuple[int, Clique], ...]
 
 
 @final
@@ -96,8 +67,7 @@ class SharedElimination:
         self._among: Domain | None = None if part.tree.plain else part.tree.domain
         self._check = check
         self._columns = _Columns()
-        self._dependences: dict[_Conditional, Clique] = {}
-        self._levels: dict[str, tuple[frozenset[int], Clique]] = {}
+        self._placing = Placing(self._tree, self._among)
 
     def tables(self, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
         """Probabilities of the codes of each set of variables, in any order of the sets.
@@ -109,21 +79,25 @@ class SharedElimination:
         Returns:
             Sets with their tables, which are new.
         """
-        self._among = self._among or tangled(self._domain, set(chain.from_iterable(cliques)))
+        if self._among is None and tangled(self._domain, set(chain.from_iterable(cliques))) is not None:
+            self._among = self._domain
+            self._placing = Placing(self._tree, self._among)
         if self._among is None:
             yield from self._coarse_tables(cliques)
             return
         finer: dict[Clique, list[tuple[Clique, dict[str, Clique]]]] = {}
         for clique in cliques:
-            coarse, levels = self._coarse(clique)
+            coarse, levels = self._placing.coarse(clique)
             finer.setdefault(coarse, []).append((clique, levels))
         for coarse, table in self._coarse_tables(list(finer)):
             for clique, levels in finer[coarse]:
                 yield clique, self._refined((coarse, table), clique, levels) if levels else table
 
     def _coarse_tables(self, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
-        for run in self._runs(cliques):
-            by_node: dict[int, dict[_Group, list[Clique]]] = {}
+        for turn, run in enumerate(self._placing.runs(cliques)):
+            if turn > 0:
+                self._part.forget(more_than=0)
+            by_node: dict[int, dict[Group, list[Clique]]] = {}
             for clique, group in run.items():
                 if group is None:
                     yield clique, self._alone(clique)
@@ -133,41 +107,9 @@ class SharedElimination:
                 yield from self._at(node, groups)
             self._part.forget(more_than=max(self._tree.cells, KEPT_CELLS))
 
-    # Behind levels
-
-    def _coarse(self, clique: Clique) -> tuple[Clique, dict[str, Clique]]:
-        """A set of variables with levels instead of those that only their levels connect to the others; and which."""
-        levels: dict[str, Clique] = {}
-        if len(clique) == 1 or self._tree.find(clique) is not None:
-            return clique, levels
-        for name in clique:
-            inside, level = self._level(name)
-            if level and not any(self._tree.homes(other) <= inside for other in clique if other != name):
-                levels[name] = level
-        return self._domain.reduced(chain.from_iterable(levels.get(name, (name,)) for name in clique)), levels
-
-    def _level(self, name: str) -> tuple[frozenset[int], Clique]:
-        """The level that separates a variable from the rest of the tree, and the cliques on its own side; or nothing.
-
-        From a single clique at the end of a branch on while what is shared with the next follows from the variable.
-        """
-        if name not in self._levels:
-            inside, homes = frozenset[int](), self._tree.homes(name)
-            level: Clique = ()
-            here = next(iter(homes)) if len(homes) == 1 else -1
-            while here >= 0:
-                ahead = [each for each in self._tree.neighbours[here] if each not in inside]
-                shared = self._tree.stored_separator(here, ahead[0]) if len(ahead) == 1 else ()
-                follows = shared and all(self._domain.lookup(name, each) is not None for each in shared)
-                if not follows or self._cells(shared) >= self._cells(level or (name,)):
-                    break
-                inside, level, here = inside | {here}, shared, ahead[0]
-            self._levels[name] = inside, level
-        return self._levels[name]
-
     def _refined(self, table: Labelled, clique: Clique, levels: Mapping[str, Clique]) -> Floats:
         """The table of a clique from that of levels, by the distribution of each variable given its level."""
-        self._check(clique, self._cells(clique))
+        self._check(clique, self._placing.cells(clique))
         left = dict(levels)
         for name, level in levels.items():
             del left[name]
@@ -176,144 +118,30 @@ class SharedElimination:
             table = product(table, ((name,), alone), {*clique, *chain.from_iterable(left.values())}, self._domain)
         return np.array(ordered(table, clique), order="C")
 
-    # Where
-
-    def _runs(self, cliques: Sequence[Clique]) -> Iterator[dict[Clique, _Group | None]]:
-        """Marginals with the cliques in which they are put together, those at a time whose conditionals find room.
-
-        Where not all do, those of the same large variable come after each other; nothing is left between runs. What is
-        too large alone has no clique. The size decides, not the memory that is free: answers by different ways differ
-        in their last digits, and what is free shows the size of the private table.
-        """
-        groups = {clique: self._place(clique) for clique in cliques}
-        planned: dict[_Conditional, int] = {}
-        for clique, group in groups.items():
-            planned.update(self._needed(group, clique, planned))
-        if sum(planned.values()) > HELD_CELLS:
-            groups = {each: groups[each] for each in sorted(groups, key=self._largest)}
-        run: dict[Clique, _Group | None] = {}
-        planned = {}
-        for clique, group in groups.items():
-            alone = self._needed(group, clique, ())
-            if group is not None and max(sum(alone.values()), self._cost(group, clique)[1]) > HELD_CELLS:
-                run[clique] = None
-                continue
-            new = self._needed(group, clique, planned)
-            if sum(planned.values()) + sum(new.values()) > HELD_CELLS:
-                yield run
-                self._part.forget(more_than=0)
-                run, planned, new = {}, {}, alone
-            planned.update(new)
-            run[clique] = group
-        yield run
-
-    def _largest(self, clique: Clique) -> tuple[int, str]:
-        return max(((self._sizes[name], name) for name in clique), default=(0, ""))
-
-    def _place(self, clique: Clique) -> _Group | None:
-        """Clique in which a marginal is put together, one nearest to all its attributes.
-
-        The smallest of those, with the products in any order; where that takes long, the best of all.
-        """
-        holder = self._tree.find(clique)
-        return self._nearest(clique) if holder is None else _Group(holder, clique, ())
-
-    def _nearest(self, clique: Clique) -> _Group | None:
-        distance = np.sum([self._tree.routes(name)[1] for name in clique], axis=0)
-        node = int(np.argmin(distance * len(self._order) + self._order))
-        group = self._group(clique, node)
-        if group is not None and self._cost(group, clique)[0] > _LONG:
-            nearest = np.flatnonzero(distance == distance[node]).tolist()
-            groups = (self._group(clique, each) for each in nearest)
-            orders = (each for found in groups if found is not None for each in _orders(found))
-            group = min(orders, key=lambda each: self._cost(each, clique))
-        return group
-
-    def _needed(self, group: _Group | None, clique: Clique, known: Container[_Conditional]) -> dict[_Conditional, int]:
-        """The conditionals for a marginal beside known ones, and their cells."""
-        new: dict[_Conditional, int] = {}
-        if group is None:
-            return new
-        for name in clique:
-            i, j = self._toward(name, group.node), group.node
-            while i >= 0 and (i, j, name) not in known:
-                further, given = self._toward(name, i), self._given(i, j, name)
-                same = further >= 0 and given == self._given(further, i, name)  # as the next: one array for both
-                new[i, j, name] = 0 if same else self._cells((*given, name))
-                i, j = further, i
-        return new
-
-    @cached_property
-    def _sizes(self) -> dict[str, int]:
-        variables = self._domain.attributes if self._among is None else self._domain.variables
-        return {variable.name: variable.size for variable in variables}
-
-    @cached_property
-    def _order(self) -> Ints:
-        """The place of each clique by its cells."""
-        cells = self._tree.forest.cells
-        order = np.empty(len(cells), dtype=np.int64)
-        order[np.argsort(cells, kind="stable")] = np.arange(len(cells))
-        return order
-
-    def _group(self, clique: Clique, node: int) -> _Group | None:
-        """The group of a marginal at a clique; None if two attributes are behind the same edge."""
-        edges = [self._toward(name, node) for name in clique]
-        outside = [(edge, self._given(edge, node, name)) for edge, name in zip(edges, clique, strict=True) if edge >= 0]
-        inside = tuple(name for edge, name in zip(edges, clique, strict=True) if edge < 0)
-        alone = len({edge for edge, _ in outside}) == len(outside)
-        return _Group(node, inside, tuple(sorted(outside))) if alone else None
-
-    def _toward(self, name: str, node: int) -> int:
-        """The neighbour of a clique towards a variable, -1 if it is inside."""
-        return int(self._tree.routes(name)[0][node])
-
-    def _given(self, i: int, j: int, name: str) -> Clique:
-        """The part of the separator that an attribute behind an edge depends on: less, where a later one is in it."""
-        key = (i, j, name)
-        if key not in self._dependences:
-            shared, further = self._tree.separator(i, j), self._toward(name, i)
-            inside = further >= 0 and set(self._tree.separator(further, i)) <= set(shared)
-            self._dependences[key] = self._given(further, i, name) if inside else self._tree.stored_separator(i, j)
-        return self._dependences[key]
-
-    def _cost(self, group: _Group, clique: Clique) -> tuple[float, int]:
-        """Multiplications and cells on the way, as one number; and cells of the largest table."""
-        behind = {self._toward(name, group.node): name for name in clique}
-        names = {*group.inside, *chain.from_iterable(given for _, given in group.edges)}
-        cost, done, largest = 0.0, set(group.inside), self._cells(names)
-        for place, (edge, given) in enumerate(group.edges):
-            kept = done.union(*(later for _, later in group.edges[place + 1 :]))
-            cost += self._cells(names) * self._cells((behind[edge],))
-            names -= set(given) - kept
-            names.add(behind[edge])
-            done.add(behind[edge])
-            cells = self._cells(names)
-            cost, largest = cost + _WRITTEN * cells, max(largest, cells)
-        return cost, largest
-
     # Together
 
-    def _at(self, node: int, groups: Mapping[_Group, list[Clique]]) -> Iterator[tuple[Clique, Floats]]:
+    def _at(self, node: int, groups: Mapping[Group, list[Clique]]) -> Iterator[tuple[Clique, Floats]]:
         """All marginals that are put together at one clique."""
-        scopes = {group: self._scope(node, (group.inside, *(given for _, given in group.edges))) for group in groups}
+        scopes = {
+            group: self._placing.scope(node, (group.inside, *(given for _, given in group.edges))) for group in groups
+        }
         for batch in self._batches(list(dict.fromkeys(scopes.values()))):
             found = self._sums(node, batch)
             for group, scope in scopes.items():
                 if scope in found:
                     yield from self._joined(group, (scope, found[scope]), groups[group])
 
-    def _joined(self, group: _Group, table: Labelled, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
+    def _joined(self, group: Group, table: Labelled, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
         chosen = {}
         for clique in cliques:
-            behind = {self._toward(name, group.node): name for name in clique if name not in group.inside}
+            behind = {self._placing.toward(name, group.node): name for name in clique if name not in group.inside}
             chosen[tuple(behind[edge] for edge, _ in group.edges)] = clique
         for names, found in self._products(group, table, 0, list(chosen)):
             clique = chosen[names]
             yield clique, np.array(ordered(found, clique), order="C")
 
     def _products(
-        self, group: _Group, table: Labelled, place: int, chosen: Sequence[Clique]
+        self, group: Group, table: Labelled, place: int, chosen: Sequence[Clique]
     ) -> Iterator[tuple[Clique, Labelled]]:
         """Multiply a table by the conditionals of one attribute from behind each edge; all choices asked for."""
         if place == len(group.edges):
@@ -344,14 +172,14 @@ class SharedElimination:
         further: dict[tuple[int, Clique], list[str]] = {}
         inside: dict[Clique, str] = {}
         for name in names:
-            edge = self._toward(name, i)
+            edge = self._placing.toward(name, i)
             if edge < 0:
-                inside[self._scope(i, (shared, (name,)))] = name
-            elif self._given(i, j, name) == self._given(edge, i, name):
+                inside[self._placing.scope(i, (shared, (name,)))] = name
+            elif self._placing.given(i, j, name) == self._placing.given(edge, i, name):
                 yield name, self._behind(edge, i, [name])[name]
             else:
-                further.setdefault((edge, self._given(edge, i, name)), []).append(name)
-        across = {(edge, given): self._scope(i, (shared, given)) for edge, given in further}
+                further.setdefault((edge, self._placing.given(edge, i, name)), []).append(name)
+        across = {(edge, given): self._placing.scope(i, (shared, given)) for edge, given in further}
         for batch in self._batches(list(dict.fromkeys([*inside, *across.values()]))):
             tables = self._sums(i, batch).items()
             found = {scope: (scope, conditional(table, scope, shared, self._among)) for scope, table in tables}
@@ -412,7 +240,7 @@ class SharedElimination:
         for name, values in conditionals.items():
             axes = self._axes(shared, name)
             together = self._domain.reduced((*table[0], *axes))
-            self._check(together, self._cells(together))
+            self._check(together, self._placing.cells(together))
             yield name, product(table, (axes, values), {*needed, name}, self._among)
 
     def _axes(self, given: Clique, name: str) -> Clique:
@@ -423,20 +251,9 @@ class SharedElimination:
 
     # Inside cliques
 
-    def _scope(self, node: int, names: Iterable[Clique]) -> Clique:
-        """All of them that the others do not determine, in domain order."""
-        wanted = set(chain.from_iterable(names))
-        if self._among is not None:
-            return self._domain.reduced(wanted)
-        return tuple(name for name in self._tree.cliques[node] if name in wanted)
-
-    def _cells(self, names: Iterable[str]) -> int:
-        inside = names if self._among is None else self._domain.reduced(names)
-        return math.prod(map(self._sizes.__getitem__, inside))
-
     def _batches(self, scopes: Sequence[Clique]) -> Iterator[list[Clique]]:
         """Few enough tables at once."""
-        sizes = [self._cells(scope) for scope in scopes]
+        sizes = [self._placing.cells(scope) for scope in scopes]
         for scope, size in zip(scopes, sizes, strict=True):
             self._check(scope, size)
         return (list(scopes[run]) for run in runs_within(sizes, _ROOM))
@@ -448,12 +265,8 @@ class SharedElimination:
 
     def _alone(self, clique: Clique) -> Floats:
         steps = plan(self._tree, clique, {})
-        self._check(clique, width(steps, self._sizes, clique, self._among))
+        self._check(clique, width(steps, self._placing.sizes, clique, self._among))
         return self._part.table(steps, clique, {})
-
-
-def _orders(group: _Group) -> Iterator[_Group]:
-    return (replace(group, edges=edges) for edges in permutations(group.edges))
 
 
 @final
