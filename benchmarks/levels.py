@@ -28,10 +28,11 @@ def rows() -> Iterator[Row]:
     """Mean errors as fractions of the records: MWEM and its references, pure epsilon."""
     for name, counts in histograms():
         for epsilon in (0.1, 1.0):
-            errors = {each.__name__: error(counts, epsilon, each) for each in (mwem, levels, per_cell, hb)}
+            errors = {each.__name__: error(counts, epsilon, each) for each in (mwem, levels, per_cell, hb, hb_alone)}
             what = f"{name}, {len(counts):,} values, epsilon {epsilon:g}"
             yield Row(what, errors["mwem"], errors["per_cell"], "Laplace noise per cell", "of N")
-            yield Row(what, errors["mwem"], errors["hb"], "Hb, branching 16, consistent", "of N")
+            yield Row(what, errors["mwem"], errors["hb"], "Hb, branching 16, consistent, N known", "of N")
+            yield Row(what, errors["mwem"], errors["hb_alone"], "Hb, branching 16, consistent", "of N")
             yield Row(what, errors["mwem"], errors["levels"], "levels averaged and projected, N known", "of N")
 
 
@@ -84,6 +85,12 @@ def hb(counts: Ints, epsilon: float, rng: np.random.Generator) -> Floats:
     return tree.averaged(counts, np.full(tree.height, epsilon / tree.height), rng)[-1]
 
 
+def hb_alone(counts: Ints, epsilon: float, rng: np.random.Generator) -> Floats:
+    """The same tree that is not told the number of records."""
+    tree = _Tree(len(counts), BRANCHING)
+    return tree.averaged(counts, np.full(tree.height, epsilon / tree.height), rng, told=False)[-1]
+
+
 # What measurements of levels give
 
 
@@ -129,15 +136,21 @@ class _Tree:
         self._scopes: list[Clique] = [*((each.name,) for each in reversed(declared)), ("x",)]
         self.sizes = [self._domain.shape_of(scope)[0] for scope in self._scopes]
 
-    def averaged(self, counts: Ints, epsilons: Floats, rng: np.random.Generator) -> list[Floats]:
-        """Best linear unbiased estimates of the counts on each level, given their sum."""
-        total = float(counts.sum())
+    def averaged(self, counts: Ints, epsilons: Floats, rng: np.random.Generator, *, told: bool = True) -> list[Floats]:
+        """Best linear unbiased estimates of the counts on each level, given their sum or not."""
         tables, variances = [], []
         for scope, epsilon in zip(self._scopes, epsilons, strict=True):
             exact = summed(self._domain, counts, ("x",), scope)
-            tables.append((exact + rng.laplace(0.0, 1.0 / epsilon, len(exact))) / total)
-            variances.append(np.full(len(exact), 2.0 / (epsilon * total) ** 2))
-        return [total * table for table in agreed(self._domain, self._scopes, tables, variances)]
+            tables.append(exact + rng.laplace(0.0, 1.0 / epsilon, len(exact)))
+            variances.append(np.full(len(exact), 2.0 / epsilon**2))
+        total = float(counts.sum())
+        if not told:
+            weights = [1.0 / each.sum() for each in variances]
+            total = float(np.average([table.sum() for table in tables], weights=weights))
+        shares = agreed(
+            self._domain, self._scopes, [each / total for each in tables], [each / total**2 for each in variances]
+        )
+        return [total * share for share in shares]
 
 
 def _projected(estimates: Floats, masses: Floats, branching: int) -> Floats:

@@ -1,6 +1,7 @@
 """Bringing a hypothesis in line with noisy measurements.
 
-``rules`` holds the two rules, ``refit`` runs them on any model; ``newton`` fits parities to the optimum,
+``rules`` holds the two rules, ``refit`` runs them on any model; ``newton`` fits parities to the optimum, and ``nested``
+tables over levels of one attribute;
 ``consistency`` averages overlapping marginals first, with ``agreement`` where blocks of levels are uneven;
 ``grouping`` finds measurements that are stepped together, ``stretching`` which marginals are held back too much.
 Imports all forms of a hypothesis, ``tree_fit`` and ``core``.

@@ -19,10 +19,12 @@ from hedgerow.errors import ConfigError
 from hedgerow.models.classes import ValueClasses
 from hedgerow.models.core import Model
 from hedgerow.models.core.steps import Kind, Run, can_be, explicit, implicit, is_known, joint, runs
+from hedgerow.models.core.terms import components
 from hedgerow.models.dense import Histogram
 from hedgerow.models.fit.grouping import Group, grouped
+from hedgerow.models.fit.nested import Nested, nested
 from hedgerow.models.fit.newton import Newton, solvable
-from hedgerow.models.fit.rules import Proximal, Refit, Rule, Stretched
+from hedgerow.models.fit.rules import Proximal, Refit, Rule, Stretched, Sweeps
 from hedgerow.models.fit.stretching import stretches
 from hedgerow.models.tree_fit import TreeFit
 from hedgerow.models.trees import Beliefs, Markov
@@ -30,6 +32,8 @@ from hedgerow.queries import LinearQuery, Measurable, Measurement
 
 _PARITIES = 2.0
 """Parities are fitted best with longer steps (docs/measurements.md)."""
+_NESTED = 1.3
+"""The same of tables over levels of one attribute."""
 
 
 @final
@@ -104,14 +108,39 @@ def _fit(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None:
 
 
 def _run(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None:
-    """Step by step, as every model can; parities alone by Newton's method."""
+    """Step by step, as every model can; parities alone and nested tables by Newton's method."""
     if isinstance(rule, Proximal) and isinstance(model, Histogram) and solvable(measurements):
         Newton(_PARITIES * rule.c).fit(model, measurements)
         return
     if rule.anew:
         model.reset()
-    if measurements:
-        _take_steps(model, measurements, rule)
+    left = _beside_nested(model, measurements, rule)
+    if left:
+        _take_steps(model, left, rule)
+
+
+def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule) -> Sequence[Measurement]:
+    """Fit nested tables that nothing connects to others, from the model as it is; returns the other measurements."""
+    if isinstance(rule, Sweeps) or not any(_is_level(measured) for measured in measurements):
+        return measurements
+    domain = model.domain
+    uniform = not isinstance(model, Histogram) or model.potentials().base is None
+    bases = [domain.base(measured.target.scope) for measured in measurements]
+    connected = [*bases, *(constraint.scope for constraint in domain.constraints)] if uniform else [domain.names]
+    fit = Nested(_NESTED * (rule.rule if isinstance(rule, Stretched) else rule).c)
+    left = list(range(len(measurements)))
+    for group in components(domain, connected):
+        inside = [place for place in left if bases[place] and bases[place][0] in group]
+        known = [measurements[place] for place in inside]
+        if nested(known):
+            fit.fit(model, known)
+            left = [place for place in left if place not in inside]
+    return [measurements[place] for place in left]
+
+
+def _is_level(measured: Measurement) -> bool:
+    scope = measured.target.scope
+    return len(scope) == 1 and measured.target.domain.function(scope[0]) is not None
 
 
 @lru_cache(maxsize=4096)
@@ -156,8 +185,8 @@ def _refit_trees(model: Markov, measurements: Sequence[Measurement], rule: Rule)
         left = [(part, mine) for part, (_, mine) in zip(fresh, left, strict=True)]
     batches: dict[float, list[tuple[Beliefs, list[Measurement]]]] = {}
     for part, mine in left:
-        if mine:
-            batches.setdefault(rule.longest(mine, model.total), []).append((part, mine))
+        if others := _beside_nested(model, mine, rule):
+            batches.setdefault(rule.longest(others, model.total), []).append((part, list(others)))
     for batch in batches.values():
         if not _fit_trees(model, batch, rule):
             for alone in batch:
