@@ -92,3 +92,14 @@ def test_an_attribute_may_have_the_name_of_classes_of_values() -> None:
 def test_a_constraint_over_classes_without_codes_leaves_no_record() -> None:
     with pytest.raises(DomainError, match="'never' leaves no record"):
         Constraint("never", ("a", "b"), [[1, 1], [0, 1]], [[True, True], [False, False]])
+
+
+def test_a_rule_about_an_attribute_of_very_many_values_is_not_counted() -> None:
+    """It stands, as a bound does that counts all combinations; a rule beside such an attribute is counted."""
+    rule = Constraint("", ("x0", "x1"), [[0] * feasible.MOST_CELLS + [1], [0, 1]], [[1, 0], [1, 1]])
+    domain = Domain([IntegerRange("x0", 0, feasible.MOST_CELLS), IntegerRange("x1", 0, 1)], (), (rule,))
+    assert feasible_records(domain) is None
+    assert feasible.possible_records(domain) == domain.size
+    fewer = Constraint("", ("x1", "x2"), [[0, 1], [0, 1]], [[1, 0], [1, 1]])
+    beside = Domain([*domain.attributes, IntegerRange("x2", 0, 1)], (), (fewer,))
+    assert feasible_records(beside) == 3 * (feasible.MOST_CELLS + 1)

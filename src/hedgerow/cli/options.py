@@ -33,7 +33,10 @@ Quiet = Annotated[bool, output_option("--quiet", "-q", help="Print errors and wa
 AsJson = Annotated[bool, output_option("--json", help="Print one JSON object on standard output.")]
 Force = Annotated[bool, output_option("--force", help="Overwrite existing output files.")]
 
-DOMAIN_FILE = "Domain file (YAML or JSON): the values that each column could hold, levels of these, and constraints."
+DOMAIN_FILE = (
+    "Domain file (YAML or JSON): the values that each column could hold, their levels (coarser values, such as age "
+    "groups), derived columns, and rules that no record breaks."
+)
 DomainFile = Annotated[Path, table_option("--domain", metavar="FILE", help=DOMAIN_FILE)]
 Columns = Annotated[str | None, table_option("--columns", metavar="A,B,...", help="Use these columns only.")]
 CountColumn = Annotated[
@@ -66,7 +69,7 @@ class Violations(StrEnum):
 violations_option = partial(
     table_option,
     "--violations",
-    help="Records that break a rule of the domain, a constraint or the function of a derived column: refuse the table, "
+    help="Records that break a rule of the domain (a constraint, or the table of a derived column): refuse the table, "
     "or drop them one by one. How many are dropped is private, and told nowhere.",
 )
 ViolationsOption = Annotated[Violations, violations_option()]
@@ -115,7 +118,8 @@ WorkloadText = Annotated[
         metavar="SPEC",
         help="The queries that should come out right: marginals:2, cells:2, parities:3, prefixes:age, "
         "ranges:age,hours:2000:7, marginals:age*sex,race*sex, marginals:3<=10000 (those of at most 10,000 cells), "
-        "marginals:2 @levels (at every mix of levels); several joined by ;",
+        "marginals:2 @levels (at every mix of levels), marginals:age.10*sex (age at its level of tens); several "
+        "joined by ;",
         show_default="marginals:2; marginals:1 for one column",
     ),
 ]

@@ -25,6 +25,7 @@ from .encoding import (
     smallest_unsigned as smallest_unsigned,
 )
 from .feasible import (
+    MOST_CELLS as MOST_CELLS,
     feasible_cells as feasible_cells,
     feasible_records as feasible_records,
     listed_records as listed_records,

@@ -19,7 +19,7 @@ class DomainCheck:
 
     Attributes:
         records: Number of combinations of values, exact.
-        feasible: Number of those that break no constraint, exact; None where constraints hang together too much.
+        feasible: Number of those that break no constraint, exact; None where `feasible_records` does not count them.
         levels: For each attribute that has levels their names, finest first.
         columns: Derived columns of the data.
         never: For each attribute the values that no record has, if there are some.

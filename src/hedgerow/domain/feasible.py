@@ -33,7 +33,8 @@ def feasible_records(domain: Domain, given: Mapping[str, Bools] | None = None) -
         given: For some attributes the codes that count, shape ``(domain[name].size,)`` each.
 
     Returns:
-        The number, exact however large; None where constraints hang together too much for it to be counted.
+        The number, exact however large; None where that takes a table of more than ``MOST_CELLS`` (4,194,304) cells:
+        for constraints that hang together too much, and for one about an attribute of more values.
 
     Example:
         >>> from hedgerow.domain import Constraint, IntegerRange
@@ -109,6 +110,9 @@ def _counted(domain: Domain, clique: Clique, kind: type[Any], given: Mapping[str
         wanted = [name for name in clique if set(domain.base([name])) <= set(block)]
         scope = domain.clique([*wanted, *(name for name in hidden if not domain.determines(clique, name))])
         if scope == block and not set(block) & set(given):
+            continue
+        if not scope and not set(block) & set(given):
+            factors.append(((), np.asarray(math.prod(domain.shape_of(block)), dtype=kind)))
             continue
         if math.prod(domain.shape_of(block)) > MOST_CELLS or math.prod(domain.shape_of(scope)) > MOST_CELLS:
             return None

@@ -17,7 +17,7 @@ from .content import (
 )
 from .evidence import Evidence as Evidence
 from .given import read_values as read_values
-from .provenance import Provenance as Provenance
+from .provenance import LEFT_OUT as LEFT_OUT, Provenance as Provenance
 from .records import Records as Records, write_batches as write_batches
 from .release import Release as Release
 from .spark_records import check_folder as check_folder, is_local as is_local

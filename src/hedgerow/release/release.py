@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Self, final
 import numpy as np
 
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.queries import LinearQuery, Marginal, Measurable, NoiseKind, parse_predicate
+from hedgerow.queries import LinearQuery, Marginal, Measurable, parse_predicate
 from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect
 from hedgerow.release.content import StoredModel
 from hedgerow.release.evidence import Evidence, from_workload_error, measured, sum_bound
@@ -401,10 +401,9 @@ class Release:
     def _total_evidence(self) -> Total:
         if self.budget.neighbours.public_total:
             return Total(self.total, public=True)
-        noisy = [event for event in self.events if event.label == "total" and event.charge > 0.0]
-        if not noisy:
+        noises = [event.noise for event in self.events if event.label == "total" and event.noise]
+        if not noises:
             return Total(self.total, public=False)
-        kinds = [NoiseKind.GAUSSIAN if "Gaussian" in event.mechanism else NoiseKind.LAPLACE for event in noisy]
 
         def radius(risk: float) -> float:
             """The largest: the curator may also have been asked before the run, and during a session.
@@ -412,9 +411,8 @@ class Release:
             The noisy number is never below 1, though there may be no record. The average is as near to the truth as
             that number is, and as it is to that number: whatever tables it was averaged with.
             """
-            scales = zip(kinds, (event.scale for event in noisy), strict=True)
             beside = 0.0 if self.counted is None else abs(self.total - self.counted)
-            bounds = [sum_bound(kind, scale, np.ones(1), copies=1, risk=risk) for kind, scale in scales]
+            bounds = [sum_bound(noise.kind, noise.scale, np.ones(1), copies=1, risk=risk) for noise in noises]
             return beside + max(1.0, *bounds)
 
         return Total(self.total, public=False, evidence=Evidence(self.total, radius, "the noisy number of records"))

@@ -235,7 +235,10 @@ def _large(value: int) -> str:
     for power, word in ((12, "trillion"), (9, "billion")):
         if 10**power <= value < 10 ** (power + 3):
             return f"{value / 10**power:.3g} {word}"
-    return f"{value:,}" if value < 10**9 else f"{Decimal(value):.3g}"
+    if value < 10**9:
+        return f"{value:,}"
+    digits, exponent = f"{Decimal(value):.2e}".split("e+")
+    return f"{digits} \u00d7 10^{exponent}"
 
 
 def render_comparison(

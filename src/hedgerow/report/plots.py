@@ -275,7 +275,7 @@ def _few_ticks(axes: Axes, *, whole: bool = False) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
     def with_separators(value: float, _: Any) -> str:
-        return f"{value:,.6g}"
+        return f"{value:,.0f}" if 1e6 <= abs(value) < 1e12 else f"{value:,.6g}"
 
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=whole, min_n_ticks=1 if whole else 2))
     for axis in (axes.xaxis, axes.yaxis):

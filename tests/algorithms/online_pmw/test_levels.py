@@ -219,6 +219,35 @@ def test_a_session_counts_the_records_that_can_exist() -> None:
     assert stream.log_cells == pytest.approx(math.log(feasible_records(SURVEY) or 0)) == pytest.approx(math.log(124))
 
 
+def a_population(columns: int) -> tuple[Domain, Table]:
+    """Children have one combination of values of some columns, adults any: few records that can exist are children."""
+    ages = IntegerRange("age", 0, 99)
+    plain = Domain((ages, *(IntegerRange(f"x{i}", 0, 9) for i in range(columns))))
+    rules = [hedgerow.if_then(plain, "age < 15", f"x{i} = 0") for i in range(columns)]
+    draw = np.random.default_rng(7)
+    age = draw.integers(0, 100, TOTAL)
+    others = [np.where(age < 15, 0, draw.integers(0, 10, TOTAL)) for _ in range(columns)]
+    domain = Domain(plain.attributes, (), rules)
+    return domain, Table(domain, [age, *others])
+
+
+@pytest.mark.parametrize(("form", "columns"), [("trees", 3), ("trees", 8), ("classes", 8)])
+def test_a_group_of_few_possible_records_is_learnt(in_form: Callable[[str], None], form: str, columns: int) -> None:
+    """To within two standard deviations of its noise, and beside others; at the start it has less than a record."""
+    in_form(form)
+    domain, source = a_population(columns)
+    noise = ScriptedNoise([True, True, True], SeededNoise(3))
+    session = OnlinePMW(updates=3, threshold=0.02).start(source, ZCDP(0.05, REPLACE), noise=noise)
+    questions = ["age < 15", "age >= 60", "age < 5 or x1 = 0"]
+    assert session.model.conjunctions([parse_predicate(questions[0], domain)])[0] < TOTAL / 1000
+    for asked in range(1, 4):
+        answer = session.ask(questions[asked - 1])
+        assert answer.source == "data"
+        for each in session._history.measurements[:asked]:
+            assert abs(float(each.target.on(session.model)[0]) - float(each.values[0])) < 2.0 * each.std
+    assert isinstance(session.model, FORMS[form])
+
+
 # ---- room ------------------------------------------------------------------------------------------------------------
 
 

@@ -214,3 +214,22 @@ def test_domain_check_names_rules_that_contradict_each_other(place: Place) -> No
     result = place.call("domain", "--check", file)
     assert result.exit_code == 1
     assert "'impossible: a = 0' and 'impossible: a = 1' contradict each other" in result.stderr
+
+
+def test_domain_check_says_why_records_are_not_counted(place: Place) -> None:
+    file = place / "rules.yaml"
+    rule = "impossible: host < 5 and up = 1"
+    file.write_text(f"{{attributes: {{host: {{min: 0, max: 4999999}}, up: 2}}, constraints: [{{{rule}}}]}}")
+    result = place.call("domain", "--check", file)
+    assert result.exit_code == 0
+    assert "not counted: that takes a table of more than 4,194,304 cells" in result.stdout
+    assert json.loads(place.call("domain", "--check", file, "--json").stdout)["feasible"] is None
+
+
+def test_helps_name_levels_derived_columns_and_rules(place: Place) -> None:
+    for command in ("synth", "plan", "domain"):
+        text = " ".join(place.call(command, "--help").stdout.replace("\u2502", " ").split())
+        assert "levels" in text
+        assert "derived" in text
+        assert "rules" in text
+        assert ("marginals:2 @levels" in text) == (command != "domain")

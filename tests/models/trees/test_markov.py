@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from hedgerow.arrays import Floats
+from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError, QueryError
 from hedgerow.models.core import memory
@@ -375,3 +376,29 @@ def test_a_thousand_binary_attributes_and_five_hundred_pairs() -> None:
         assert (
             np.abs(np.bincount(2 * columns[:, 0] + columns[:, 1], minlength=4) / 2000 - table.reshape(-1)).max() < 0.06
         )
+
+
+@pytest.mark.parametrize("clique", [("x0", "x0.5"), ("x1", "x0"), ()], ids=str)
+def test_a_start_over_variables_that_say_the_same_is_refused(clique: Clique) -> None:
+    """It was dropped once: no clique of a tree holds a variable and one that it determines."""
+    domain = Domain([IntegerRange("x0", 0, 19), IntegerRange("x1", 0, 1)])
+    assert "x0.5" in [each.name for each in domain.derived]
+    table = np.linspace(0.0, 1.0, math.prod(domain.shape_of(clique))).reshape(domain.shape_of(clique))
+    with pytest.raises(QueryError, match="says as much"):
+        Markov(domain, 10.0, start={clique: table})
+
+
+def test_a_start_of_another_shape_is_refused() -> None:
+    domain = Domain([IntegerRange("x0", 0, 19), IntegerRange("x1", 0, 1)])
+    with pytest.raises(QueryError, match="does not fit"):
+        Markov(domain, 10.0, start={("x0",): np.zeros(19)})
+    with pytest.raises(ConfigError, match="finite"):
+        Markov(domain, 10.0, start={("x1",): np.array([0.0, -np.inf])})
+
+
+def test_a_start_over_a_level_is_the_same_as_over_its_attribute() -> None:
+    domain = Domain([IntegerRange("x0", 0, 19), IntegerRange("x1", 0, 1)])
+    coarse = np.random.default_rng(0).normal(size=domain.shape_of(("x1", "x0.5")))
+    fine = coarse[:, domain.codes_in("x0.5", ("x0",))].T
+    models = Markov(domain, 10.0, start={("x1", "x0.5"): coarse}), Markov(domain, 10.0, start={("x0", "x1"): fine})
+    np.testing.assert_allclose(*(model.marginals([domain.names])[0] for model in models), atol=1e-12)

@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 
 from hedgerow.errors import BudgetError, BudgetExceededError
 from hedgerow.privacy.ledger.ledger import Event, Ledger, LedgerView
+from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
 
 
 def event(charge: float = 0.25, **changes: Any) -> Event:
@@ -157,6 +158,16 @@ def test_only_public_numbers_are_free() -> None:
     for relation in ("add-remove", "replace-then-filter"):
         with pytest.raises(BudgetError, match="not public"):
             event(0.0, mechanism="public", scale=0.0, sensitivity=0.0, neighbours=relation)
+
+
+def test_events_know_the_noise_that_they_are_about() -> None:
+    laplace = Event("total", "discrete Laplace", "number of records", 1.0, 8.0, 0.26, "epsilon", "add-remove")
+    gaussian = Event("total", "discrete Gaussian", "number of records", 1.0, 8.0, 0.25, "rho", "add-remove")
+    chosen = Event("total", "exponential mechanism", "marginals", 1.0, 8.0, 0.26, "epsilon", "add-remove")
+    public = Event("total", "public", "number of records", 0.0, 0.0, 0.0, "epsilon", "replace")
+    assert laplace.noise == LaplaceNoise(8.0)
+    assert gaussian.noise == GaussianNoise(8.0)
+    assert [chosen.noise, public.noise] == [None, None]
 
 
 @pytest.mark.parametrize("limit", [0.0, -1.0, math.nan, math.inf])

@@ -331,6 +331,9 @@ def test_levels_and_constraints_are_told_and_may_be_asked_about(fresh: Api) -> N
     assert level["size"] == len(level["values"])
     assert made["constraints"] == ["impossible: age = 9 and job is null"]
     assert "records that can exist (1 constraint)" in made["records"]
+    assert made["left_out"].startswith("Records that break a rule of the domain are left out")
+    free = registration("free", domain={"attributes": domain["attributes"]}, source=source)
+    assert fresh.call("POST", "/v1/datasets", carol, json=free).json()["left_out"] == ""
     label = level["values"][0]
     where = f"\"age.5\" = '{label}' and sex = 'F'"
     asked = fresh.call("POST", "/v1/datasets/ruled/queries", carol, json={"queries": [{"where": where}]})

@@ -4,7 +4,6 @@ Everything here is a function of public parameters and of what the curator retur
 "post-processing of the ledger" (theory.md section 2).
 """
 
-import math
 from typing import final
 
 import numpy as np
@@ -260,10 +259,9 @@ class MWEMRun:
 
     def _recount(self) -> float | None:
         """Average the noisy number of records with the sums of all noisy tables; returns it as it was, if it is one."""
-        noisy = [event for event in self.curator.ledger.events if event.label == "total" and event.charge > 0.0]
-        if not noisy:
+        noises = [event.noise for event in self.curator.ledger.events if event.label == "total" and event.noise]
+        if not noises or not noises[-1].std:  # noise that never moves a count leaves it exact
             return None
-        std = noisy[-1].scale * (1.0 if "Gaussian" in noisy[-1].mechanism else math.sqrt(2.0))
-        total = averaged_total(self.total, std, self.learner.measurements)
+        total = averaged_total(self.total, noises[-1].std, self.learner.measurements)
         self.model.rescale(min(total, (1.0 - 1e-6) * LARGEST_MASS))
         return self.total

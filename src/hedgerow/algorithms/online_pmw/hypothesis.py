@@ -19,7 +19,7 @@ from hedgerow.models.choice import domain_of_sizes, may_be_dense, suited, trees_
 from hedgerow.models.trees import Markov, cells_bytes
 from hedgerow.queries import Conjunction, LinearQuery, Measurement, attribute_codes
 
-_REFIT = Proximal().quick()
+_REFIT = Proximal(adapted=True)
 _FORMS: dict[str, type[Hypothesis]] = {"histogram": Histogram, "trees": Markov, "classes": ValueClasses}
 
 

@@ -14,7 +14,7 @@ from hedgerow.cli import options
 from hedgerow.cli.console import Output
 from hedgerow.cli.outputs import check_ending, check_outputs
 from hedgerow.cli.reading import Reading
-from hedgerow.domain import cells_in_words, columns_in_words, feasible_records, levels_in_words
+from hedgerow.domain import MOST_CELLS, cells_in_words, columns_in_words, feasible_records, levels_in_words
 from hedgerow.privacy import Regime
 from hedgerow.queries import Neighbours
 from hedgerow.system import replacing
@@ -59,8 +59,11 @@ def domain(
     A domain must be public knowledge. The draft shows what the data hold, as a form to fill in; it is private until you
     have replaced all of it by public knowledge.
 
-    A check says how many records could exist, the levels of attributes, values that no record can have, and constraints
-    that follow from others. Constraints that contradict each other are refused.
+    Beside the attributes a domain file may have levels (coarser values of an attribute, 'levels: [5, 20]'), 'derived'
+    columns (those that others determine) and 'constraints' (rules that no record breaks, 'impossible: age < 15 and
+    married = 1'). A check says how many records could exist, exactly unless rules hang together too much or are about
+    an attribute of more than 4 million values; it lists levels, derived columns, values that no record can have, and
+    rules that follow from others. Rules that contradict each other are refused.
 
     Examples:
       hedgerow domain people.csv
@@ -100,7 +103,10 @@ def _check(shown: Output, file: Path) -> None:
     found = check_domain(read_domain(file))
     shown.say(f"records      {found.records:,} combinations of values")
     if found.feasible is None:
-        shown.say("feasible     not counted: the constraints hang together too much")
+        shown.say(
+            f"feasible     not counted: that takes a table of more than {MOST_CELLS:,} cells, as an attribute of more "
+            "values with a constraint does, or constraints that hang together"
+        )
     else:
         shown.say(f"feasible     {found.feasible:,} of them break no constraint")
     for name, levels in found.levels.items():
@@ -160,6 +166,8 @@ def plan(
       hedgerow plan --domain people.yaml --epsilon 1 --total 50000
       hedgerow plan --domain people.yaml --columns age,sex,income --rho 0.1 \
           --total 50000 --workload marginals:3
+      hedgerow plan --domain people.yaml --epsilon 1 --total 50000 \
+          --workload "marginals:2 @levels"
     """
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     if (data is None) == (total is None):

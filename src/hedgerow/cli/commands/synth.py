@@ -118,6 +118,8 @@ def synth(
       hedgerow synth people.csv --domain people.yaml --columns age,sex,income \
           --epsilon 1 --delta 1e-9 --workload "marginals:2; prefixes:age" \
           -o synthetic.parquet --release people.release --report people.html
+      hedgerow synth people.csv --domain people.yaml --epsilon 1 \
+          --workload "marginals:2 @levels" --violations drop -o synthetic.csv
       hedgerow synth 'people/*.parquet' --domain people.yaml --epsilon 1 \
           --where "region = 'north'" -o synthetic.csv
       hedgerow synth cells.csv --count-column count --domain cells.json \

@@ -20,4 +20,10 @@ from .records import (
     shuffle as shuffle,
 )
 from .steps import Phase as Phase
-from .terms import Potentials as Potentials, Terms as Terms, components as components, spread as spread
+from .terms import (
+    Potentials as Potentials,
+    Terms as Terms,
+    checked_table as checked_table,
+    components as components,
+    spread as spread,
+)

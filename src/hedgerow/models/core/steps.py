@@ -164,7 +164,7 @@ def implicit(model: Model, run: Run) -> list[Floats]:
     for target, value, dt, cells in zip(run.targets, run.values, run.rates, run.cells, strict=True):
         mu = model.marginals([target.scope])[0].reshape(-1) / model.total
         if isinstance(target, LinearQuery):
-            step = np.array([query_step(*_value_masses(target, mu, cells), float(value[0]), dt)])
+            step = np.array([query_step(*value_masses(target, mu, cells), float(value[0]), dt)])
             answers.append(value - step / dt)
         else:
             step = _on(cells, mu, value, dt)
@@ -272,6 +272,25 @@ def query_step(values: Floats, masses: Floats, target: float, dt: float) -> floa
     return _bounded(step, values)
 
 
+def value_masses(query: LinearQuery, mu: Floats, cells: Bools | None) -> tuple[Floats, Floats]:
+    """The values that a query has on some cells, and the probability of each.
+
+    Args:
+        query: The query.
+        mu: Marginal of its scope, shape ``(cells,)``.
+        cells: The cells that records can have; None where all are.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> query = Conjunction.where(Domain((IntegerRange("a", 0, 2),)), {"a": [0, 1]})
+        >>> value_masses(query, np.array([0.25, 0.25, 0.5]), None)
+        (array([0., 1.]), array([0.5, 0.5]))
+    """
+    some = slice(None) if cells is None else cells
+    values, which = np.unique(query.values().reshape(-1)[some], return_inverse=True)
+    return values, np.asarray(np.bincount(which.reshape(-1), weights=mu[some]), dtype=np.float64)
+
+
 def _bounded(step: float, values: Floats) -> float:
     """Keep the factor by which one step moves two cells apart within ``FLOOR**-2``."""
     width = float(values.max() - values.min())
@@ -286,10 +305,3 @@ def _on(cells: Bools | None, mu: Floats, target: Floats, dt: float) -> Floats:
     step = np.zeros(mu.size)
     step[cells] = marginal_step(mu[cells], target[cells], dt)
     return step
-
-
-def _value_masses(query: LinearQuery, mu: Floats, cells: Bools | None) -> tuple[Floats, Floats]:
-    """The values that a query has on some cells and the probability of each, from the marginal of its scope."""
-    some = slice(None) if cells is None else cells
-    values, which = np.unique(query.values().reshape(-1)[some], return_inverse=True)
-    return values, np.asarray(np.bincount(which.reshape(-1), weights=mu[some]), dtype=np.float64)

@@ -21,6 +21,7 @@ from hedgerow.models.core import Model
 from hedgerow.models.core.steps import Kind, Run, can_be, explicit, implicit, is_known, joint, runs
 from hedgerow.models.core.terms import components
 from hedgerow.models.dense import Histogram
+from hedgerow.models.fit.discrepancy import held_back
 from hedgerow.models.fit.grouping import Group, grouped
 from hedgerow.models.fit.nested import Nested, nested
 from hedgerow.models.fit.newton import Newton, solvable
@@ -34,6 +35,8 @@ _PARITIES = 2.0
 """Parities are fitted best with longer steps (docs/measurements.md)."""
 _NESTED = 1.3
 """The same of tables over levels of one attribute."""
+_REFITS = 3
+"""Fits with longer steps, at most: answers that contradict each other are never met."""
 
 
 @final
@@ -85,13 +88,24 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Refit) -> Non
         refit(inner, over_classes, rule)
         model.take_over(inner)
     elif isinstance(rule, Proximal) and rule.adapted:
-        first = replace(rule, adapted=False)
-        _fit(model, measurements, first)
-        factors = stretches(model, measurements, lambda alike, stretch: rule.steps(alike, model.total, stretch))
-        if max(factors, default=1.0) > 1.0:
-            _fit(model, measurements, Stretched(first, dict(zip(map(id, measurements), factors, strict=True))))
+        _fit_adapted(model, measurements, replace(rule, adapted=False))
     else:
         _fit(model, measurements, rule)
+
+
+def _fit_adapted(model: Model, measurements: Sequence[Measurement], rule: Proximal) -> None:
+    """Once more with longer steps for what was held back, and again while noise does not explain what is left."""
+    _fit(model, measurements, rule)
+    lengths = np.array([rule.longest([measured], model.total) for measured in measurements])
+    longer = np.array(stretches(model, measurements, lambda alike, stretch: rule.steps(alike, model.total, stretch)))
+    longer *= held_back(model, measurements, lengths)
+    factors = np.ones(len(measurements))
+    for _ in range(_REFITS):
+        if longer.max(initial=1.0) == 1.0:
+            return
+        factors *= longer
+        _fit(model, measurements, Stretched(rule, dict(zip(map(id, measurements), factors.tolist(), strict=True))))
+        longer = held_back(model, measurements, factors * lengths)
 
 
 def _fit(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None:

@@ -84,8 +84,8 @@ class Proximal:
         c: Length of the fit relative to the noise; 0.5 to 1 all work well.
         growth: Ratio of the steps of two consecutive sweeps.
         polish: Number of times the last step is repeated.
-        adapted: Whether the fit is made a second time, where marginals that were held back too much get longer steps
-            (``stretching.py``).
+        adapted: Whether the fit is made again where some were held back too much, with longer steps for these
+            (``stretching.py`` for marginals, ``discrepancy.py`` for single queries).
 
     Example:
         >>> Proximal(adapted=True).quick()

@@ -16,6 +16,7 @@ import numpy as np
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
+from hedgerow.errors import QueryError
 from hedgerow.models.core import (
     Codes,
     Complete,
@@ -24,6 +25,7 @@ from hedgerow.models.core import (
     SamplingMethod,
     Terms,
     check_cells,
+    checked_table,
     components,
     restricted,
 )
@@ -107,8 +109,9 @@ class Markov(Factored):
                 constraint.
 
         Raises:
-            ConfigError: The total is not positive.
+            ConfigError: The total is not positive, or a factor is not finite.
             DomainError: A scope names no attribute.
+            QueryError: A clique of the start is none of those above, or its table does not have its shape.
             ModelTooLargeError: The cliques do not fit into memory; nothing was allocated.
         """
         super().__init__(domain, total)
@@ -116,7 +119,7 @@ class Markov(Factored):
         self._parts: dict[str, Beliefs] = {}
         self._owners: dict[str, Beliefs] = {}  # the parts by the attributes that their variables are functions of
         self._answers = TreeAnswers(domain, self._parts)
-        self._start = {clique: np.array(table, dtype=np.float64) for clique, table in (start or {}).items()}
+        self._start = {clique: _start_factor(domain, clique, table) for clique, table in (start or {}).items()}
         self.cover([*(scope for scope, _ in domain.zeros), *self._start, *scopes])
 
     @classmethod
@@ -376,6 +379,15 @@ class Markov(Factored):
 
     def _check_fits(self, trees: Sequence[JunctionTree]) -> None:
         check_cells(sum(tree.cells for tree in trees), markov_bytes(trees), tree=True)
+
+
+def _start_factor(domain: Domain, clique: Clique, table: Floats) -> Floats:
+    if not clique or domain.reduced(clique) != clique:
+        raise QueryError(
+            f"the start has a table over {clique!r}, of which {domain.reduced(clique)!r} says as much",
+            remedy="give it over variables that do not determine each other, in the order of the domain",
+        )
+    return checked_table(domain, clique, table).copy()
 
 
 def _names(part: Beliefs) -> Clique:

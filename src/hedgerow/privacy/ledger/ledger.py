@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any, final
 
 from hedgerow.errors import BudgetError, BudgetExceededError
-from hedgerow.privacy.mechanisms import Mechanism, check_charge, mechanism_of, upgraded
+from hedgerow.privacy.mechanisms import AdditiveNoise, Mechanism, check_charge, mechanism_of, upgraded
 from hedgerow.queries import Neighbours
 from hedgerow.system import head_of, start_of
 
@@ -113,6 +113,18 @@ class Event:
             values=self.values,
             threshold_scale=float(self.threshold_scale),
         )
+
+    @property
+    def noise(self) -> AdditiveNoise | None:
+        """The noise that was added to each value; None where none was, as in selections and in public numbers.
+
+        Example:
+            >>> event = Event("total", "discrete Laplace", "number of records", 1.0, 4.0, 0.26, "epsilon", "add-remove")
+            >>> event.noise.kind.value, round(event.noise.std, 2)
+            ('laplace', 5.64)
+        """
+        mechanism = None if self.mechanism == PUBLIC else self.of_mechanism
+        return mechanism if isinstance(mechanism, AdditiveNoise) else None
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -16,6 +16,7 @@ from hedgerow.domain import Attribute, Binned, Derived, IntegerRange, cells_in_w
 from hedgerow.errors import ConflictError, DataError, InvalidRequestError, ReleaseError, StoreError
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.queries import Neighbours
+from hedgerow.release import LEFT_OUT
 from hedgerow.service.desks import domain_of, summary_of
 from hedgerow.service.http import problems
 from hedgerow.service.http.gate import By, ForCustodians, ForTokens, Here, Operation, Service
@@ -122,6 +123,7 @@ def detail(here: Service, data_set: DataSet, by: Caller) -> Detail:
         derived=[_derived(function) for function in domain.derived],
         constraints=[rule.text for rule in domain.constraints],
         records=cells_in_words(domain),
+        left_out=LEFT_OUT[data_set.registration.source.get("violations", "refuse")] if domain.has_rules else "",
         neighbours=data_set.registration.budget["neighbours"],
         created=data_set.created,
         source=dict(data_set.registration.source) if by.is_custodian else None,

@@ -125,6 +125,9 @@ class Detail(Summary):
         description="Combinations of values, and how many of them are records that can exist.",
         examples=["200 cells, 185 of them records that can exist (1 constraint)"],
     )
+    left_out: str = Field(
+        description="A sentence about records that break a rule, where these are left out; else an empty text."
+    )
     neighbours: Literal["add-remove", "replace", "replace-then-filter"]
     created: datetime
     source: dict[str, Any] | None = Field(description="Place of the table; for custodians.")

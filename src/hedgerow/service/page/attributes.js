@@ -34,11 +34,12 @@ export async function attributesSection(place, app, { detail }) {
   };
   fill(place, sectionHead("Attributes", "The values that records of this data set could hold. They are public: they were listed without looking at the data."),
     h("div", { class: "notice plain" }, h("p", { class: "notice-title" }, "What is protected"),
-      h("p", {}, NEIGHBOURS[detail.neighbours] ?? ""), h("p", {}, detail.statement)),
+      h("p", {}, NEIGHBOURS[detail.neighbours] ?? ""), h("p", {}, detail.statement),
+      detail.left_out !== "" && h("p", {}, detail.left_out)),
     detail.attributes.length > 6 && h("div", { class: "tools" }, searchBox("Search attributes and values", search)),
     h("div", { class: "attributes" }, entries.map(({ shown }) => shown), none),
-    detail.constraints.length > 0 && h("div", { class: "notice plain" }, h("p", { class: "notice-title" }, "What no record can be"),
-      h("p", {}, `${detail.records}.`), h("ul", {}, detail.constraints.map((rule) => h("li", {}, h("code", {}, rule))))));
+    detail.constraints.length > 0 && h("div", { class: "notice plain" }, h("p", { class: "notice-title" }, "What holds for every record"),
+      h("p", {}, `${detail.records}.`), h("ul", { class: "rules" }, detail.constraints.map((rule) => h("li", {}, h("code", {}, rule))))));
 }
 
 /** What follows from an attribute, alone or with others. @param {string} name @param {import("./api.js").Derived[]} derived */
