@@ -36,7 +36,7 @@ class FeasibleModel:
 
     def column(self, name: str) -> Ints:
         """The code of a variable of each record."""
-        for derived in (*self.domain.derived, *self.domain.grains):
+        for derived in (*self.domain.derived, *self.domain.grains, *(meet for meet, _ in self.domain.meets)):
             if derived.name == name:
                 return derived.codes[tuple(self.records[:, self.domain.index(source)] for source in derived.sources)]
         return self.records[:, self.domain.names.index(name)]

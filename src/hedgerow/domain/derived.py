@@ -249,3 +249,35 @@ def refined(classes: Sequence[Sequence[int] | Places]) -> Places:
         else:
             _, found = np.unique(pairs, return_inverse=True)
     return found.astype(np.int32)
+
+
+def is_nested(one: Derived, other: Derived) -> bool:
+    """Whether one of two functions of the same attribute determines the other.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> age = IntegerRange("age", 0, 99)
+        >>> is_nested(width_level(age, 5), width_level(age, 20)), is_nested(width_level(age, 5), width_level(age, 7))
+        (True, False)
+    """
+    return coarser(one.codes, other.codes) is not None or coarser(other.codes, one.codes) is not None
+
+
+def hidden(base: str, sources: Clique, codes: Places, taken: set[str]) -> Derived:
+    """A function for models alone, of a name that is not taken, which is noted as taken then.
+
+    Args:
+        base: Begin of the name.
+        sources: Attributes.
+        codes: A code for each combination of theirs; all occur.
+        taken: Names of other variables.
+
+    Example:
+        >>> hidden("age", ("age",), np.array([0, 1, 1]), {"age/classes"}).name
+        'age/classes/'
+    """
+    name = f"{base}/classes"
+    while name in taken:
+        name += "/"
+    taken.add(name)
+    return Derived(IntegerRange(name, 0, int(codes.max())), sources, codes)

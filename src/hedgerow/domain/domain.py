@@ -14,15 +14,15 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, combinations
 from typing import final
 
 import numpy as np
 
 from hedgerow.arrays import Bools, Places
-from hedgerow.domain.attribute import Attribute, IntegerRange
+from hedgerow.domain.attribute import Attribute
 from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.derived import Clique, Derived, coarser, default_levels, refined
+from hedgerow.domain.derived import Clique, Derived, coarser, default_levels, hidden, is_nested, refined
 from hedgerow.errors import DomainError
 
 _MOST_REDUCTIONS = 1 << 16
@@ -159,6 +159,7 @@ class Domain:
         """The columns of a table of records: the attributes, then derived columns.
 
         Example:
+            >>> from hedgerow import IntegerRange
             >>> area, dense = IntegerRange("area", 0, 2), IntegerRange("dense", 0, 1)
             >>> [each.name for each in Domain((area,), (Derived(dense, ("area",), [0, 1, 1], column=True),)).columns]
             ['area', 'dense']
@@ -183,11 +184,25 @@ class Domain:
                 codes = refined(classes)
                 count = int(codes.max()) + 1
                 if count < attribute.size:
-                    name = f"{attribute.name}/classes"
-                    while name in taken:  # an attribute may have that name
-                        name += "/"
-                    taken.add(name)
-                    found.append(Derived(IntegerRange(name, 0, count - 1), (attribute.name,), codes))
+                    found.append(hidden(attribute.name, (attribute.name,), codes, taken))
+        return tuple(found)
+
+    @cached_property
+    def meets(self) -> tuple[tuple[Derived, tuple[str, str]], ...]:
+        """What a level and the classes say together, as one function, where neither determines the other; with both.
+
+        Few of their combinations exist: a table over an age group and over who is a child has no more cells than it
+        needs. Only for levels that are nested. Their names are not meant for anyone either.
+        """
+        taken = {*self.all_names, *(each.name for each in self.grains)}
+        found = list[tuple[Derived, tuple[str, str]]]()
+        for grain in self.grains:
+            levels = [each for each in self.derived if each.sources == grain.sources]
+            nested = all(is_nested(one, other) for one, other in combinations(levels, 2))
+            for level in levels if nested else ():
+                if level.codes.min() >= 0 and not is_nested(level, grain):
+                    both = refined([level.codes, grain.codes])
+                    found.append((hidden(level.name, level.sources, both, taken), (level.name, grain.name)))
         return tuple(found)
 
     @cached_property
@@ -213,12 +228,17 @@ class Domain:
 
     @cached_property
     def variables(self) -> tuple[Attribute, ...]:
-        """Attributes, then derived ones, then grains: everything that a marginal of a model can be over."""
+        """Attributes, then derived ones, grains and meets: everything that a marginal of a model can be over."""
         return (*self.attributes, *(each.attribute for each in self._functions.values()))
 
     @cached_property
     def _functions(self) -> dict[str, Derived]:
-        return {each.name: each for each in (*self.derived, *self.grains)}
+        return {each.name: each for each in (*self.derived, *self.grains, *(meet for meet, _ in self.meets))}
+
+    @property
+    def hidden_names(self) -> Clique:
+        """Names of variables that are for models alone."""
+        return tuple(name for name in self._functions if name not in self.all_names)
 
     @cached_property
     def _positions(self) -> dict[str, int]:

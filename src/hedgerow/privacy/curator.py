@@ -448,7 +448,7 @@ class Curator:
 
     def _check_scopes(self, scopes: Iterable[Clique]) -> None:
         """Refuse the classes of values that constraints tell apart: their names are for models alone."""
-        hidden = {each.name for each in self.domain.grains}
+        hidden = set(self.domain.hidden_names)
         for scope in scopes if hidden else ():
             if not hidden.isdisjoint(scope):
                 raise QueryError(f"{' * '.join(scope)} is not over attributes", remedy="name attributes or levels")

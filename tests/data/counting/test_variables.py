@@ -31,7 +31,7 @@ def random_records(domain: Domain, n_rows: int, rng: np.random.Generator, *, wei
 
 def code_of(domain: Domain, name: str, record: tuple[int, ...]) -> int:
     """Looked up in the function as it was declared."""
-    for derived in (*domain.derived, *domain.grains):
+    for derived in (*domain.derived, *domain.grains, *(meet for meet, _ in domain.meets)):
         if derived.name == name:
             return int(derived.codes[tuple(record[domain.names.index(source)] for source in derived.sources)])
     return record[domain.names.index(name)]

@@ -67,7 +67,10 @@ def fitted(data: st.DataObject, domain: Domain) -> tuple[Markov, FeasibleModel]:
 def test_all_pairs_and_triples_of_variables(data: st.DataObject, domain: Domain) -> None:
     """All in one call, so that conditionals are shared."""
     model, reference = fitted(data, domain)
-    names = [*domain.names, *(each.name for each in (*domain.derived, *domain.grains))]
+    names = [
+        *domain.names,
+        *(each.name for each in (*domain.derived, *domain.grains, *(meet for meet, _ in domain.meets))),
+    ]
     asked = dict.fromkeys(domain.reduced(pair) for pair in itertools.combinations(names, 2))
     triples = list(itertools.combinations(names, 3))
     chosen = np.random.default_rng(data.draw(st.integers(0, 99))).permutation(len(triples))[:30]
@@ -136,6 +139,30 @@ def test_a_level_beside_its_attribute_costs_nothing_and_in_other_cliques_its_own
     tree = JunctionTree.of(domain, [("x0", "code.256"), ("x1", "code.16"), ("x2", "code.256"), ("code",)])
     assert tree.cells == 4096 + 8 * 16 + 8 * 256 + 8 * 16
     assert sorted(map(len, tree.stored)) == [1, 2, 2, 2]
+
+
+def test_a_level_and_the_classes_of_a_rule_cost_the_combinations_that_exist() -> None:
+    """Ten age groups, one of which the rule cuts in two: 11 codes beside another attribute, not 10 times 2."""
+    age, married, sex = IntegerRange("age", 0, 99), IntegerRange("married", 0, 1), IntegerRange("sex", 0, 1)
+    rule = Constraint("children", ("age", "married"), [[0] * 13 + [1] * 87, [0, 1]], [[1, 0], [1, 1]])
+    domain = Domain((age, married, sex), [width_level(age, 10)], [rule])
+    assert domain.hidden_names == ("age/classes", "age.10/classes")
+    scopes = [("sex", "age.10"), ("married", "sex"), ("married", "age/classes")]
+    tree = JunctionTree.of(domain, scopes)
+    assert set(tree.stored) == {("age",), ("married", "sex", "age/classes"), ("sex", "age.10/classes")}
+    assert tree.cells == 100 + 2 * 2 * 2 + 2 * 11
+    sizes = Ties.of(domain, scopes).sizes
+    assert all(
+        math.prod(sizes[name] for name in clique) == pytest.approx(cells, rel=1e-2)
+        for clique, cells in zip(tree.cliques, tree.sizes, strict=True)
+    )
+
+
+def test_levels_that_are_not_nested_stay_apart_from_classes() -> None:
+    age, sex = IntegerRange("age", 0, 99), IntegerRange("sex", 0, 1)
+    rule = Constraint("children", ("age", "sex"), [[0] * 13 + [1] * 87, [0, 1]], [[1, 0], [1, 1]])
+    domain = Domain((age, sex), [width_level(age, 10), width_level(age, 7)], [rule])
+    assert domain.hidden_names == ("age/classes",)
 
 
 def test_a_message_that_vanished_revives_beside_cells_that_cannot_be() -> None:

@@ -26,7 +26,8 @@ class Ties:
     Attributes:
         domain: The domain.
         coarser: For each variable that is present those that it determines alone, itself among them.
-        joint: Functions of several attributes that are present, with these.
+        joint: Variables that several others determine together, with these: functions of several attributes, and what
+            a level and the classes of its attribute say together.
 
     Example:
         >>> from hedgerow.domain import IntegerRange
@@ -61,7 +62,11 @@ class Ties:
             found = _determined(domain, names)
             if len(sources) == 1 and all(len(each) < len(names) for each in found.values()):
                 found = _determined(domain, [*sources, *names])
+            meets = {meet.name: pair for meet, pair in domain.meets if found.keys() >= {*pair}}
+            if meets:
+                found = _determined(domain, [*found, *meets])
             coarser.update(found)
+            joint.update(meets)
         return cls(domain, coarser, joint)
 
     def closed(self, names: Iterable[str]) -> Clique:
@@ -83,22 +88,35 @@ class Ties:
         """The size that each variable adds to a clique; the product over a closed one is never below its cells.
 
         Functions of one attribute are cut into chains, in each of which a size is divided by that of the next coarser
-        one; the finest, where it determines all, is divided by the finest of each chain.
+        one; the finest, where it determines all, is divided by the finest of each chain. What a level and the classes
+        say together takes back what they count twice.
         """
         found: dict[str, float] = {}
         for group in self._groups():
             top = [name for name in group[:1] if len(self.coarser[name]) == len(group)]
-            heads = dict.fromkeys(group[len(top) :])
+            below_top = group[len(top) :]
+            meets = [name for name in below_top if name in self.joint and len(self.domain.base((name,))) == 1]
+            rest = [name for name in below_top if name not in meets]
+            heads = dict.fromkeys(rest)
             below: dict[str, float] = {}
-            for place, name in enumerate(group[len(top) :], start=len(top)):
-                after = (each for each in group[place + 1 :] if each in heads and each in self.coarser[name])
+            for place, name in enumerate(rest):
+                after = (each for each in rest[place + 1 :] if each in heads and each in self.coarser[name])
                 following = next(after, None)
                 heads.pop(following or "", None)
                 below[name] = self.domain[following].size if following else 1
-            below |= dict.fromkeys(top, math.prod(self.domain[name].size for name in heads))
-            for name in group:
-                found[name] = math.ceil(self.domain[name].size / below[name] * _LATTICE) / _LATTICE
+            for name in rest:
+                found[name] = self._upwards(self.domain[name].size / below[name])
+            for name in reversed(meets):
+                others = (found[each] for each in self.coarser[name] if each in found)
+                found[name] = self._upwards(self.domain[name].size / math.prod(others))
+            for name in top:
+                above = math.prod(self.domain[each].size for each in heads) * math.prod(found[each] for each in meets)
+                found[name] = self._upwards(self.domain[name].size / above)
         return found
+
+    @staticmethod
+    def _upwards(size: float) -> float:
+        return math.ceil(size * _LATTICE) / _LATTICE
 
     def _groups(self) -> Iterator[list[str]]:
         """Variables that are functions of the same attributes, finer ones first."""
