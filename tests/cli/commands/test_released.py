@@ -138,6 +138,9 @@ def test_plan_spends_and_writes_nothing(place: Place) -> None:
     values = json.loads(place.call(*call, "--total", 400, "--json").stdout)
     assert values["fits"] is True
     assert values["limit"] == 1.0
+    best, *others = values["fixed"]
+    assert f"{best['name']} {best['mean_error'] / 400:.3g}" in text.stdout
+    assert all(best["mean_error"] <= each["mean_error"] for each in others)
     warned = place.call("plan", place / "people.csv", *call[1:], "--json")
     assert json.loads(warned.stdout)["total"] == 400
     assert "keep it to yourself" in warned.stderr

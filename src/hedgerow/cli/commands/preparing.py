@@ -162,6 +162,8 @@ def plan(
 ) -> None:
     r"""Show memory, time, charges, noise and error bounds of a run. Spends nothing.
 
+    At the end come the errors of measurements that do not depend on the data, which are known exactly.
+
     Examples:
       hedgerow plan --domain people.yaml --epsilon 1 --total 50000
       hedgerow plan --domain people.yaml --columns age,sex,income --rho 0.1 \
@@ -169,6 +171,8 @@ def plan(
       hedgerow plan --domain people.yaml --epsilon 1 --total 50000 \
           --workload "marginals:2 @levels"
     """
+    from hedgerow.algorithms.strategies import predicted, prediction_lines  # slow to import
+
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     if (data is None) == (total is None):
         raise typer.BadParameter("give either --total, a public guess of the number of records, or the table DATA")
@@ -185,10 +189,16 @@ def plan(
     options.warn_of_budget(shown, budget, float(n or 0))
     shown.tell(budget.statement())
     shown.say()
-    for word, sentence in [*_about(asked), *planned.lines(float(n or 0))]:
+    fixed = predicted(asked, budget)
+    told = [*planned.lines(float(n or 0)), *prediction_lines(fixed, max(1.0, float(n or 0)))]
+    for word, sentence in [*_about(asked), *told]:
         shown.say(f"{word:8} {sentence}")
     rules = [rule.text for rule in asked.domain.constraints]
-    known = {"feasible": feasible_records(asked.domain), "constraints": rules}
+    known = {
+        "feasible": feasible_records(asked.domain),
+        "constraints": rules,
+        "fixed": [each.to_dict() for each in fixed],
+    }
     shown.result({**planned.to_dict(), **known, "guarantee": budget.statement(), "total": n})
 
 

@@ -1,0 +1,5 @@
+from .choice import strategies as strategies
+from .parts import Aim as Aim
+from .strategy import Step as Step, Strategy as Strategy
+from .tables import residual_error as residual_error
+from .telling import predicted as predicted, prediction_lines as prediction_lines

@@ -1,0 +1,250 @@
+"""Parts of strategies: measurements with their shares of a budget, and what is answered from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, final
+
+import numpy as np
+
+from hedgerow.algorithms.strategies.division import Estimate, divided
+from hedgerow.arrays import Floats, Ints
+from hedgerow.domain import Clique, Domain
+from hedgerow.privacy import Budget, Regime, additive_noise
+from hedgerow.queries import Marginal, Measurable, Workload, of_marginal
+
+Aim = Literal["mean", "squares", "largest"]
+"""Error that a division lowers: the mean error of the candidates, the sum of squares, or the largest."""
+
+_NORMAL = math.sqrt(2.0 / math.pi)
+"""Mean absolute value of a normal variable of variance 1."""
+
+_LARGEST = 16.0
+"""Power of the variance whose sum stands for the largest one."""
+
+_LITTLE = 1e-4
+"""Measurements with a smaller share, of the mean share, are left out where that costs nothing."""
+
+_WORSE = 1.001
+"""Most that it may cost."""
+
+
+@final
+@dataclass(frozen=True)
+class Goal:
+    """Error that a division lowers.
+
+    Attributes:
+        workload: Queries that are answered.
+        budget: Budget of the run.
+        aim: See `Aim`.
+    """
+
+    workload: Workload
+    budget: Budget
+    aim: Aim
+
+    @property
+    def public_total(self) -> bool:
+        """Whether the number of records is public."""
+        return self.budget.neighbours.public_total
+
+    @property
+    def growth(self) -> float:
+        """Power of the charge that precision grows with: 2 for Laplace noise in pure budgets, else 1."""
+        return 2.0 if self.budget.regime is Regime.PURE else 1.0
+
+
+class Variances(Protocol):
+    """Variances of what is asked, as a function of the precision of what is measured."""
+
+    def variances(self, inverse_variances: Floats) -> Floats:
+        """Variance of one value of each question, in squared counts."""
+        ...
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Measurements:
+    """Measurements that a strategy chooses among.
+
+    Attributes:
+        target: Gives the query or marginal of a number; None stands for the number of records.
+        l1: L1 sensitivity of each, in counts, shape ``(measurements,)``.
+        l2: L2 sensitivity of each.
+        step: Counts per lattice unit of the noise.
+    """
+
+    target: Callable[[int], Measurable | None]
+    l1: Floats
+    l2: Floats
+    step: float = 1.0
+
+    @classmethod
+    def of_marginals(cls, domain: Domain, scopes: Sequence[Clique], budget: Budget) -> Measurements:
+        """Marginals, each as a whole.
+
+        Args:
+            domain: The domain.
+            scopes: Attributes or levels of each.
+            budget: Budget of the run.
+        """
+        sensitivity, every = of_marginal(budget.neighbours), np.ones(len(scopes))
+        return cls(lambda number: Marginal(domain, scopes[number]), sensitivity.l1 * every, sensitivity.l2 * every)
+
+    def precisions(self, goal: Goal) -> Floats:
+        """Precision of each with the whole budget, for continuous noise, up to a common factor."""
+        return 1.0 / (self.l1**2 if goal.growth == 2.0 else self.l2**2)
+
+    def noises(self, budget: Budget, charges: Floats) -> tuple[Floats, Floats]:
+        """Standard deviation and mean absolute value of the noise; infinite where nothing is measured.
+
+        Args:
+            budget: Budget of the run.
+            charges: Charge of each measurement, 0 for those that are left out.
+        """
+        alike = np.stack([charges, self.l1, self.l2], axis=1)
+        distinct, place = np.unique(alike, axis=0, return_inverse=True)
+        found = np.full((len(distinct), 2), math.inf)
+        for row, (charge, l1, l2) in enumerate(distinct.tolist()):
+            if charge > 0.0:
+                noise = additive_noise(budget.regime, charge, l1=l1, l2=l2, step=self.step, kind=None)
+                found[row] = noise.std, noise.expected_abs
+        return found[place.reshape(-1), 0], found[place.reshape(-1), 1]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Candidates of a workload that a part answers, those with equal errors as one question.
+
+    Attributes:
+        candidates: Positions in the workload.
+        question_of: Question of each of these candidates.
+        units: Candidate's error per mean absolute error of one value: half the cells of a marginal (total variation
+            distance, in counts), else 1.
+        weights: Weights of the candidates in the workload.
+        lengths: Values of each candidate.
+    """
+
+    candidates: Ints
+    question_of: Ints
+    units: Floats
+    weights: Floats
+    lengths: Ints
+
+    @classmethod
+    def of(cls, workload: Workload, families: Sequence[int], question_of: Ints) -> Asked:
+        """The candidates of some families.
+
+        Args:
+            workload: The workload.
+            families: Positions of the families.
+            question_of: Question of each of their candidates, in their order.
+        """
+        starts = np.cumsum([0, *(family.n_candidates for family in workload.families)])
+        candidates = np.concatenate([np.arange(starts[each], starts[each + 1]) for each in families])
+        lengths = np.concatenate([workload.families[each].lengths for each in families])
+        whole = [workload.families[each].whole for each in families]
+        counts = [workload.families[each].n_candidates for each in families]
+        units = np.where(np.repeat(whole, counts), 0.5 * lengths, 1.0)
+        return cls(candidates, question_of, units, workload.candidate_weights[candidates], lengths)
+
+    def division(self, aim: Aim) -> tuple[float, Floats]:
+        """The power p of `divided`, and the weight of each question."""
+        power = {"mean": 0.5, "squares": 1.0, "largest": _LARGEST}[aim]
+        squares = self.lengths if aim == "squares" else self.units**2
+        each = self.weights**2 * squares
+        largest = float(each.max())
+        sums = np.bincount(self.question_of, (each / largest) ** power)
+        return power, np.asarray(largest * sums ** (1.0 / power), dtype=np.float64)
+
+    def aimed(self, aim: Aim, errors: Floats, deviations: Floats) -> float:
+        """The number that the aim makes small.
+
+        Args:
+            aim: See `Aim`.
+            errors: Expected absolute error of one value of each candidate.
+            deviations: Its standard deviation.
+        """
+        if aim == "squares":
+            return float((self.weights**2 * self.lengths * deviations**2).sum())
+        weighted = self.weights * self.units * errors
+        return float(weighted.sum() if aim == "mean" else weighted.max())
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Measurements with their shares, and candidates that are answered from them.
+
+    Attributes:
+        name: Word for what is measured.
+        asked: Candidates that it answers.
+        measurements: All measurements, those with a share of 0 among them.
+        shares: Share of the charge of the part for each measurement.
+        estimate: Variances of the questions.
+        single: Measurement whose noise is the error of each question; None where errors are sums of many noises, which
+            are taken for normal.
+    """
+
+    name: str
+    asked: Asked
+    measurements: Measurements
+    shares: Floats
+    estimate: Variances
+    single: Ints | None = None
+
+    @classmethod
+    def divided(
+        cls,
+        name: str,
+        goal: Goal,
+        asked: Asked,
+        measurements: Measurements,
+        estimate: Estimate,
+        *,
+        single: Ints | None = None,
+        starts: Sequence[Floats] = (),
+    ) -> Part:
+        """The part with its best division, without measurements that are hardly worth anything.
+
+        Args:
+            name: Word for what is measured.
+            goal: Error that is to be small.
+            asked: Candidates that it answers.
+            measurements: All measurements that are allowed.
+            estimate: Variances of the questions.
+            single: See `Part`.
+            starts: See `divided`.
+        """
+        power, weights = asked.division(goal.aim)
+        whole = measurements.precisions(goal)
+        shares = divided(estimate, whole, weights, power=power, growth=goal.growth, starts=starts)
+        fewer = np.where(shares < _LITTLE / len(shares), 0.0, shares)
+        fewer /= fewer.sum()
+
+        def aimed(some: Floats) -> float:
+            deviations = np.sqrt(estimate.variances(whole * some**goal.growth))[asked.question_of]
+            return asked.aimed(goal.aim, deviations, deviations)
+
+        kept = fewer if aimed(fewer) <= _WORSE * aimed(shares) else shares
+        return cls(name, asked, measurements, kept, estimate, single)
+
+    def aimed(self, goal: Goal, charge: float) -> float:
+        """The number that the aim makes small, if the part gets a charge."""
+        return self.asked.aimed(goal.aim, *self.errors(goal.budget, charge))
+
+    def errors(self, budget: Budget, charge: float) -> tuple[Floats, Floats]:
+        """Expected absolute error of one value of each candidate, and its standard deviation, in counts.
+
+        Args:
+            budget: Budget of the run.
+            charge: Charge of the part.
+        """
+        deviations, magnitudes = self.measurements.noises(budget, charge * self.shares)
+        found = np.asarray(np.sqrt(self.estimate.variances(1.0 / deviations**2)), dtype=np.float64)
+        errors = np.asarray(_NORMAL * found) if self.single is None else magnitudes[self.single]
+        return errors[self.asked.question_of], found[self.asked.question_of]

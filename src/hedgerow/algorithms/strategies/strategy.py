@@ -1,0 +1,144 @@
+"""Strategies: what to measure with which charge, and the errors that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from hedgerow.algorithms.strategies.parts import Goal, Part
+from hedgerow.arrays import Floats
+from hedgerow.queries import Measurable
+
+
+@final
+@dataclass(frozen=True)
+class Step:
+    """One measurement of a strategy.
+
+    Attributes:
+        target: Query or marginal, for ``curator.measure``; None for the number of records, for ``curator.total``.
+        charge: epsilon or rho.
+    """
+
+    target: Measurable | None
+    charge: float
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Strategy:
+    """Measurements whose noise does not depend on the data, and the errors of the best unbiased estimate from them.
+
+    What is unbiased may be negative. Fits that allow no negative counts err less, most where counts are small beside
+    the noise: there the errors here are upper bounds, and far from what a release has.
+
+    Attributes:
+        goal: Workload, budget and aim.
+        charge: epsilon or rho of all measurements together.
+        parts: Measurements that do not help each other.
+        shares: Share of the charge for each part.
+
+    Example:
+        >>> from hedgerow.algorithms.strategies import strategies
+        >>> from hedgerow import ZCDP, Domain, IntegerRange, Workload
+        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 1) for name in "abc"), 2)
+        >>> best = strategies(workload, ZCDP(0.5))[0]
+        >>> best.name, round(best.mean_error, 2), round(best.largest_error, 2)
+        ('parities', 2.07, 2.07)
+    """
+
+    goal: Goal
+    charge: float
+    parts: tuple[Part, ...]
+    shares: Floats
+
+    @classmethod
+    def of(cls, parts: Sequence[Part], goal: Goal, charge: float) -> Strategy:
+        """Divide the charge between parts that do not help each other.
+
+        With e the error of a part that gets everything, a share y leaves ``e y^(-q / 2)``, q = 2 for Laplace noise in
+        pure budgets, else 1; the sum is least at ``y ~ e^(2 / (2 + q))``, the largest at ``y ~ e^(2 / q)``.
+
+        Args:
+            parts: Parts that answer every candidate of the workload between them, each once.
+            goal: Error that is to be small.
+            charge: epsilon or rho of all measurements together.
+        """
+        growth = goal.growth
+        power = {"mean": 2.0 / (2.0 + growth), "squares": 1.0 / (1.0 + growth), "largest": 2.0 / growth}[goal.aim]
+        alone = np.array([each.aimed(goal, charge) for each in parts])
+        shares = (alone / alone.max()) ** power
+        return cls(goal, charge, tuple(parts), shares / shares.sum())
+
+    @property
+    def name(self) -> str:
+        """Words for what is measured."""
+        return " + ".join(dict.fromkeys(part.name for part in self.parts))
+
+    @cached_property
+    def errors(self) -> Floats:
+        """Expected error of each candidate, in counts, shape ``(n_candidates,)``.
+
+        Total variation distance for a marginal (half the sum of absolute errors), absolute error for a single query.
+        """
+        return self._errors[0]
+
+    @cached_property
+    def deviations(self) -> Floats:
+        """Standard deviation of one value of each candidate, in counts, shape ``(n_candidates,)``."""
+        return self._errors[1]
+
+    @cached_property
+    def _errors(self) -> tuple[Floats, Floats]:
+        errors, deviations = np.zeros((2, self.goal.workload.n_candidates))
+        for part, share in zip(self.parts, self.shares.tolist(), strict=True):
+            found = part.errors(self.goal.budget, share * self.charge)
+            errors[part.asked.candidates] = part.asked.units * found[0]
+            deviations[part.asked.candidates] = found[1]
+        return errors, deviations
+
+    @property
+    def mean_error(self) -> float:
+        """Mean of the expected errors of the candidates, weighted by the workload, in counts."""
+        return float(np.average(self.errors, weights=self.goal.workload.candidate_weights))
+
+    @property
+    def largest_error(self) -> float:
+        """Largest expected error of a candidate, in counts."""
+        return float(self.errors.max())
+
+    @cached_property
+    def aimed(self) -> float:
+        """The number that the aim makes small, to compare strategies by."""
+        parts = zip(self.parts, self.shares.tolist(), strict=True)
+        each = [part.aimed(self.goal, share * self.charge) for part, share in parts]
+        return max(each) if self.goal.aim == "largest" else sum(each)
+
+    @property
+    def n_measurements(self) -> int:
+        """Number of measurements."""
+        return sum(int(np.count_nonzero(part.shares)) for part in self.parts)
+
+    def steps(self) -> Iterator[Step]:
+        """The measurements in turn, with their charges; these sum to the charge at most."""
+        for part, share in zip(self.parts, self.shares.tolist(), strict=True):
+            for number in np.flatnonzero(part.shares).tolist():
+                charge = self.charge * share * float(part.shares[number]) * _BELOW
+                yield Step(part.measurements.target(number), charge)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "name": self.name,
+            "measurements": self.n_measurements,
+            "mean_error": self.mean_error,
+            "largest_error": self.largest_error,
+        }
+
+
+_BELOW = 1.0 - 2.0**-40
+"""Shares are rounded: their sum must not pass the charge."""

@@ -1,0 +1,133 @@
+"""Marginals, cells, parities, boxes and conditions from marginals that are measured, or from parities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.sparse import vstack
+
+from hedgerow.algorithms.strategies.components import Closure, Components, Sparse, single
+from hedgerow.algorithms.strategies.parts import Aim, Asked, Goal, Measurements, Part
+from hedgerow.algorithms.strategies.strategy import Strategy
+from hedgerow.arrays import Ints
+from hedgerow.errors import ConfigError, QueryError
+from hedgerow.privacy import Budget
+from hedgerow.queries import Boxes, Conjunctions, Family, Neighbours, Parities, Parity, Workload, of_query
+
+
+def are_tables(family: Family) -> bool:
+    """Whether the queries of a family are marginals, their cells, or parities."""
+    return family.tabular or isinstance(family, Parities)
+
+
+def from_tables(goal: Goal, families: Sequence[int]) -> list[Part]:
+    """Queries from marginals, and where all attributes are binary from parities.
+
+    Args:
+        goal: Error that is to be small.
+        families: Positions of families of marginals, parities, boxes or conditions.
+
+    Raises:
+        QueryError: A family is another one, or see `Closure.of`.
+    """
+    closure, asked, energies = _asked(goal, families)
+    domain, scopes = closure.domain, closure.scopes
+    marginals = Measurements.of_marginals(domain, scopes, goal.budget)
+    named = np.zeros(len(scopes))  # under Laplace noise it may be best to measure what is asked alone
+    named[closure.places(scope for number in families for scope in goal.workload.families[number].scopes)] = 1.0
+    estimate = Components(closure.marginals, energies)
+    found = [Part.divided("marginals", goal, asked, marginals, estimate, starts=[named])]
+    if all(domain.index(name) < len(domain) and domain[name].size == 2 for name in set().union(*scopes)):
+        found.append(_from_parities(goal, closure, asked, energies))
+    return found
+
+
+def _from_parities(goal: Goal, closure: Closure, asked: Asked, energies: Sparse) -> Part:
+    """Each component of binary attributes is a parity; that of no attribute is the number of records."""
+    domain, scopes, needed = closure.domain, [*closure.scopes, ()], np.unique(energies.indices).astype(np.int64)
+
+    def target(number: int) -> Parity | None:
+        scope = scopes[needed[number]]
+        return Parity(domain, scope) if scope else None
+
+    lows = [-1.0 if scopes[place] else 0.0 for place in needed.tolist()]
+    sensitive = np.array([of_query(low, 1.0, goal.budget.neighbours).l1 for low in lows])
+    estimate = Components(single(len(scopes), needed), energies)
+    are_parities = energies.nnz == energies.shape[0] and bool((energies.data == 1.0).all())
+    noise = np.searchsorted(needed, energies.indices) if are_parities else None
+    return Part.divided("parities", goal, asked, Measurements(target, sensitive, sensitive), estimate, single=noise)
+
+
+def residual_error(workload: Workload, budget: Budget, charge: float | None = None, *, aim: Aim = "mean") -> float:
+    """The least mean error of candidates that any fixed Gaussian measurements allow the best unbiased estimate.
+
+    Every component is measured alone (ResidualPlanner): no matrix mechanism does better (theory.md section 13).
+    Measurements of a component are marginals without those below them; where attributes are not binary they are no
+    measurements of this package, so this is a yardstick.
+
+    Args:
+        workload: Marginals, cells or parities.
+        budget: Budget in zCDP, between tables of which one has a record more.
+        charge: epsilon or rho for all measurements together; the whole budget unless given.
+        aim: See `strategies`.
+
+    Returns:
+        Mean expected error of the candidates, in counts.
+
+    Raises:
+        QueryError: The workload has other queries, or levels whose blocks are not equally large.
+        ConfigError: The budget is another one.
+
+    Example:
+        >>> from hedgerow import ZCDP, Domain, IntegerRange
+        >>> from hedgerow.algorithms.strategies import strategies
+        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 4) for name in "abcdef"), 2)
+        >>> round(strategies(workload, ZCDP(0.5))[0].mean_error / residual_error(workload, ZCDP(0.5)), 3)
+        1.06
+    """
+    goal = Goal(workload, budget, aim)
+    if goal.growth != 1.0 or budget.neighbours is not Neighbours.ADD_REMOVE:
+        raise ConfigError("residuals are planned for zCDP under add-remove alone", remedy="give ZCDP(rho)")
+    for family in workload.families:
+        if not are_tables(family):  # ranges would be better off with levels
+            raise QueryError(f"{family.spec!r} is not made of marginals or parities", remedy="leave it out")
+    closure, asked, energies = _asked(goal, range(len(workload.families)))
+    needed = np.unique(energies.indices).astype(np.int64)
+    roots = np.sqrt(closure.dimensions[needed])
+    estimate = Components(single(len(closure.dimensions), needed), energies)
+    part = Part.divided("residuals", goal, asked, Measurements(lambda _: None, roots, roots), estimate)
+    return Strategy.of([part], goal, budget.limit if charge is None else charge).mean_error
+
+
+def _asked(goal: Goal, families: Sequence[int]) -> tuple[Closure, Asked, Sparse]:
+    """All marginals below what some families ask, the candidates, and the energies of each of their questions."""
+    workload = goal.workload
+    every = [workload.families[number] for number in families]
+    scopes = tuple(dict.fromkeys(scope for family in every for scope in family.scopes))
+    closure = Closure.of(workload.domain, scopes, public_total=goal.public_total)
+    energies: list[Sparse] = []
+    questions: list[Ints] = []
+    for family in every:
+        each, question_of = _questions(closure, family)
+        questions.append(sum(found.shape[0] for found in energies) + question_of)
+        energies.append(each)
+    return closure, Asked.of(workload, families, np.concatenate(questions)), vstack(energies, format="csr")
+
+
+def _questions(closure: Closure, family: Family) -> tuple[Sparse, Ints]:
+    """Energies of the questions of a family, and the question of each candidate."""
+    domain = closure.domain
+    if family.tabular:
+        return closure.cells(family.scopes), family.scope_of
+    if isinstance(family, Parities):
+        return closure.parities(family.scopes), family.scope_of
+    if isinstance(family, Boxes):
+        means = (family.highs - family.lows + 1) / np.array(domain.shape_of(family.clique))
+        return closure.products(family.clique, means), np.arange(family.n_queries)
+    if isinstance(family, Conjunctions):
+        sizes = [zip(query.codes, domain.shape_of(query.scope), strict=True) for query in family.queries]
+        means = [np.array([[len(codes) / size for codes, size in each]]) for each in sizes]
+        rows = [closure.products(query.scope, mean) for query, mean in zip(family.queries, means, strict=True)]
+        return vstack(rows, format="csr"), np.arange(family.n_queries)
+    raise QueryError(f"{family.spec!r} is not made of marginals, parities, boxes or conditions")

@@ -1,0 +1,62 @@
+"""Predicted errors of fixed measurements, as a plan tells them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hedgerow.algorithms.shared import Line, says_nothing
+from hedgerow.algorithms.strategies.choice import strategies
+from hedgerow.algorithms.strategies.strategy import Strategy
+from hedgerow.errors import ConfigError, QueryError
+from hedgerow.privacy import Budget
+from hedgerow.queries import Workload
+
+MOST_CANDIDATES = 2**20
+"""Largest workload whose errors a plan predicts."""
+
+
+def predicted(workload: Workload, budget: Budget) -> list[Strategy]:
+    """The strategies for a plan, the best first; none for huge workloads, or families that do not say enough.
+
+    Args:
+        workload: Queries that should be answered well.
+        budget: Budget of the run.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange, PureDP
+        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 9) for name in "ab"), 1)
+        >>> [each.name for each in predicted(workload, PureDP(1.0))]
+        ['marginals', 'cells']
+    """
+    if workload.n_candidates > MOST_CANDIDATES:
+        return []
+    try:
+        return strategies(workload, budget)
+    except (ConfigError, QueryError):  # noise too wide to be drawn, or a family that says too little
+        return []
+
+
+def prediction_lines(found: Sequence[Strategy], total: float) -> list[Line]:
+    """Lines of a plan: the errors of fixed measurements, the best first.
+
+    Args:
+        found: See `predicted`.
+        total: A public guess of the number of records.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange, PureDP
+        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 9) for name in "ab"), 1)
+        >>> for word, sentence in prediction_lines(predicted(workload, PureDP(1.0)), total=1000.0):
+        ...     print(word or "-", sentence)
+        fixed without looking, unbiased, whole budget; mean and largest error of a candidate, of the records:
+        - marginals 0.0109 and 0.0109 (2 measurements): the best of these
+        - cells 0.0171 and 0.0171 (1 measurement)
+    """
+    lines: list[Line] = []
+    for each in found:
+        number = f"{each.n_measurements:,} measurement{'' if each.n_measurements == 1 else 's'}"
+        errors = f"{each.mean_error / total:.3g} and {each.largest_error / total:.3g}"
+        best = ": the best of these" if not lines and len(found) > 1 else ""
+        lines.append(("", f"{each.name} {errors} ({number}){best}{says_nothing(each.mean_error, total)}"))
+    intro = "without looking, unbiased, whole budget; mean and largest error of a candidate, of the records:"
+    return [("fixed", intro), *lines] if lines else []
