@@ -48,7 +48,7 @@ def prediction_lines(found: Sequence[Strategy], total: float) -> list[Line]:
         >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 9) for name in "ab"), 1)
         >>> for word, sentence in prediction_lines(predicted(workload, PureDP(1.0)), total=1000.0):
         ...     print(word or "-", sentence)
-        fixed without looking, unbiased, whole budget; mean and largest error of a candidate, of the records:
+        fixed if nothing is selected: mean and largest error of an unbiased estimate, as a share of the records
         - marginals 0.0109 and 0.0109 (2 measurements): the best of these
         - cells 0.0171 and 0.0171 (1 measurement)
     """
@@ -58,5 +58,5 @@ def prediction_lines(found: Sequence[Strategy], total: float) -> list[Line]:
         errors = f"{each.mean_error / total:.3g} and {each.largest_error / total:.3g}"
         best = ": the best of these" if not lines and len(found) > 1 else ""
         lines.append(("", f"{each.name} {errors} ({number}){best}{says_nothing(each.mean_error, total)}"))
-    intro = "without looking, unbiased, whole budget; mean and largest error of a candidate, of the records:"
+    intro = "if nothing is selected: mean and largest error of an unbiased estimate, as a share of the records"
     return [("fixed", intro), *lines] if lines else []
