@@ -189,7 +189,7 @@ class Domain:
 
     @cached_property
     def meets(self) -> tuple[tuple[Derived, tuple[str, str]], ...]:
-        """What a level and the classes say together, as one function, where neither determines the other; with both.
+        """Functions that say what a level and the classes do together, where neither determines the other; with both.
 
         Few of their combinations exist: a table over an age group and over who is a child has no more cells than it
         needs. Only for levels that are nested. Their names are not meant for anyone either.
