@@ -39,6 +39,7 @@ def test_public_names_are_pinned() -> None:
     assert set(hedgerow.__all__) == {
         "MWEM",
         "ApproxDP",
+        "GDP",
         "Binned",
         "Categorical",
         "Comparison",

@@ -24,7 +24,7 @@ from .domain.file import read_domain as read_domain, write_domain as write_domai
 from .domain.rules import determines as determines, if_then as if_then, impossible as impossible
 from .models.dense.histogram import Histogram as Histogram
 from .models.fit.rules import Proximal as Proximal, Sweeps as Sweeps
-from .privacy.budgets.budget import ZCDP as ZCDP, ApproxDP as ApproxDP, PureDP as PureDP
+from .privacy.budgets.budget import GDP as GDP, ZCDP as ZCDP, ApproxDP as ApproxDP, PureDP as PureDP
 from .privacy.budgets.subsampling import Subsampled as Subsampled
 from .privacy.curator import Curator as Curator
 from .privacy.randomness.source import SeededNoise as SeededNoise

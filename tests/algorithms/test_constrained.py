@@ -22,7 +22,8 @@ from hedgerow.data.table import Table
 from hedgerow.domain import Categorical, Derived, Domain, IntegerRange, impossible, possible_records
 from hedgerow.errors import ConfigError
 from hedgerow.models import Proximal, Refit, Step, Sweeps
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP, Regime
+from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
@@ -55,6 +56,7 @@ WORKLOADS = {"fourier": BINARY}
 BUDGETS: dict[Regime, list[Budget]] = {
     Regime.PURE: [PureDP(2.0), PureDP(2.0, Neighbours.REPLACE)],
     Regime.ZCDP: [ApproxDP(2.0, 1e-6), ZCDP(0.2, Neighbours.REPLACE)],
+    Regime.GDP: [ApproxDP(2.0, 1e-6, regime=Regime.GDP), GDP(0.6, Neighbours.REPLACE)],
 }
 RUNS = [
     pytest.param(each, budget, id=f"{each.name}-{budget.regime}-{budget.neighbours}")

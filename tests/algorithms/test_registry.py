@@ -11,7 +11,8 @@ import pytest
 
 from hedgerow.algorithms.registry import ENTRIES, Entry, entry, names, parse
 from hedgerow.errors import ConfigError, HedgerowError
-from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP, Regime
+from hedgerow.privacy.budgets.budget import GDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
@@ -20,7 +21,7 @@ from tests.privacy.tables import DenseCounts, binary
 
 DOMAIN = binary(3)
 WORKLOAD = Workload.marginals(DOMAIN, 2)
-BUDGETS: dict[Regime, Budget] = {Regime.PURE: PureDP(1.0), Regime.ZCDP: ApproxDP(1.0, 1e-6)}
+BUDGETS: dict[Regime, Budget] = {Regime.PURE: PureDP(1.0), Regime.ZCDP: ApproxDP(1.0, 1e-6), Regime.GDP: GDP(0.24)}
 EACH = pytest.mark.parametrize("each", ENTRIES, ids=lambda each: each.name)
 RUNS = [pytest.param(each, regime, id=f"{each.name}-{regime}") for each in ENTRIES for regime in each.regimes]
 

@@ -18,7 +18,8 @@ from hedgerow.algorithms.small_db.small_db import SmallDB
 from hedgerow.data.table import Table
 from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.budgets.subsampling import Subsampled
 from hedgerow.queries.core.query import NoiseKind
 from hedgerow.queries.workload import Workload
@@ -36,7 +37,9 @@ BUDGETS: Mapping[str, Budget] = {
     "pure": PureDP(1.0),
     "pure, replace": PureDP(1.0, "replace"),
     "zcdp": ZCDP(0.1),
+    "gdp": GDP(0.4),
     "approximate": ApproxDP(1.0, 1e-9),
+    "approximate, gdp": ApproxDP(1.0, 1e-9, regime=Regime.GDP),
     "approximate, replace": ApproxDP(1.0, 1e-6, "replace"),
 }
 ALGORITHMS: Mapping[str, Callable[[], Algorithm]] = {

@@ -85,10 +85,21 @@ MISTAKES = [
         "_of_any_pure(_ratio(entry.sensitivity, entry.scale), entry.unit)",
         "Bounds.of(_ratio(entry.sensitivity, entry.scale) / 2)",
     ),
-    Mistake(
-        "costs", "_ratio(entry.sensitivity, entry.scale) ** 2 / 2", "_ratio(entry.sensitivity, entry.scale) ** 2 / 4"
-    ),
-    Mistake("costs", "_ratio(entry.sensitivity, entry.scale) ** 2 / 2", "_ratio(entry.sensitivity, entry.scale) / 2"),
+    Mistake("costs", "Bounds.of(ratio**2 / 2)", "Bounds.of(ratio**2 / 4)"),
+    Mistake("costs", "Bounds.of(ratio**2 / 2)", "Bounds.of(ratio / 2)"),
+    Mistake("costs", "cost_of_noise(entry.sensitivity, entry.scale)", "Bounds.of(ratio**2 / 2)"),
+    Mistake("costs", "cost_of_pure(loss / 2)", "Bounds.of(loss * loss / 8)"),
+    Mistake("costs", "cost_of_pure(loss)", "cost_of_pure(loss / 2)"),
+    Mistake("gaussian", "1 - 1 / (3 * sigma**2)", "1 - 1 / (4 * sigma**2)"),
+    Mistake("gaussian", "Bounds.of(2 * squared)", "Bounds.of(squared)"),
+    Mistake("gaussian", "wanted = 1 / (1 + x.exp())", "wanted = 1 / (2 + x.exp())"),
+    Mistake("gaussian", "near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2", "near = far = epsilon / mu"),
+    Mistake("gaussian", "beyond = epsilon.exp() * _tail(far)", "beyond = 2 * epsilon.exp() * _tail(far)"),
+    Mistake("gaussian", "power *= -half / n", "power *= half / n"),
+    Mistake("ledger_checks", 'exact(inner["mu"]) ** 2 / 2 if', 'exact(inner["mu"]) ** 2 if'),
+    Mistake("conversion", 'epsilon_of_half_square(amount, delta) if unit == "mu^2/2"', "amount if not unit"),
+    Mistake("totals", "epsilon + epsilon_of_half_square(rest, delta)", "epsilon_of_half_square(rest, delta)"),
+    Mistake("totals", 'all(share.unit != "rho" for share in added)', "added"),
     Mistake(
         "costs",
         "_of_bounded_range(2 * _ratio(entry.sensitivity, entry.scale), entry.unit)",
@@ -111,7 +122,9 @@ MISTAKES = [
     Mistake("costs", "loss * loss / 8", "loss * loss / 16"),
     Mistake("costs", ".times(tanh_of_half(loss))", ".times(tanh_of_half(loss / 2))"),
     Mistake("costs", "Bounds.of(loss).times(tanh_of_half(loss))", "Bounds.of(loss * loss / 4)"),
-    Mistake("costs", "if entry.unit != unit:", "if not entry.unit:"),
+    Mistake(
+        "costs", 'raise ValueError(f"{entry.mechanism} has no cost in {entry.unit}")', "return Bounds.of(ratio**2)"
+    ),
     Mistake("costs", "if not (sensitivity > 0 and scale > 0):", "if not scale > 0:"),
     Mistake("costs", "if entry.sensitivity or entry.scale or entry.charge:", "if entry.charge:"),
     Mistake("exact", "(1 - power.high) / (1 + power.high)", "(1 - power.high) / 2"),
@@ -203,6 +216,14 @@ def costs_are_right(load: Load) -> None:
     assert cost(mechanism=draws, values=3, unit="rho") == near(3 * (1 + Fraction(1, 2**38)) ** 2 / 8)
     assert cost(mechanism="sparse vector", scale=8.0, threshold_scale=2.0, values=2) == near(1.0)
     assert cost(mechanism="sparse vector", scale=8.0, threshold_scale=2.0, values=2, unit="rho") == near(root)
+    # z of Phi(z) = 1 / (1 + exp(-1)) and of 1 / (1 + exp(-1/2)), by mpmath's erfinv
+    of_1, of_half = 0.7589555953709793, 0.19462098323769777
+    gdp = {"scale": 1.0, "unit": "mu^2/2"}
+    assert cost(**gdp) == near(of_1)
+    assert cost(mechanism="permute-and-flip", unit="mu^2/2") == near(of_1)
+    assert cost(mechanism="exponential mechanism", unit="mu^2/2") == near(of_half)
+    assert cost(mechanism="discrete Gaussian", **gdp) == near(0.5505102572168219)
+    assert cost(mechanism="discrete Gaussian", unit="mu^2/2", scale=0.5) == near(8.0)
 
 
 def what_has_no_cost_is_refused(load: Load) -> None:
@@ -237,6 +258,8 @@ def the_conversion_is_right(load: Load) -> None:
     conversion = load("conversion")
     assert f"{float(conversion.epsilon_of_rho(Fraction(1, 32), Fraction(1, 1000))):.9f}" == "0.688002455"
     assert f"{float(conversion.amplified(Fraction(1), Fraction(1, 2))):.6f}" == "0.620115"
+    found = conversion.epsilon_of(Fraction(1, 32), "mu^2/2", Fraction(1, 10**6))
+    assert f"{float(found):.9f}" == "1.060701862"
 
 
 def ledgers_are_right(load: Load) -> None:
@@ -265,6 +288,12 @@ def ledgers_are_right(load: Load) -> None:
     says(checks.check_limit(pure, ledger | {"limit": 1.5}), "fails")
     says(checks.check_limit(approximate, {"limit": 0.024355, "unit": "rho"}), "holds")
     says(checks.check_limit(approximate, {"limit": 0.03, "unit": "rho"}), "fails")
+    gdp = {"kind": "gdp", "mu": 1.0, "neighbours": "replace"}
+    says(checks.check_limit(gdp, {"limit": 0.5, "unit": "mu^2/2"}), "holds")
+    says(checks.check_limit(gdp, {"limit": 0.51, "unit": "mu^2/2"}), "fails")
+    says(checks.check_limit(gdp, {"limit": 0.5, "unit": "rho"}), "fails")
+    says(checks.check_limit(approximate | {"regime": "gdp"}, {"limit": 0.02801, "unit": "mu^2/2"}), "holds")
+    says(checks.check_limit(approximate | {"regime": "gdp"}, {"limit": 0.02802, "unit": "mu^2/2"}), "fails")
     says(checks.entries_of(ledger | {"unit": "rho"}, "replace", 2)[1], "fails")
     says(checks.entries_of(ledger, "add-remove", 2)[1], "fails")
     free = {"mechanism": "public", "target": "number of records", "sensitivity": 0.0, "scale": 0.0, "charge": 0.0}
@@ -345,6 +374,12 @@ def totals_are_right(load: Load) -> None:
     (total,) = totals.totals_of([one, filtered, other], delta)
     assert f"{float(total.rho):.6f}" == f"{2 * 0.46211715726 + 1 / 32:.6f}"
     assert f"{float(total.converted):.6f}" == "2.688002"
+    gaussian = share("e", "replace", "mu^2/2", Fraction(1, 32))
+    (total,) = totals.totals_of([one, gaussian, other], Fraction(1, 10**6))
+    assert f"{float(total.rho):.6f}" == f"{0.46211715726 + 1 / 16:.6f}"
+    assert f"{float(total.converted):.6f}" == "2.659979"
+    (total,) = totals.totals_of([one, gaussian], Fraction(1, 10**6))
+    assert f"{float(total.converted):.6f}" == "2.060702"
 
 
 CHECKS = [

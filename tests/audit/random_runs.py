@@ -1,7 +1,7 @@
 """Whole runs drawn at random, over everything that can be combined, and what must hold of each.
 
 A `Run` is drawn from one number: an algorithm of the registry with options, or an online session with questions that
-is saved and restored on the way; a domain, a workload of several families with odd weights; a budget of either regime
+is saved and restored on the way; a domain, a workload of several families with odd weights; a budget of any regime
 under either relation, with a filter (a condition, or a rule that rows are left out by) or without; a place for the
 table; and noise that is as it comes, or as unlikely as can be. `check` takes it, holds its calls against its ledger,
 and takes it again on neighbouring tables (`accountant`).
@@ -29,7 +29,8 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import HedgerowError
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.budgets.subsampling import Subsampled
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
 from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery
@@ -224,14 +225,15 @@ def _drawn(number: int, which: int, rng: np.random.Generator, places: Sequence[s
 def _budget(rng: np.random.Generator) -> Budget:
     relation = RELATIONS[rng.integers(2)]
     amount = float(rng.choice([1e-3, 0.3, 1.0, 30.0]))
-    return (PureDP(amount, relation), ZCDP(amount, relation), ApproxDP(amount, 1e-6, relation))[rng.integers(3)]
+    approximate = ApproxDP(amount, 1e-6, relation, Regime(["zcdp", "gdp"][rng.integers(2)]))
+    return (PureDP(amount, relation), ZCDP(amount, relation), GDP(amount, relation), approximate)[rng.integers(4)]
 
 
 def _part_of(budget: Budget, rng: np.random.Generator) -> Budget:
     """A smaller budget, pure or in the same unit: a pure release can be charged to either kind of ledger."""
     if rng.random() < 0.5 or budget.unit == "epsilon":
         return PureDP(0.3 * budget.limit, budget.neighbours)
-    return ZCDP(0.3 * budget.limit, budget.neighbours)
+    return (GDP if budget.regime is Regime.GDP else ZCDP)(0.3 * budget.limit, budget.neighbours)
 
 
 def _family(domain: Domain, rng: np.random.Generator) -> Workload:

@@ -14,8 +14,8 @@ from hedgerow.audit.conversion import amplified, epsilon_of_rho
 from hedgerow.audit.costs import Entry, UnknownCostError, cost
 from hedgerow.audit.exact import exp_of_minus, tanh_of_half
 from hedgerow.errors import BudgetError
-from hedgerow.privacy.budgets.budget import Regime
 from hedgerow.privacy.budgets.conversion import epsilon_of, rho_of
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.budgets.subsampling import amplified as amplified_by_library
 from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
 from hedgerow.privacy.mechanisms.events import cost_of

@@ -70,13 +70,13 @@ def test_a_random_run_in_spark_is_paid_for(number: int, tmp_path: Path, request:
 
 
 def test_the_runs_are_of_all_kinds() -> None:
-    """Of the first three hundred: every algorithm, place, relation, unit, and the rarer turns."""
-    runs = [drawn(number) for number in range(300)]
+    """Of the first thousand: every algorithm, place, relation, unit, and the rarer turns."""
+    runs = [drawn(number) for number in range(1000)]
     configurations = {type(entry.make()) for entry in ENTRIES}
     assert {type(run.algorithm) for run in runs} == configurations | {OnlinePMW}
     assert {run.place for run in runs} == {"dense", *PLACES}
     assert {run.budget.neighbours for run in runs} == {Neighbours.ADD_REMOVE, Neighbours.REPLACE}
-    assert {run.budget.unit for run in runs} == {"epsilon", "rho"}
+    assert {run.budget.unit for run in runs} == {"epsilon", "rho", "mu^2/2"}
     assert {(run.is_filtered, run.is_ruled) for run in runs} == set(itertools.product((True, False), repeat=2))
     assert {run.whims for run in runs} == {True, False}
     assert any(run.earlier for run in runs)

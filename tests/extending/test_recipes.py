@@ -23,9 +23,10 @@ from hedgerow import MWEM, Curator, Domain, IntegerRange, PureDP, Release, Seede
 from hedgerow.algorithms import registry
 from hedgerow.audit import costs
 from hedgerow.extending import CountSource, Model
-from hedgerow.privacy.budgets.budget import Regime
-from hedgerow.privacy.mechanisms import selection
+from hedgerow.privacy.budgets import regime
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.mechanisms.events import cost_of
+from hedgerow.privacy.mechanisms.selection import ExponentialMechanism
 from hedgerow.queries.families import registry as family_registry
 from hedgerow.release.content import StoredModel, model_to_dict
 from hedgerow.system import plug_ins
@@ -237,7 +238,7 @@ class TestModel(ModelContract):
 
 def agrees() -> bool:
     """As tests/audit/test_costs.py for one mechanism: a charge is at least the auditor's cost, and hardly more."""
-    mechanism = selection.ExponentialMechanism(10.0, 1.0)
+    mechanism = ExponentialMechanism(10.0, 1.0)
     entry = entry_of(mechanism, Regime.ZCDP, cost_of(mechanism, "rho"))
     found = costs.cost(entry)
     return found.high <= entry.charge <= found.low * (1 + Fraction(1, 2**40))
@@ -247,7 +248,7 @@ def test_a_changed_charge_is_caught_until_the_auditor_is_told(monkeypatch: pytes
     assert agrees()
     for factor in (0.5, 2.0):  # too cheap breaks the promise; too dear wastes budget; both are seen
         with monkeypatch.context() as changed:
-            changed.setattr(selection, "bounded_range_rho", lambda epsilon, by=factor: by * epsilon * epsilon / 8.0)
+            changed.setattr(regime, "bounded_range_rho", lambda epsilon, by=factor: by * epsilon * epsilon / 8.0)
             assert not agrees()
             changed.setattr(
                 costs, "_of_bounded_range", lambda loss, _, by=Fraction(factor): costs.Bounds.of(by * loss * loss / 8)

@@ -31,7 +31,7 @@ from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger.ledger import Event, LedgerView
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
 from hedgerow.queries.core.sensitivity import Neighbours
-from tests.privacy.mechanisms.exact_costs import cost, cost_of
+from tests.privacy.mechanisms.exact_costs import cost, cost_of, of_gaussian
 from tests.privacy.tables import DenseCounts, neighbours_of
 
 STEPS = (1.0, 2.0**-10, 2.0**-20)
@@ -284,8 +284,9 @@ def _moved(call: Call, moves: list[Fraction], part: Part) -> None:
         assert abs(moves[0]) * Fraction(GRID) <= Fraction(event.sensitivity), f"a tested value moves by {moves[0]}"
         return
     if call.sampler == "gaussian":
-        squared = sum(move**2 for move in moves[part.values]) / (2 * scale**2)
-        assert squared <= Fraction(event.charge), f"{event}: one record costs {float(squared)}"
+        squared = Fraction(sum(move**2 for move in moves[part.values]))
+        found = of_gaussian(squared, scale, event.unit)
+        assert found.covered_by(event.charge), f"{event}: one record costs {float(found.high)}"
         return
     if call.sampler == "laplace":
         reach = Fraction(sum(map(abs, moves[part.values])))

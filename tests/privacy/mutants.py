@@ -25,14 +25,15 @@ import pytest
 from scipy.special import logsumexp
 
 import hedgerow.privacy.budgets.charging as charging_module
+import hedgerow.privacy.budgets.regime as regime_module
 import hedgerow.privacy.curator as curator_module
-import hedgerow.privacy.mechanisms.additive_noise as additive_module
 import hedgerow.queries.core.family as family_module
 import hedgerow.queries.core.query as query_module
 import hedgerow.queries.families.marginal as marginal_module
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import BudgetExceededError, ConfigError
-from hedgerow.privacy.budgets.budget import ZCDP, PureDP, Regime
+from hedgerow.privacy.budgets.budget import ZCDP, PureDP
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger.ledger import Ledger
 from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
@@ -311,12 +312,12 @@ def exact_total_under_add_remove(patch: pytest.MonkeyPatch) -> None:
 
 def bounded_range_rho_for_laplace(patch: pytest.MonkeyPatch) -> None:
     """The epsilon^2 / 8 of the exponential mechanism, charged to Laplace noise."""
-    patch.setattr(additive_module, "pure_rho", charging_module.bounded_range_rho)
+    patch.setattr(regime_module, "pure_rho", charging_module.bounded_range_rho)
 
 
 def continuous_rho_for_discrete_laplace(patch: pytest.MonkeyPatch) -> None:
     """The epsilon + exp(-epsilon) - 1 of continuous noise."""
-    patch.setattr(additive_module, "pure_rho", lambda epsilon: epsilon + math.expm1(-epsilon))
+    patch.setattr(regime_module, "pure_rho", lambda epsilon: epsilon + math.expm1(-epsilon))
 
 
 def rho_without_the_two(patch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,8 @@ from hedgerow.data.table import Table
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import BudgetError, BudgetExceededError, ConfigError, DataError, QueryError
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP, Regime
+from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.evaluation import exact_errors
 from hedgerow.privacy.exact.lattice import LARGEST_MASS, exact_answers, exact_units, step_of

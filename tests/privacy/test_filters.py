@@ -23,7 +23,8 @@ from hedgerow.data.reading.columns import check_apart
 from hedgerow.domain.constraint import Constraint
 from hedgerow.domain.derived import Clique, Derived
 from hedgerow.errors import BudgetError, ConfigError
-from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP, Regime, budget_of_filtered
+from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP, budget_of_filtered
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.budgets.subsampling import Subsampled
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger.ledger import Event

@@ -21,7 +21,7 @@ from hedgerow.system import load_plug_in, plug_in_names
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm
 
-_BOTH = (Regime.PURE, Regime.ZCDP)
+_ALL = tuple(Regime)
 _GROUP = "hedgerow.mechanisms"
 
 
@@ -50,7 +50,7 @@ class Entry:
     configuration: str | type[Algorithm]
     options: tuple[str, ...] = ()
     fixed: tuple[tuple[str, Any], ...] = ()
-    regimes: tuple[Regime, ...] = _BOTH
+    regimes: tuple[Regime, ...] = _ALL
 
     def make(self, options: Mapping[str, Any] | None = None) -> Algorithm:
         """The configured algorithm.
@@ -125,7 +125,7 @@ ENTRIES = (
         "IndependentNoise",
         options=("by", "error_share"),
         fixed=(("noise", NoiseKind.GAUSSIAN),),
-        regimes=(Regime.ZCDP,),
+        regimes=(Regime.ZCDP, Regime.GDP),
     ),
     Entry(
         "fourier",

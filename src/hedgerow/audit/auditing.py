@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.audit import ledger_checks
-from hedgerow.audit.costs import Entry
+from hedgerow.audit.costs import UNITS, Entry
 from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Audit, Finding, Severity, worst
 from hedgerow.audit.looks import Backed, check_error, check_measurements, check_sensitivities, check_total
@@ -247,7 +247,7 @@ class _Checking:
                 digest=self._opened.digest,
                 relation=self._relation or self._entries[0].neighbours,
                 domain="" if domain is None else hashlib.sha256(json.dumps(domain).encode()).hexdigest(),
-                unit={"epsilon": "epsilon", "rho": "rho"}[self._ledger["unit"]],
+                unit={unit: unit for unit in UNITS}[self._ledger["unit"]],
                 limit=exact(self._ledger["limit"]),
                 holds=holds,
             )

@@ -1,4 +1,4 @@
-"""From zCDP to (epsilon, delta), by a form of the tight conversion of the auditor's own.
+"""From zCDP, and GDP, to (epsilon, delta); for zCDP by a form of the tight conversion of the auditor's own.
 
 A rho-zCDP mechanism is (epsilon, delta)-differentially private for every order alpha > 1 with (Canonne, Kamath and
 Steinke 2020, proposition 12, solved for epsilon)
@@ -11,6 +11,8 @@ could amount to is added. (`hedgerow.privacy` bisects the logarithm of delta as 
 
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
+
+from hedgerow.audit.gaussian import epsilon_of_half_square
 
 _EXACTLY = Context(prec=50, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _ROUNDING = Decimal(10) ** -40
@@ -51,6 +53,24 @@ def epsilon_of_rho(rho: Fraction, delta: Fraction) -> Fraction:
             else:
                 low = left
         return max(Fraction(0), Fraction(_epsilon_at((low + high) / 2, amount, log_delta)))
+
+
+def epsilon_of(amount: Fraction, unit: str, delta: Fraction) -> Fraction:
+    """An epsilon for an amount in rho or in mu^2 / 2, rounded up.
+
+    Args:
+        amount: The amount to convert, at least 0.
+        unit: ``"rho"`` or ``"mu^2/2"``.
+        delta: The delta to convert it at, between 0 and 1.
+
+    Raises:
+        ValueError: A number is out of its range.
+
+    Example:
+        >>> [f"{float(epsilon_of(Fraction(1, 32), unit, Fraction(1, 1000))):.6f}" for unit in ("rho", "mu^2/2")]
+        ['0.688002', '0.592007']
+    """
+    return epsilon_of_half_square(amount, delta) if unit == "mu^2/2" else epsilon_of_rho(amount, delta)
 
 
 def _epsilon_at(log_excess: Decimal, rho: Decimal, log_delta: Decimal) -> Decimal:

@@ -4,15 +4,17 @@ Numbers are exact, and nothing is taken for granted. The proofs of the costs are
 
 With sensitivity s, scale b and n values, draws or fires:
 
-| mechanism | loss x | pure epsilon | zCDP rho |
-|---|---|---|---|
-| discrete Laplace | s / b | x | x tanh(x / 2) |
-| discrete Gaussian | | none | s^2 / (2 b^2) |
-| exponential mechanism | 2 s / b | x | x^2 / 8 |
-| permute-and-flip | 2 s / b | x | x tanh(x / 2) |
-| exponential mechanism, one draw or independent draws | 2 s / b + 2^-38 | n x | n x^2 / 8 |
-| sparse vector, threshold noise of scale t | s / t + 2 n s / b | x | x tanh(x / 2) |
-| public | | 0 | 0 |
+| mechanism | loss x | pure epsilon | zCDP rho | GDP mu^2 / 2 |
+|---|---|---|---|---|
+| discrete Laplace | s / b | x | x tanh(x / 2) | g(x) |
+| discrete Gaussian | | none | s^2 / (2 b^2) | s^2 / b^2 / (1 + sqrt(1 - 1 / (3 b^2))), below b = 0.58 2 s^2 / b^2 |
+| exponential mechanism | 2 s / b | x | x^2 / 8 | g(x / 2) |
+| permute-and-flip | 2 s / b | x | x tanh(x / 2) | g(x) |
+| exponential mechanism, one draw or independent draws | 2 s / b + 2^-38 | n x | n x^2 / 8 | n g(x / 2) |
+| sparse vector, threshold noise of scale t | s / t + 2 n s / b | x | x tanh(x / 2) | g(x) |
+| public | | 0 | 0 | 0 |
+
+g(x) is 2 z^2 with Phi(z) = 1 / (1 + e^-x), in `gaussian`; the proofs for GDP are in docs/theory.md section 12.
 """
 
 from __future__ import annotations
@@ -23,11 +25,14 @@ from fractions import Fraction
 from typing import Any, final
 
 from hedgerow.audit.exact import Bounds, exact, tanh_of_half
+from hedgerow.audit.gaussian import cost_of_noise, cost_of_pure
 
 _TEXTS = ("label", "mechanism", "target", "unit", "neighbours")
 _NUMBERS = ("sensitivity", "scale", "charge")
 _FIELDS = {*_TEXTS, *_NUMBERS, "values"}
 _THRESHOLD = "threshold_scale"
+UNITS = ("epsilon", "rho", "mu^2/2")
+"""Units that ledgers count in."""
 _SPARSE_VECTOR = "sparse vector"
 _ROUNDING_OF_WEIGHTS = Fraction(1, 2**38)
 _OLD = ("earlier release", "interrupted")
@@ -47,7 +52,7 @@ class Entry:
         sensitivity: Largest change by one record of the number that the noise was added to.
         scale: Scale of the noise.
         charge: Its charge, in the unit.
-        unit: ``"epsilon"`` or ``"rho"``.
+        unit: ``"epsilon"``, ``"rho"`` or ``"mu^2/2"``.
         neighbours: The neighbouring relation.
         values: Number of values, draws or fires.
         threshold_scale: Scale of a sparse vector's threshold noise; None in files that do not say it.
@@ -134,7 +139,7 @@ def cost(entry: Entry) -> Bounds:
         >>> cost(Entry.of(1, event))
         Bounds(low=Fraction(1, 2), high=Fraction(1, 2))
     """
-    if entry.unit not in ("epsilon", "rho"):
+    if entry.unit not in UNITS:
         raise ValueError(f"nothing is counted in {entry.unit!r}")
     if entry.mechanism in _OLD:
         raise UnknownCostError("an event that stands for others, which the file does not hold")
@@ -156,8 +161,13 @@ def _laplace(entry: Entry) -> Bounds:
 
 
 def _gaussian(entry: Entry) -> Bounds:
-    _only(entry, "rho")
-    return Bounds.of(_ratio(entry.sensitivity, entry.scale) ** 2 / 2)
+    ratio = _ratio(entry.sensitivity, entry.scale)
+    match entry.unit:
+        case "rho":
+            return Bounds.of(ratio**2 / 2)
+        case "mu^2/2":
+            return cost_of_noise(entry.sensitivity, entry.scale)
+    raise ValueError(f"{entry.mechanism} has no cost in {entry.unit}")
 
 
 def _exponential(entry: Entry) -> Bounds:
@@ -199,15 +209,14 @@ def _ratio(sensitivity: Fraction, scale: Fraction) -> Fraction:
 
 
 def _of_any_pure(loss: Fraction, unit: str) -> Bounds:
-    """Cost of any mechanism whose log-probabilities move by at most so much: in zCDP, as randomised response."""
+    """Cost of any mechanism whose log-probabilities move by at most so much: that of randomised response."""
+    if unit == "mu^2/2":
+        return cost_of_pure(loss)
     return Bounds.of(loss) if unit == "epsilon" else Bounds.of(loss).times(tanh_of_half(loss))
 
 
 def _of_bounded_range(loss: Fraction, unit: str) -> Bounds:
     """Cost of a mechanism whose log-weights move within an interval of so much."""
+    if unit == "mu^2/2":
+        return cost_of_pure(loss / 2)
     return Bounds.of(loss if unit == "epsilon" else loss * loss / 8)
-
-
-def _only(entry: Entry, unit: str) -> None:
-    if entry.unit != unit:
-        raise ValueError(f"{entry.mechanism} has no cost in {entry.unit}")

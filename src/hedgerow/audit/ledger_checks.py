@@ -11,7 +11,7 @@ from fractions import Fraction
 from importlib.util import find_spec
 from typing import Any
 
-from hedgerow.audit.conversion import epsilon_of_rho
+from hedgerow.audit.conversion import epsilon_of, epsilon_of_rho
 from hedgerow.audit.costs import Entry, UnknownCostError, cost
 from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Finding, Severity, gathered
@@ -22,6 +22,8 @@ _ORDERS = tuple(1.0 + 10.0 ** (step / 100.0) for step in range(-300, 601))
 """From 1.001 to a million, 2.3% apart: what is lost between two of them is far below the tolerance."""
 
 _TOLERANCE = 1.001
+_NUMBERS = {"pure": ("epsilon",), "zcdp": ("rho",), "gdp": ("mu",), "approximate": ("epsilon", "delta")}
+"""The numbers of each kind of budget."""
 _SHAPES = (AttributeError, KeyError, TypeError, ValueError)
 
 
@@ -102,18 +104,38 @@ def check_limit(budget: Mapping[str, Any], ledger: Mapping[str, Any]) -> Finding
         ['holds', 'fails']
     """
     inner = budget["inner"] if budget["kind"] == "subsampled" else budget
-    limit, unit = exact(ledger["limit"]), "epsilon" if inner["kind"] == "pure" else "rho"
+    limit, unit = exact(ledger["limit"]), unit_of(inner)
     if ledger["unit"] != unit:
         return Finding("limit", Severity.FAILS, f"a {inner['kind']} budget is not counted in {ledger['unit']}")
     if inner["kind"] != "approximate":
-        promised = exact(inner[unit])
+        promised = exact(inner["mu"]) ** 2 / 2 if inner["kind"] == "gdp" else exact(inner[unit])
         told = f"the ledger may hold {float(limit):.6g} {unit}, and {float(promised):.6g} is promised"
         return Finding("limit", Severity.HOLDS if limit <= promised else Severity.FAILS, told)
     delta, promised = exact(inner["delta"]), exact(inner["epsilon"])
-    found = epsilon_of_rho(limit, delta)
-    told = f"rho = {float(limit):.6g} is epsilon = {float(found):.6g} at delta = {float(delta):.3g}; "
+    found = epsilon_of(limit, unit, delta)
+    told = f"{unit} = {float(limit):.6g} is epsilon = {float(found):.6g} at delta = {float(delta):.3g}; "
     told += f"{float(promised):.6g} is promised"
     return Finding("limit", Severity.HOLDS if found <= promised else Severity.FAILS, told)
+
+
+def unit_of(budget: Mapping[str, Any]) -> str:
+    """The unit that the ledger of a budget counts in.
+
+    Args:
+        budget: A budget for a whole table; one for (epsilon, delta) says under "regime" if it is not counted in rho.
+
+    Raises:
+        KeyError, ValueError: There is no such budget.
+
+    Example:
+        >>> unit_of({"kind": "approximate", "epsilon": 1.0, "delta": 1e-6, "regime": "gdp"})
+        'mu^2/2'
+    """
+    kind = budget["kind"]
+    regime = budget.get("regime", "zcdp") if kind == "approximate" else kind
+    if kind == "approximate" and regime not in ("zcdp", "gdp"):
+        raise ValueError(f"an (epsilon, delta) budget is not counted in {regime!r}")
+    return {"pure": "epsilon", "zcdp": "rho", "gdp": "mu^2/2"}[regime]
 
 
 def check_public(entries: Sequence[Entry]) -> Finding | None:
@@ -166,7 +188,8 @@ def budget_faults(budget: Mapping[str, Any]) -> str:
     try:
         relation_of(budget)
         inner = budget["inner"] if budget["kind"] == "subsampled" else budget
-        names = {"pure": ("epsilon",), "zcdp": ("rho",), "approximate": ("epsilon", "delta")}[inner["kind"]]
+        names = _NUMBERS[inner["kind"]]
+        unit_of(inner)
         if any(exact(inner[name]) <= 0 for name in names) or ("delta" in names and exact(inner["delta"]) >= 1):
             return "a number of the budget is out of its range"
     except _SHAPES as error:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from hedgerow.audit.conversion import amplified, epsilon_of_rho
+from hedgerow.audit.conversion import amplified, epsilon_of
 from hedgerow.audit.exact import exact
 from hedgerow.audit.relations import IN_WORDS, check_relation
 
@@ -38,11 +38,17 @@ def sentence_of(budget: Mapping[str, Any], limit: float) -> str:
                 f"When {relation}, the Renyi divergence of every order alpha > 1 between the outcomes of this release "
                 f"is at most {rho:.6g} alpha (zero-concentrated differential privacy with rho = {rho:.6g})."
             )
+        case "gdp":
+            mu = budget["mu"]
+            return (
+                f"When {relation}, telling the outcomes of this release apart is no easier than telling a standard "
+                f"normal number from one whose mean is {mu:.6g} (Gaussian differential privacy with mu = {mu:.6g})."
+            )
         case "approximate":
             epsilon, delta = budget["epsilon"], budget["delta"]
             told = f"of at most {_factor(epsilon)}, apart from a probability of at most {delta:.3g} (differential "
-            told += f"privacy with epsilon = {epsilon:.6g} and delta = {delta:.3g}, accounted as zCDP with rho = "
-            told += f"{limit:.6g})"
+            told += f"privacy with epsilon = {epsilon:.6g} and delta = {delta:.3g}, accounted as "
+            told += f"{_accounted(budget, limit)})"
         case "subsampled":
             epsilon, delta = of_a_sample(budget, limit)
             apart = f", apart from a probability of at most {delta:.3g}" if delta else ""
@@ -52,6 +58,12 @@ def sentence_of(budget: Mapping[str, Any], limit: float) -> str:
         case kind:
             raise ValueError(f"there is no budget of the kind {kind!r}")
     return f"When {relation}, the probability of any outcome of this release changes by a factor {told}."
+
+
+def _accounted(budget: Mapping[str, Any], limit: float) -> str:
+    if budget.get("regime") == "gdp":
+        return f"Gaussian differential privacy with mu = {math.sqrt(2.0 * limit):.6g}"
+    return f"zCDP with rho = {limit:.6g}"
 
 
 def stamped(sentence: str, noise: str | None) -> str:
@@ -105,7 +117,8 @@ def of_a_sample(budget: Mapping[str, Any], limit: float) -> tuple[float, float]:
     if inner["kind"] == "approximate" and delta == inner["delta"]:
         epsilon = exact(inner["epsilon"])
     else:
-        epsilon = epsilon_of_rho(exact(limit), exact(delta))
+        unit = "mu^2/2" if "gdp" in (inner["kind"], inner.get("regime")) else "rho"
+        epsilon = epsilon_of(exact(limit), unit, exact(delta))
     return float(amplified(epsilon, share)), float(share * exact(delta))
 
 

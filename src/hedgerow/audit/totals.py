@@ -7,6 +7,7 @@ from typing import Any, final
 
 from hedgerow.audit.conversion import epsilon_of_rho
 from hedgerow.audit.exact import tanh_of_half
+from hedgerow.audit.gaussian import cost_of_pure, epsilon_of_half_square
 from hedgerow.audit.relations import REPLACE, of_whole_tables
 
 
@@ -20,7 +21,7 @@ class Share:
         digest: Digest of its content: content that is given twice counts once.
         relation: Its neighbouring relation.
         domain: SHA-256 of its domain; empty where the file has none.
-        unit: ``"epsilon"`` or ``"rho"``.
+        unit: ``"epsilon"``, ``"rho"`` or ``"mu^2/2"``.
         limit: Limit of its ledger, which is its promise: what is left unspent makes the promise no smaller.
         holds: Whether its own audit found nothing wrong.
     """
@@ -35,8 +36,8 @@ class Share:
 
     @property
     def rho(self) -> Fraction:
-        """The limit in zCDP: an epsilon costs ``epsilon tanh(epsilon / 2)``."""
-        return self.limit if self.unit == "rho" else self.limit * tanh_of_half(self.limit).high
+        """The limit in zCDP: an epsilon costs ``epsilon tanh(epsilon / 2)``, mu^2 / 2 as much as it is."""
+        return self.limit * tanh_of_half(self.limit).high if self.unit == "epsilon" else self.limit
 
 
 @final
@@ -50,8 +51,8 @@ class Total:
         epsilon: Sum of pure epsilons; None unless all are pure.
         rho: Sum in zCDP.
         delta: The conversion's delta; None if no conversion is asked for.
-        converted: The epsilon at that delta: the smallest of what zCDP gives for all, and what it gives for those in
-            rho, with the pure epsilons added.
+        converted: The epsilon at that delta: the smallest of what zCDP gives for all, and what it gives for those that
+            are not pure, with the pure epsilons added; where none is in rho, also of what GDP gives for the same.
         remarks: Remarks needed to read the sum.
     """
 
@@ -100,11 +101,15 @@ def totals_of(shares: Sequence[Share], delta: Fraction | None) -> list[Total]:
 
 def _total(relation: str, added: Sequence[Share], shares: Sequence[Share], delta: Fraction | None) -> Total:
     epsilon = sum((share.limit for share in added if share.unit == "epsilon"), Fraction(0))
-    rest = sum((share.limit for share in added if share.unit == "rho"), Fraction(0))
+    rest = sum((share.limit for share in added if share.unit != "epsilon"), Fraction(0))
     rho = sum((share.rho for share in added), Fraction(0))
     converted = None
     if delta is not None:
         converted = min(epsilon_of_rho(rho, delta), epsilon + epsilon_of_rho(rest, delta))
+        if all(share.unit != "rho" for share in added):
+            pure = sum((cost_of_pure(share.limit).high for share in added if share.unit == "epsilon"), Fraction(0))
+            converted = min(converted, epsilon_of_half_square(pure + rest, delta))
+            converted = min(converted, epsilon + epsilon_of_half_square(rest, delta))
     paths, remarks = tuple(share.path for share in added), tuple(_remarks(relation, added, shares))
     return Total(relation, paths, None if rest else epsilon, rho, delta, converted, remarks)
 

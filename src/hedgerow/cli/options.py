@@ -77,11 +77,14 @@ ViolationsOption = Annotated[Violations, violations_option()]
 Epsilon = Annotated[float | None, budget_option("--epsilon", help="Pure epsilon, or the epsilon of --delta.")]
 Delta = Annotated[
     float | None,
-    budget_option("--delta", help="Makes the run (epsilon, delta)-private, accounted for as zCDP (see --rho)."),
+    budget_option(
+        "--delta", help="Makes the run (epsilon, delta)-private, counted in zCDP, or in GDP if that is better."
+    ),
 ]
 Rho = Annotated[
     float | None, budget_option("--rho", help="Zero-concentrated differential privacy (zCDP), instead of --epsilon.")
 ]
+Mu = Annotated[float | None, budget_option("--mu", help="Gaussian differential privacy (GDP), instead of --epsilon.")]
 neighbours_option = partial(
     budget_option,
     "--neighbours",
@@ -219,7 +222,9 @@ def workload_of(domain_file: Path, columns: str | None, text: str | None) -> Wor
     return Workload.parse(f"marginals:{min(2, len(domain))}" if text is None else text, domain)
 
 
-def budget_of(epsilon: float | None, delta: float | None, rho: float | None, neighbours: Neighbours) -> Budget:
+def budget_of(
+    epsilon: float | None, delta: float | None, rho: float | None, neighbours: Neighbours, mu: float | None = None
+) -> Budget:
     """The budget that the options describe.
 
     Raises:
@@ -230,9 +235,15 @@ def budget_of(epsilon: float | None, delta: float | None, rho: float | None, nei
         >>> budget_of(1.0, None, None, Neighbours.REPLACE)
         PureDP(epsilon=1.0, neighbours=<Neighbours.REPLACE: 'replace'>)
     """
+    from hedgerow.privacy import GDP
+
     found = _amount_of(epsilon, delta, rho, neighbours, ("--epsilon", "--delta", "--rho"))
+    if mu is not None:
+        if found is not None:
+            raise typer.BadParameter("give either --mu, --rho, or --epsilon with or without --delta")
+        return GDP(mu, neighbours)
     if found is None:
-        raise typer.BadParameter("a budget is needed: --epsilon, --epsilon with --delta, or --rho")
+        raise typer.BadParameter("a budget is needed: --epsilon, --epsilon with --delta, --rho, or --mu")
     return found
 
 

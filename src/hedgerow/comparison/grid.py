@@ -19,7 +19,7 @@ from hedgerow.comparison.journal import Key, journal_of
 from hedgerow.comparison.outcome import Outcome, Setting, amount_text, common_kind, measure_of
 from hedgerow.comparison.result import Comparison
 from hedgerow.errors import ConfigError, HedgerowError, QueryError
-from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, SeededNoise, budget_for
+from hedgerow.privacy import ApproxDP, Budget, Regime, SeededNoise, Subsampled, budget_for
 from hedgerow.queries import Workload
 
 if TYPE_CHECKING:
@@ -206,7 +206,8 @@ class Grid:
         try:
             algorithm.check(self.workload, step.budget.regime)
             samples = algorithm.takes_samples
-            curator = open_curator(self.source, self.workload, step.budget, noise, samples=samples)
+            budget = algorithm.accounted(self.workload, step.budget)
+            curator = open_curator(self.source, self.workload, budget, noise, samples=samples)
             release = algorithm.run_with(curator, self.workload)
         except HedgerowError as error:
             return Outcome(*step.key, {}, 0.0, reason=error.message)
@@ -228,11 +229,16 @@ class Grid:
 
         Empty where the singular values of the workload cannot be had from its structure.
         """
-        whole = (b for b in self.budgets if isinstance(b, PureDP | ZCDP | ApproxDP))  # none is known for samples
+        whole = (b for b in self.budgets if not isinstance(b, Subsampled))  # none is known for samples
         try:
-            return {b: svd_bound(self.workload, b).rmse / self.setting.records for b in whole}
+            return {b: svd_bound(self.workload, _sharpest(b)).rmse / self.setting.records for b in whole}
         except QueryError:
             return {}
+
+
+def _sharpest(budget: Budget) -> Budget:
+    """An (epsilon, delta) in GDP, where Gaussian noise is smallest, which algorithms may count in."""
+    return replace(budget, regime=Regime.GDP) if isinstance(budget, ApproxDP) else budget
 
 
 def _seed_of(seed: int, step: Step) -> int:

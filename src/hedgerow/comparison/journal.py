@@ -15,7 +15,7 @@ from typing import Generic, TypeVar, final
 
 from hedgerow.comparison.outcome import METRICS, Outcome, Setting, measure_named
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, budget_from_dict
+from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, budget_from_dict
 from hedgerow.system import replacing
 
 Key = tuple[str, Budget, int]
@@ -142,7 +142,7 @@ def rows_of(outcome: Outcome, setting: Setting) -> list[Row]:
 
 
 def budget_fields(budget: Budget) -> Row:
-    """The numbers of a budget as texts, empty where it has none.
+    """The numbers of a budget as texts, empty where it has none; a mu is in the column ``budget`` alone.
 
     Example:
         >>> budget_fields(PureDP(1.0))
@@ -154,6 +154,8 @@ def budget_fields(budget: Budget) -> Row:
             amounts["rho"] = repr(budget.rho)
         case ApproxDP():
             amounts |= {"epsilon": repr(budget.epsilon), "delta": repr(budget.delta)}
+        case GDP():
+            pass
         case PureDP():
             amounts["epsilon"] = repr(budget.epsilon)
         case _:

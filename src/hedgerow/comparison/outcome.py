@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import ZCDP, ApproxDP, Budget, Subsampled
+from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, Subsampled
 from hedgerow.queries import Workload
 
 MEAN, LARGEST, RMSE = "mean", "largest", "rmse"
@@ -77,8 +77,8 @@ def budget_kind(budget: Budget) -> str:
         >>> budget_kind(ApproxDP(1.0, 1e-9, "replace"))
         'epsilon, delta = 1e-09, replace'
     """
-    if isinstance(budget, ZCDP):
-        return f"rho, {budget.neighbours}"
+    if isinstance(budget, ZCDP | GDP):
+        return f"{amount_name(budget)}, {budget.neighbours}"
     if isinstance(budget, Subsampled):
         return f"epsilon of a secret sample, delta = {budget.approximate()[1]!r}, {budget.neighbours}"
     delta = f"delta = {budget.delta!r}, " if isinstance(budget, ApproxDP) else ""
@@ -86,8 +86,28 @@ def budget_kind(budget: Budget) -> str:
 
 
 def amount_of(budget: Budget) -> float:
-    """epsilon, or the rho of a budget that has none."""
-    return budget.rho if isinstance(budget, ZCDP) else budget.approximate()[0]
+    """epsilon, or the rho or mu of a budget that has none."""
+    match budget:
+        case ZCDP():
+            return budget.rho
+        case GDP():
+            return budget.mu
+    return budget.approximate()[0]
+
+
+def amount_name(budget: Budget) -> str:
+    """Name of the amount.
+
+    Example:
+        >>> amount_name(ZCDP(0.5)), amount_name(GDP(0.5)), amount_name(ApproxDP(0.5, 1e-9))
+        ('rho', 'mu', 'epsilon')
+    """
+    match budget:
+        case ZCDP():
+            return "rho"
+        case GDP():
+            return "mu"
+    return "epsilon"
 
 
 def amount_text(budget: Budget) -> str:
@@ -97,7 +117,7 @@ def amount_text(budget: Budget) -> str:
         >>> amount_text(ApproxDP(0.5, 1e-9))
         'epsilon 0.5'
     """
-    return f"{'rho' if isinstance(budget, ZCDP) else 'epsilon'} {amount_of(budget):g}"
+    return f"{amount_name(budget)} {amount_of(budget):g}"
 
 
 def common_kind(budgets: tuple[Budget, ...]) -> str:

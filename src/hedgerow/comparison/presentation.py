@@ -5,9 +5,19 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
-from hedgerow.comparison.outcome import LARGEST, MEAN, METRICS, RMSE, Setting, amount_of, amount_text, measure_named
+from hedgerow.comparison.outcome import (
+    LARGEST,
+    MEAN,
+    METRICS,
+    RMSE,
+    Setting,
+    amount_name,
+    amount_of,
+    amount_text,
+    measure_named,
+)
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import ZCDP, ApproxDP
+from hedgerow.privacy import ApproxDP
 
 if TYPE_CHECKING:
     from hedgerow.comparison.result import Comparison, Summary
@@ -98,9 +108,8 @@ def drawing_of(comparison: Comparison, purpose: Literal["file", "page"]) -> str:
 def budget_label(comparison: Comparison) -> str:
     """Label of the horizontal axis: the amount, and delta if there is one."""
     budget = comparison.budgets[0]
-    unit = "rho" if isinstance(budget, ZCDP) else "epsilon"
     delta = f" (delta = {budget.delta:g})" if isinstance(budget, ApproxDP) else ""
-    return f"privacy budget {unit}{delta}"
+    return f"privacy budget {amount_name(budget)}{delta}"
 
 
 def page_of(comparison: Comparison) -> str:

@@ -105,7 +105,7 @@ class Curator:
 
     @property
     def regime(self) -> Regime:
-        """Regime of the charges: pure epsilon or zCDP."""
+        """Regime of the charges: pure epsilon, zCDP or GDP."""
         return self.__budget.regime
 
     @property
@@ -162,8 +162,8 @@ class Curator:
 
         Args:
             target: Query or marginal.
-            charge: epsilon or rho, as the budget counts.
-            kind: Laplace by default in pure budgets, Gaussian in zCDP.
+            charge: The amount to be spent, as the budget counts.
+            kind: Laplace by default in pure budgets, Gaussian in others.
 
         Raises:
             ConfigError: The charge is not positive, or the kind of noise does not fit the budget.
@@ -183,8 +183,8 @@ class Curator:
 
         Args:
             target: Query or marginal to measure.
-            charge: epsilon or rho, as the budget counts.
-            kind: Shape of the noise; Laplace by default in pure budgets, Gaussian in zCDP.
+            charge: The amount to be spent, as the budget counts.
+            kind: Shape of the noise; Laplace by default in pure budgets, Gaussian in others.
             label: Purpose, as the ledger shows it.
 
         Returns:
@@ -224,7 +224,7 @@ class Curator:
         Args:
             workload: The candidates.
             answers: Answers of the hypothesis in counts, shape ``(n_queries,)``; public.
-            charge: epsilon or rho, as the budget counts.
+            charge: The amount to be spent, as the budget counts.
             eligible: Public mask, shape ``(n_candidates,)``; all by default.
             offsets: Public counts to subtract from the errors (expected noise), shape ``(n_candidates,)``.
             law: ``"exponential"``, or ``"permute-and-flip"`` in pure budgets.
@@ -347,7 +347,7 @@ class Curator:
         Args:
             workload: Every candidate must be one query (``Workload.by_query``); weights are not looked at.
             answers: Answers of the databases in counts, shape ``(n_databases, n_queries)``; public.
-            charge: epsilon or rho, as the budget counts.
+            charge: The amount to be spent, as the budget counts.
             label: Purpose, as the ledger shows it.
 
         Returns:
@@ -381,7 +381,7 @@ class Curator:
         Args:
             workload: The candidates.
             answers: Answers of the hypothesis in counts, shape ``(n_queries,)``; public.
-            charge: epsilon or rho for both figures together.
+            charge: The amount for both figures together.
             label: Purpose, as the ledger shows it.
 
         Raises:

@@ -96,7 +96,8 @@ class Watch:
     Example:
         >>> import numpy as np
         >>> from hedgerow import Domain, IntegerRange, Table
-        >>> from hedgerow.privacy.budgets.budget import PureDP, Regime
+        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow.privacy.budgets.regime import Regime
         >>> from hedgerow import Curator, SeededNoise
         >>> from hedgerow.queries.core.query import Conjunction
         >>> domain = Domain((IntegerRange("a", 0, 1),))

@@ -18,8 +18,8 @@ from hedgerow.algorithms.dual_query.accounting import (
 )
 from hedgerow.algorithms.dual_query.parameters import Game, Parameters, cost, step_for
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets.budget import Regime
 from hedgerow.privacy.budgets.conversion import epsilon_of
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.mechanisms.selection import IndependentDraws
 
 plays = st.builds(
@@ -102,12 +102,19 @@ def test_impossible_runs_are_refused(wrong: dict[str, float]) -> None:
 def test_the_step_spends_the_amount_and_never_more(
     regime: Regime, amount: float, rounds: int, samples: int, total: float, sensitivity: float
 ) -> None:
-    """Against the charges of the mechanism itself, with all that it rounds up."""
+    """Against the charges of the mechanism itself, with all that it rounds up.
+
+    In GDP the step comes from a bound on the charges, which is close where the epsilon of each draw is small.
+    """
     game = Game(100, 10.0, total, sensitivity)
     play = Parameters("practical", rounds, step_for(amount, rounds, samples, game, regime), samples)
     charges = [
         IndependentDraws(play.scale(t, total), sensitivity, samples).charge(regime) for t in range(2, rounds + 1)
     ]
     assert math.fsum(charges) <= amount
-    assert math.fsum(charges) >= amount * (1 - 1e-6)
+    last = IndependentDraws(play.scale(rounds, total), sensitivity, samples).epsilon
+    if regime is not Regime.GDP:
+        assert math.fsum(charges) >= amount * (1 - 1e-6)
+    elif last < 2.0:
+        assert math.fsum(charges) >= amount * (1 - 1e-6 - last**2 / 50)
     assert cost(play, game, regime) == pytest.approx(amount, rel=1e-2)

@@ -23,7 +23,8 @@ from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import BudgetExceededError, ConfigError, QueryError
 from hedgerow.models.records.empirical import Empirical
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP, Regime
+from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.mechanisms.additive_noise import LaplaceNoise
 from hedgerow.privacy.randomness.source import SeededNoise

@@ -21,7 +21,8 @@ from hedgerow.algorithms.dual_query.parameters import (
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.privacy.budgets.budget import PureDP, Regime
+from hedgerow.privacy.budgets.budget import PureDP
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,11 @@ from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError, ModelTooLargeError, QueryError
 from hedgerow.models.fit.rules import Sweeps
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy.budgets.charging import pure_rho
 from hedgerow.privacy.budgets.conversion import epsilon_of
 from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.mechanisms.additive_noise import pure_rho
 from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow.privacy.register.register import Register
 from hedgerow.queries.core.query import NoiseKind
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
@@ -139,11 +141,34 @@ def test_the_ledger_holds_the_closed_forms(budget: Any, relation: Neighbours, ki
     assert release.spent <= 0.7
 
 
-def test_an_approximate_budget_runs_in_zcdp() -> None:
-    budget = ApproxDP(1.0, 1e-6, REPLACE)
-    release = IndependentNoise().run(DenseCounts(PAIR, [9, 8, 7, 6]), Workload.marginals(PAIR, 1), budget)
-    assert {measured.noise for measured in release.measurements} == {NoiseKind.GAUSSIAN}
-    assert release.spent <= budget.limit
+def test_an_approximate_budget_runs_where_it_needs_less_noise(tmp_path: Path) -> None:
+    """In GDP; in zCDP with Laplace noise, with narrow noise, and where a register counts rhos."""
+    workload, budget = Workload.marginals(PAIR, 1), ApproxDP(1.0, 1e-6, REPLACE)
+
+    def table() -> DenseCounts:
+        return DenseCounts(PAIR, [9, 8, 7, 6])
+
+    register = Register(tmp_path / "people.register", limit=ApproxDP(9.0, 1e-6, REPLACE))
+    runs = {
+        "gdp": IndependentNoise().run(table(), workload, budget),
+        "kept": IndependentNoise().run(table(), workload, budget, register=register),
+        "laplace": IndependentNoise(noise=NoiseKind.LAPLACE).run(table(), workload, budget),
+        "narrow": IndependentNoise().run(table(), workload, ApproxDP(15.0, 1e-3, REPLACE)),
+    }
+    assert {name: release.budget.regime.value for name, release in runs.items()} == {
+        "gdp": "gdp",
+        "kept": "zcdp",
+        "laplace": "zcdp",
+        "narrow": "zcdp",
+    }
+    for release in runs.values():
+        assert release.spent <= release.budget.limit
+        assert release.budget.approximate() == (release.budget.epsilon, release.budget.delta)
+    assert {measured.noise for measured in runs["gdp"].measurements} == {NoiseKind.GAUSSIAN}
+    wide, narrow = runs["kept"].measurements[0].scale, runs["gdp"].measurements[0].scale
+    assert wide / narrow == pytest.approx(1.0724, abs=1e-3)
+    plan = IndependentNoise().plan(workload, budget, 30.0)
+    assert plan.facts["scale"] == pytest.approx(narrow)
 
 
 def without_the_factor_m(patch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,8 @@ from hedgerow.domain.domain import Domain
 from hedgerow.errors import CandidatesTooLargeError, ConfigError
 from hedgerow.models import choice
 from hedgerow.models.classes.value_classes import ValueClasses
-from hedgerow.privacy.budgets.budget import PureDP, Regime
+from hedgerow.privacy.budgets.budget import PureDP
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.mechanisms import selection
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
 from hedgerow.queries.core.query import Conjunction

@@ -19,8 +19,9 @@ from hedgerow.algorithms.online_pmw.rules import Variant
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.algorithms.online_pmw.start import earlier_events
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP, Regime
+from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.budgets.charging import pure_rho
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.mechanisms.events import cost_of
 from hedgerow.privacy.randomness.source import SeededNoise

@@ -23,8 +23,9 @@ from hedgerow.algorithms.online_pmw.parameters import (
 )
 from hedgerow.algorithms.online_pmw.rules import Rules, Stream, Variant, practical_rules, rules_from_dict
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP, Regime
+from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.budgets.charging import epsilon_of_pure_rho, pure_rho
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.mechanisms.additive_noise import additive_noise
 from hedgerow.queries.core.query import NoiseKind, Parity
 from hedgerow.queries.core.sensitivity import Neighbours

@@ -16,7 +16,7 @@ from hedgerow.algorithms.shared.bounds import (
     hypothesis_error,
 )
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets.budget import Regime
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.queries.core.sensitivity import Neighbours
 
 TASK = Task(total=10_000, cells=2**16, candidates=560)

@@ -12,7 +12,8 @@ from click.testing import Result
 from hedgerow.algorithms.registry import ENTRIES, names
 from hedgerow.cli.console import showing_runs
 from hedgerow.comparison import Step
-from hedgerow.privacy.budgets.budget import PureDP, Regime
+from hedgerow.privacy.budgets.budget import PureDP
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.release import Release
 from tests.cli.conftest import Place
 from tests.cli.test_console import terminal
@@ -52,6 +53,15 @@ def test_json_holds_the_averages_and_the_label(place: Place) -> None:
     assert {each["rho"] for each in values["averages"]} == {0.1, 0.5}
     assert {each["mechanism"] for each in values["averages"]} >= {"laplace", "(uniform)", "(independent attributes)"}
     assert values["files"] == {"rows": str(place / "c.csv"), "summary": str(place / "c.summary.csv")}
+
+
+def test_budgets_in_gaussian_differential_privacy(place: Place) -> None:
+    result = call(place, "--mechanisms", "gaussian,mwem:rounds=2", "--json", budget=("--mu", "0.2, 1"))
+    assert result.exit_code == 0, result.output
+    values = json.loads(result.stdout)
+    assert {each["rho"] for each in values["averages"]} == {None}
+    assert {each["mechanism"] for each in values["averages"]} >= {"gaussian", "mwem:rounds=2"}
+    assert '""mu"": 0.2' in (place / "c.csv").read_text()
 
 
 def test_the_warning_is_shown_even_if_quiet(place: Place) -> None:
@@ -107,6 +117,7 @@ def test_an_interruption_keeps_the_runs_that_were_over(place: Place, monkeypatch
         (("--html", "c.pdf"), 1, ".html"),
         (("--plot", "none/c.svg"), 1, "does not exist"),
         (("--rho", "0.1"), 2, "either --rho"),
+        (("--mu", "0.1"), 2, "either --mu"),
         (("--epsilon", "a lot"), 2, "numbers"),
         (("--epsilon", "1,1"), 1, "given twice"),
         (("--epsilon", "0"), 1, "positive"),

@@ -62,6 +62,27 @@ def test_parquet_and_weights_come_in(place: Place) -> None:
     assert abs(pyarrow.parquet.read_table(place / "cells.parquet").num_rows - 400) < 300
 
 
+@pytest.mark.parametrize(
+    ("budget", "mechanism", "unit"),
+    [
+        (("--mu", 0.5), "mwem", "mu^2/2"),
+        (("--epsilon", 1, "--delta", 1e-6), "gaussian", "mu^2/2"),
+        (("--epsilon", 1, "--delta", 1e-6), "laplace", "rho"),
+        (("--epsilon", 1, "--delta", 1e-6), "mwem", "rho"),
+    ],
+)
+def test_the_regime_that_a_run_is_counted_in(
+    place: Place, budget: tuple[object, ...], mechanism: str, unit: str
+) -> None:
+    call = ("synth", place / "people.csv", "--domain", place / "people.yaml", "--mechanism", mechanism, "--json")
+    result = place.call(*call, *budget, "-o", place / "o.csv")
+    assert result.exit_code == 0, result.output
+    values = json.loads(result.stdout)
+    assert values["unit"] == unit
+    audited = place.call("audit", values["files"]["release"], "--json")
+    assert audited.exit_code == 0, audited.output
+
+
 def test_json_is_one_object_on_standard_output(place: Place) -> None:
     result = place.synth("--json", "--delta", 1e-6, "--columns", "sex,age")
     assert result.exit_code == 0, result.output

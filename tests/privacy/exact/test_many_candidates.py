@@ -24,7 +24,8 @@ from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import ConfigError
 from hedgerow.models.fit.rules import Sweeps
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP, Regime
+from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger.ledger import Event
 from hedgerow.privacy.mechanisms.selection import MANY, ExponentialMechanism, IndependentDraws, selection_by
@@ -33,6 +34,7 @@ from hedgerow.privacy.randomness.source import NoiseSource, OpenDPNoise, SeededN
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.algorithms.shared.whole_runs import losses_stay_below_the_charge
+from tests.privacy.mechanisms import exact_costs
 from tests.privacy.mutants import Mutant, drawing, killed
 from tests.privacy.randomness.laws import exponential_log_law
 from tests.privacy.randomness.test_laws import MIXED, PARITIES, hypotheses, pairs
@@ -142,12 +144,12 @@ amounts = st.one_of(st.floats(1e-9, 100.0), st.sampled_from([2.0**-36, 1.01 * SL
 def test_a_draw_never_costs_more_than_the_amount_and_covers_its_slack(
     amount: float, sensitivity: float, regime: Regime
 ) -> None:
-    """In rational arithmetic: 2 sensitivity / scale + slack, or its square / 8, is at most the charge."""
+    """In exact arithmetic: what 2 sensitivity / scale + slack costs is at most the charge."""
     made = IndependentDraws.for_charge(regime, amount, sensitivity)
     cost = made.charge(regime)
     assert amount * (1 - 1e-12) <= cost <= amount * (1 - 2.0**-46)
-    epsilon = 2 * Fraction(sensitivity) / Fraction(made.scale) + Fraction(SLACK)
-    assert (epsilon if regime is Regime.PURE else epsilon**2 / 8) <= Fraction(cost)
+    exact = exact_costs.cost(made.name, regime.unit, sensitivity=sensitivity, scale=made.scale)
+    assert exact.covered_by(cost)
     assert (made.draws, made.sensitivity) == (1, sensitivity)
 
 

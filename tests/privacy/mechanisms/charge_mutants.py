@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
+import hedgerow.privacy.budgets.gaussian as gaussian_module
+import hedgerow.privacy.budgets.regime as regime_module
 import hedgerow.privacy.mechanisms.additive_noise as additive_module
 import hedgerow.privacy.mechanisms.selection as selection_module
 import hedgerow.privacy.mechanisms.sparse_vector as sparse_module
-from hedgerow.privacy.budgets.budget import Regime
 from hedgerow.privacy.budgets.charging import bounded_range_rho, pure_rho
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.curator import Mechanism
 from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
 from hedgerow.privacy.mechanisms.selection import ExponentialMechanism, IndependentDraws, PermuteAndFlip, Selection
@@ -25,7 +30,7 @@ def charge_covers_the_cost(mechanism: Mechanism, regime: Regime) -> None:
     """In exact arithmetic, and not by more than a little."""
     found = cost(
         mechanism.name,
-        "epsilon" if regime is Regime.PURE else "rho",
+        regime.unit,
         sensitivity=mechanism.sensitivity,
         scale=mechanism.scale,
         values=mechanism.fires if isinstance(mechanism, SparseVector) else getattr(mechanism, "draws", 1),
@@ -47,10 +52,11 @@ def every_charge_covers_its_cost() -> None:
                 IndependentDraws(scale, sensitivity, 7),
                 SparseVector(scale, 2.3 * scale, sensitivity, 3),
             ):
-                charge_covers_the_cost(mechanism, Regime.PURE)
-                charge_covers_the_cost(mechanism, Regime.ZCDP)
+                for regime in Regime:
+                    charge_covers_the_cost(mechanism, regime)
             charge_covers_the_cost(PermuteAndFlip(scale, sensitivity), Regime.PURE)
-            charge_covers_the_cost(GaussianNoise(scale, sensitivity), Regime.ZCDP)
+            for regime in (Regime.ZCDP, Regime.GDP):
+                charge_covers_the_cost(GaussianNoise(scale, sensitivity), regime)
 
 
 def not_rounded_up(module: object) -> Patch:
@@ -93,7 +99,7 @@ def sparse_vector_epsilon_not_rounded_up(patch: pytest.MonkeyPatch) -> None:
 
 
 def bounded_range_a_hair_too_small(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(selection_module, "bounded_range_rho", lambda epsilon: bounded_range_rho(epsilon) * (1 - 2.0**-44))
+    patch.setattr(regime_module, "bounded_range_rho", lambda epsilon: bounded_range_rho(epsilon) * (1 - 2.0**-44))
 
 
 def many_draws_as_one(patch: pytest.MonkeyPatch) -> None:
@@ -104,6 +110,38 @@ def many_draws_as_one(patch: pytest.MonkeyPatch) -> None:
             self.epsilon if regime is Regime.PURE else bounded_range_rho(self.epsilon) * (1 + 2.0**-50)
         ),
     )
+
+
+def gdp_in_floats(patch: pytest.MonkeyPatch) -> None:
+    """The quantile of the C library's normal distribution, as it is."""
+    patch.setattr(regime_module, "pure_gdp", lambda epsilon: 2.0 * float(ndtri(1.0 / (1.0 + math.exp(-epsilon)))) ** 2)
+
+
+def gdp_not_rounded_up(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(gaussian_module, "_ABOVE", 1.0)
+    patch.setattr(regime_module, "pure_gdp", gaussian_module.pure_gdp.__wrapped__)
+
+
+def discrete_gaussian_as_continuous(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(regime_module, "discrete_gdp", lambda l2, sigma: (l2 / sigma) ** 2 / 2.0 * (1 + 2.0**-48))
+
+
+def discrete_gaussian_to_first_order(patch: pytest.MonkeyPatch) -> None:
+    """1 + 1 / (12 sigma^2), which is below the bound by its next term."""
+    patch.setattr(
+        regime_module,
+        "discrete_gdp",
+        lambda l2, sigma: (l2 / sigma) ** 2 / 2.0 * (1 + 1 / (12 * sigma**2)) * (1 + 2.0**-48),
+    )
+
+
+def bounded_range_as_a_quarter_in_gdp(patch: pytest.MonkeyPatch) -> None:
+    """The epsilon^2 / 8 of zCDP, charged in GDP."""
+    patch.setattr(regime_module, "bounded_range_gdp", bounded_range_rho)
+
+
+def pure_as_bounded_range_in_gdp(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(regime_module, "pure_gdp", gaussian_module.bounded_range_gdp)
 
 
 MUTANTS = (
@@ -117,6 +155,14 @@ MUTANTS = (
     Mutant("no charge of additive noise is rounded up", not_rounded_up(additive_module), every_charge_covers_its_cost),
     Mutant("no charge of a selection is rounded up", not_rounded_up(selection_module), every_charge_covers_its_cost),
     Mutant("no charge of a sparse vector is rounded up", not_rounded_up(sparse_module), every_charge_covers_its_cost),
+    Mutant("no charge in rho is rounded up", not_rounded_up(regime_module), every_charge_covers_its_cost),
+    Mutant("a cost in GDP by quantiles in floats", gdp_in_floats, every_charge_covers_its_cost),
+    Mutant("no cost in GDP is rounded up", gdp_not_rounded_up, every_charge_covers_its_cost),
+    Mutant("discrete Gaussian noise as if it were continuous", discrete_gaussian_as_continuous,
+           every_charge_covers_its_cost),
+    Mutant("discrete Gaussian noise to first order", discrete_gaussian_to_first_order, every_charge_covers_its_cost),
+    Mutant("a bounded range in GDP as in zCDP", bounded_range_as_a_quarter_in_gdp, every_charge_covers_its_cost),
+    Mutant("any mechanism as one of bounded range", pure_as_bounded_range_in_gdp, every_charge_covers_its_cost),
     Mutant("draws without their slack", draws_without_their_slack, every_charge_covers_its_cost),
     Mutant("a bounded range 2^-44 too small", bounded_range_a_hair_too_small, every_charge_covers_its_cost),
     Mutant("many draws at the price of one, in fractions", many_draws_as_one, every_charge_covers_its_cost),

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import mpmath
 from mpmath import iv
 
 SLACK = Fraction(1, 2**38)
 """What rounded weights may add to the loss of one draw (``privacy/draws.py`` proves it)."""
 ADDITIVE = ("discrete Laplace", "discrete Gaussian")
+MU = "mu^2/2"
 DRAWS = ("exponential mechanism, one draw", "exponential mechanism, independent draws")
 
 
@@ -47,7 +49,7 @@ def cost(
 
     Args:
         mechanism: Its name in ledgers.
-        unit: ``"epsilon"`` or ``"rho"``.
+        unit: ``"epsilon"``, ``"rho"`` or ``"mu^2/2"``.
         sensitivity: As in the event; for a pair of tables how far their values really are apart will do as well.
         scale: As in the event.
         values: Draws of independent draws, fires of a sparse vector; of no account otherwise.
@@ -55,19 +57,20 @@ def cost(
     """
     moved, wide = Fraction(sensitivity), Fraction(scale)
     if mechanism == "discrete Gaussian":
-        assert unit == "rho", "Gaussian noise has no pure epsilon"
-        return _rational((moved / wide) ** 2 / 2)
+        assert unit != "epsilon", "Gaussian noise has no pure epsilon"
+        return of_gaussian(moved**2, wide, unit)
     if mechanism == "discrete Laplace":
-        return _of_pure(moved / wide, unit)
+        return of_pure(moved / wide, unit)
     if mechanism == "sparse vector":
-        return _of_pure(moved / Fraction(threshold_scale) + 2 * values * moved / wide, unit)
+        return of_pure(moved / Fraction(threshold_scale) + 2 * values * moved / wide, unit)
     if mechanism == "permute-and-flip":
         assert unit == "epsilon", "permute-and-flip has no bounded range"
         return _rational(2 * moved / wide)
     if mechanism == "exponential mechanism":
-        return _rational(_of_range(2 * moved / wide, unit))
+        return _of_range(2 * moved / wide, unit)
     assert mechanism in DRAWS, f"there is no mechanism {mechanism!r}"
-    return _rational(values * _of_range(2 * moved / wide + SLACK, unit))
+    one = _of_range(2 * moved / wide + SLACK, unit)
+    return Cost(values * one.low, values * one.high)
 
 
 def cost_of(event: Any, threshold_scale: float | None = None) -> Cost:
@@ -92,13 +95,17 @@ def _rational(exact: Fraction) -> Cost:
     return Cost(exact, exact)
 
 
-def _of_range(epsilon: Fraction, unit: str) -> Fraction:
+def _of_range(epsilon: Fraction, unit: str) -> Cost:
     """The exponential mechanism: log-weights move within an interval of length epsilon."""
-    return epsilon if unit == "epsilon" else epsilon**2 / 8
+    if unit == MU:
+        return pure_mu(epsilon / 2)
+    return _rational(epsilon if unit == "epsilon" else epsilon**2 / 8)
 
 
-def _of_pure(epsilon: Fraction, unit: str) -> Cost:
+def of_pure(epsilon: Fraction, unit: str) -> Cost:
     """A mechanism of pure epsilon: epsilon, or ``epsilon tanh(epsilon / 2)``."""
+    if unit == MU:
+        return pure_mu(epsilon)
     return _rational(epsilon) if unit == "epsilon" else pure_rho(epsilon)
 
 
@@ -112,6 +119,47 @@ def pure_rho(epsilon: Fraction) -> Cost:
     finally:
         iv.prec = before
     return Cost(low, high)
+
+
+_FAR = 700
+"""Beyond this epsilon the closed-form bound is what is charged."""
+
+
+def pure_mu(epsilon: Fraction) -> Cost:
+    """``2 z^2`` with ``Phi(z) = 1 / (1 + exp(-epsilon))``, by root finding on mpmath's erf; or its bound far out."""
+    with mpmath.workdps(60 + 7 * max(0, -_exponent(epsilon)) // 10 + 400 * (epsilon > 50)):
+        if epsilon > _FAR:
+            exact = 4 * (epsilon - Fraction(69, 100))
+            return Cost(exact * (1 - _NOTHING), exact * (1 - Fraction(1, 2**50)))
+        # erf(z / sqrt 2) = tanh(epsilon / 2), erfc where that is nearly 1
+        half = mpmath.mpf(epsilon.numerator) / epsilon.denominator / 2
+        share = mpmath.tanh(half)
+        z = mpmath.sqrt(2) * mpmath.erfinv(share) if epsilon < 50 else _far_quantile(1 / (1 + mpmath.exp(2 * half)))
+        found = _fraction((2 * z * z)._mpf_)
+    return Cost(found * (1 - _NOTHING), found * (1 + _NOTHING))
+
+
+_NOTHING = Fraction(1, 2**130)
+
+
+def _far_quantile(tail: Any) -> Any:
+    """The point above which so little of a normal distribution is."""
+    start = mpmath.sqrt(-2 * mpmath.log(tail))
+    return mpmath.findroot(lambda z: mpmath.log(mpmath.erfc(z / mpmath.sqrt(2)) / 2) - mpmath.log(tail), start)
+
+
+def of_gaussian(squared: Fraction, sigma: Fraction, unit: str) -> Cost:
+    """Discrete Gaussian noise, at the square of a distance s: ``s^2 / (2 sigma^2)`` in rho.
+
+    In mu^2 / 2 it is ``3 s^2 (1 - sqrt(1 - 1 / (3 sigma^2)))``, and below sigma = 0.58 four times the rho.
+    """
+    if unit == "rho" or sigma < Fraction(0.58):
+        return _rational(squared / sigma**2 / 2 * (1 if unit == "rho" else 4))
+    with mpmath.workdps(100 + abs(_exponent(sigma))):
+        square = sigma**2
+        root = mpmath.sqrt(1 - mpmath.mpf(square.denominator) / (3 * square.numerator))
+        step = _fraction((3 * (1 - root))._mpf_) * squared
+    return Cost(step * (1 - _NOTHING), step * (1 + _NOTHING))
 
 
 def _exponent(number: Fraction) -> int:

@@ -19,7 +19,8 @@ import pytest
 import hedgerow.privacy.watch as watch_module
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import BudgetError, QueryError, WatchClosedError
-from hedgerow.privacy.budgets.budget import PureDP, Regime
+from hedgerow.privacy.budgets.budget import PureDP
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.exact.scores import GRID, EqualWidths
 from hedgerow.privacy.mechanisms.selection import IndependentDraws

@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 from scipy.special import logsumexp
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets.budget import Regime
 from hedgerow.privacy.budgets.charging import bounded_range_rho, pure_rho
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.mechanisms.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise
 from hedgerow.privacy.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
 from tests.privacy.randomness.laws import gaussian_log_pmf, laplace_log_pmf

@@ -22,8 +22,8 @@ from scipy.special import logsumexp
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import BudgetError, BudgetExceededError, ConfigError, HedgerowError, QueryError, WatchClosedError
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP, Regime
-from hedgerow.privacy.budgets.charging import pure_rho
+from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.exact.scores import GRID
 from hedgerow.privacy.ledger.ledger import Ledger
@@ -33,6 +33,7 @@ from hedgerow.privacy.watch import Side, Watch, WatchState
 from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Parity
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
+from tests.privacy.mechanisms import exact_costs
 from tests.privacy.mechanisms.watch_law import exceeds_log_law
 from tests.privacy.replay import ExplodingNoise, Output, Run, ScriptedNoise, log_likelihood, record, record_answers
 from tests.privacy.tables import DenseCounts, binary, neighbours_of
@@ -317,7 +318,9 @@ def test_charges_have_their_closed_form(regime: Regime, fires: int, share: float
         made = SparseVector.for_charge(regime, 0.3, sensitivity, fires, share)
         epsilon = sensitivity / made.threshold_scale + 2 * fires * sensitivity / made.test_scale
         assert made.epsilon == pytest.approx(epsilon, rel=1e-14)
-        assert made.charge(regime) == pytest.approx(epsilon if regime is Regime.PURE else pure_rho(epsilon), rel=1e-14)
+        assert made.charge(regime) == pytest.approx(
+            float(exact_costs.of_pure(Fraction(epsilon), regime.unit).high), 1e-13
+        )
         assert 0.3 * (1 - 1e-12) <= made.charge(regime) <= 0.3
         expected = 1.0 / (1.0 + (2 * fires) ** (2 / 3)) if share is None else share
         assert sensitivity / made.threshold_scale == pytest.approx(expected * epsilon, rel=1e-12)

@@ -14,7 +14,8 @@ from scipy.special import logsumexp
 import hedgerow.privacy.randomness.draws as draws_module
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import BudgetExceededError, ConfigError, QueryError
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP, Regime
+from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.mechanisms.selection import IndependentDraws
 from hedgerow.privacy.randomness.draws import SLACK, softmax_draws

@@ -172,7 +172,7 @@ def test_opendp_receives_the_scale_that_is_charged(scale: float) -> None:
     """Its own privacy maps, from the scale it samples with, never pass our charges."""
     import opendp.prelude as dp
 
-    from hedgerow.privacy.budgets.budget import Regime
+    from hedgerow.privacy.budgets.regime import Regime
     from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
     from hedgerow.privacy.mechanisms.selection import ExponentialMechanism
 

@@ -33,8 +33,10 @@ from hedgerow.errors import (
     RegisterError,
     RegisterExceededError,
 )
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, Limit, PureDP
+from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, Limit, PureDP
 from hedgerow.privacy.budgets.conversion import epsilon_of, rho_of
+from hedgerow.privacy.budgets.gaussian import epsilon_of_mu, half_square, mu_of, pure_gdp
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.budgets.subsampling import Subsampled, amplified
 from hedgerow.privacy.randomness.source import NoiseSource, OpenDPNoise, SeededNoise
 from hedgerow.privacy.register.entries import Contents, charge_of, fixed_of
@@ -107,6 +109,31 @@ def test_a_sample_is_charged_what_holds_for_the_whole_table() -> None:
     assert charge_of(pure, PureDP(1.0, REPLACE)) == amplified(1.0, 0.1)
     assert charge_of(pure, ZCDP(1.0, REPLACE)) == charge_of(PureDP(amplified(1.0, 0.1), REPLACE), ZCDP(1.0, REPLACE))
     assert charge_of(Subsampled(ZCDP(0.2, REPLACE), 10, 100, 1e-6), ZCDP(1.0, REPLACE)) == 0.2
+
+
+def test_gaussian_differential_privacy_adds_up_in_rho_and_in_its_own_unit() -> None:
+    """mu-GDP is zCDP with rho = mu^2 / 2; the other way round nothing follows."""
+    for limit in (ZCDP(1.0), ApproxDP(5.0, 1e-6), GDP(2.0)):
+        assert charge_of(GDP(0.5), limit) == GDP(0.5).limit
+        assert charge_of(ApproxDP(1.0, 1e-9, regime=Regime.GDP), limit) == half_square(mu_of(1.0, 1e-9))
+    assert charge_of(PureDP(1.0), GDP(2.0)) == pure_gdp(1.0)
+    with pytest.raises(ConfigError, match="does not follow from a rho"):
+        charge_of(ZCDP(0.1), GDP(2.0))
+    with pytest.raises(ConfigError, match="has none"):
+        charge_of(GDP(0.1), PureDP(2.0))
+
+
+def test_a_register_in_gaussian_differential_privacy(tmp_path: Path) -> None:
+    register = Register(tmp_path / "people.register", limit=GDP(1.0))
+    assert (register.unit, register.limit) == ("mu^2/2", GDP(1.0))
+    register.charge(GDP(0.6), kind="release", name="first", attributes=())
+    register.charge(GDP(0.79), kind="release", name="second", attributes=())
+    with pytest.raises(RegisterExceededError):
+        register.charge(GDP(0.2), kind="release", name="third", attributes=())
+    epsilon, delta = register.contents().approximate(1e-6)
+    assert delta == 1e-6
+    assert epsilon == pytest.approx(epsilon_of_mu(math.hypot(0.6, 0.79), 1e-6))
+    assert Register(tmp_path / "people.register").spent == register.spent
 
 
 def test_the_rho_of_a_sample_holds_for_the_whole_table() -> None:

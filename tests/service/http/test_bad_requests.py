@@ -313,6 +313,8 @@ REGISTRATIONS: dict[str, dict[str, Any]] = {
     "no budget": {"budget": {}},
     "two budgets": {"budget": {"epsilon": 1.0, "rho": 1.0}},
     "a rho and a delta": {"budget": {"rho": 1.0, "delta": 1e-6}},
+    "a rho and a mu": {"budget": {"rho": 1.0, "mu": 1.0}},
+    "a mu and a delta": {"budget": {"mu": 1.0, "delta": 1e-6}},
     "budget 0": {"budget": {"epsilon": 0.0}},
     "budget below 0": {"budget": {"epsilon": -1.0}},
     "other neighbours": {"budget": {"epsilon": 1.0, "neighbours": "friends"}},

@@ -40,6 +40,8 @@ MOST_SAMPLES = 10_000
 
 _STEP, _REGRET, _SAMPLING = 1 / 80, 0.3, 0.07
 _ROUNDING = 2.0**-40
+_PER_SQUARE = {Regime.ZCDP: 1.0 / 8.0, Regime.GDP: math.pi / 16.0}
+"""Largest cost of a draw per square of its epsilon; under GDP the tangent at 0 (theory.md section 12)."""
 
 
 @final
@@ -164,7 +166,7 @@ def cost(play: Parameters, game: Game, regime: Regime) -> float:
         1.1
     """
     spent = play.accounting(game, 0.5)
-    return spent.pure if regime is Regime.PURE else spent.rho
+    return spent.pure if regime is Regime.PURE else spent.squares * _PER_SQUARE[regime]
 
 
 def smallest_alpha(rule: Theorem, game: Game, regime: Regime, amount: float) -> float:
@@ -194,7 +196,7 @@ def step_for(amount: float, rounds: int, samples: int, game: Game, regime: Regim
     unit = Parameters("practical", rounds, 1.0, samples)
     if regime is Regime.PURE:
         return max(0.0, amount * (1.0 - _ROUNDING) - draws * SLACK) / cost(unit, game, regime)
-    root = max(0.0, math.sqrt(amount * (1.0 - _ROUNDING)) - SLACK * math.sqrt(draws / 8.0))
+    root = max(0.0, math.sqrt(amount * (1.0 - _ROUNDING)) - SLACK * math.sqrt(draws * _PER_SQUARE[regime]))
     return root / math.sqrt(cost(unit, game, regime))
 
 

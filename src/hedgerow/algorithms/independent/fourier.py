@@ -24,7 +24,12 @@ from typing import final
 
 import numpy as np
 
-from hedgerow.algorithms.independent.independent_noise import IndependentNoise, plan_equal_shares, run_equal_shares
+from hedgerow.algorithms.independent.independent_noise import (
+    IndependentNoise,
+    plan_equal_shares,
+    run_equal_shares,
+    with_least_noise,
+)
 from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, check_domain, check_noise
 from hedgerow.algorithms.shared.algorithm import check_made_by
 from hedgerow.arrays import Floats
@@ -94,6 +99,10 @@ class FourierMeasurement(Algorithm):
         """
         self._independent(coefficients(workload)).check(workload, regime)
 
+    def accounted(self, workload: Workload, budget: Budget) -> Budget:
+        """An (epsilon, delta) in zCDP or in GDP, whichever needs less Gaussian noise: GDP, unless noise is narrow."""
+        return with_least_noise(budget, self.noise, coefficients(workload).n_queries)
+
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """Run with a curator that the caller made, and spend its whole remaining budget.
 
@@ -128,7 +137,7 @@ class FourierMeasurement(Algorithm):
         measured = coefficients(workload)
         config = self._independent(measured)
         check_noise(self.noise, budget.regime)
-        return plan_equal_shares(config, measured, budget, total, cells=True)
+        return plan_equal_shares(config, measured, self.accounted(workload, budget), total, cells=True)
 
     def _independent(self, measured: Workload) -> IndependentNoise:
         """Independent noise on the coefficients, that of no attribute with the same charge as the others."""

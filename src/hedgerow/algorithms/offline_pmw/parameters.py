@@ -12,7 +12,7 @@ from hedgerow.algorithms.shared import BETA, Charges, RoundCharge
 from hedgerow.algorithms.shared.checks import check_choice, check_count, check_fraction, check_shares
 from hedgerow.errors import ConfigError
 from hedgerow.models import Step
-from hedgerow.privacy import ApproxDP, Budget, Regime, bounded_range_rho, check_amount, pure_rho
+from hedgerow.privacy import ApproxDP, Budget, Regime, check_amount
 from hedgerow.quantities import human
 
 Calibration = Literal["auto", "advanced"]
@@ -153,16 +153,6 @@ def step_length(alpha: float, step: Step) -> float:
     return alpha / 2.0 if step == "source" else 4.0 * alpha
 
 
-def round_rho(epsilon: float) -> float:
-    """Charge in zCDP of one selection and one discrete Laplace answer at eps0: ``eps0^2 / 8 + eps0 tanh(eps0 / 2)``.
-
-    Example:
-        >>> round(round_rho(0.1), 9)
-        0.006245837
-    """
-    return bounded_range_rho(epsilon) + pure_rho(epsilon)
-
-
 def round_epsilon(calibration: Calibration, budget: Budget, amount: float, rounds: int) -> float:
     """eps0 for a number of rounds.
 
@@ -173,14 +163,15 @@ def round_epsilon(calibration: Calibration, budget: Budget, amount: float, round
         rounds: L.
 
     Returns:
-        ``amount / 2 L`` for pure budgets; the solution of ``L round_rho(eps0) = amount`` for zCDP; for "advanced"
+        ``amount / 2 L`` for pure budgets; the solution of ``L cost(eps0) = amount`` for others, by `round_charge`;
+        for "advanced"
         ``epsilon / (4 sqrt(L ln(1 / delta)))``, whatever the amount.
 
     Example:
         >>> from hedgerow import PureDP, ZCDP
         >>> round_epsilon("auto", PureDP(1.0), 1.0, 50)
         0.01
-        >>> round(round_epsilon("auto", ZCDP(1.0), 50 * round_rho(0.1), 50), 9)
+        >>> round(round_epsilon("auto", ZCDP(1.0), 50 * 0.006245837, 50), 6)
         0.1
         >>> round(round_epsilon("advanced", ApproxDP(1.0, 1e-6), 0.02, 50), 6)
         0.009512
@@ -190,7 +181,12 @@ def round_epsilon(calibration: Calibration, budget: Budget, amount: float, round
     if budget.regime is Regime.PURE:
         return amount / (2.0 * rounds)
     each = amount / rounds
-    return boundary(lambda epsilon: round_rho(epsilon) > each, 0.0, 3.0 * math.sqrt(each))[0]
+
+    def passes(epsilon: float) -> bool:
+        charge = round_charge(budget.regime, epsilon)
+        return charge.selection + charge.measurement > each
+
+    return boundary(passes, 0.0, max(each, 3.0 * math.sqrt(each)))[0]
 
 
 def round_charge(regime: Regime, epsilon: float) -> RoundCharge:
@@ -200,9 +196,7 @@ def round_charge(regime: Regime, epsilon: float) -> RoundCharge:
         >>> round_charge(Regime.PURE, 0.5)
         RoundCharge(selection=0.5, measurement=0.5)
     """
-    if regime is Regime.PURE:
-        return RoundCharge(epsilon, epsilon)
-    return RoundCharge(bounded_range_rho(epsilon), pure_rho(epsilon))
+    return RoundCharge(regime.of_bounded_range(epsilon), regime.of_pure(epsilon))
 
 
 def check_budget(calibration: Calibration, budget: Budget, amount: float) -> None:
@@ -228,8 +222,9 @@ def check_budget(calibration: Calibration, budget: Budget, amount: float) -> Non
             "the advanced calibration is for (epsilon, delta) budgets with epsilon up to 1 and delta up to 1/2",
             remedy="use calibration='auto', which is more accurate in any case",
         )
-    # Each round costs at most 5/8 eps0^2, so that their sum does not depend on their number.
-    if 0.625 * budget.epsilon**2 / (16.0 * math.log(1.0 / budget.delta)) > amount:
+    # Each round costs at most so much times eps0^2, so that their sum does not depend on their number.
+    most = 5.0 * math.pi / 16.0 if budget.regime is Regime.GDP else 5.0 / 8.0
+    if most * budget.epsilon**2 / (16.0 * math.log(1.0 / budget.delta)) > amount:
         raise ConfigError(
             "what is left of the budget does not pay for rounds in the advanced calibration",
             remedy="make total_share and error_share smaller, or use calibration='auto'",

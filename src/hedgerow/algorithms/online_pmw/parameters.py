@@ -29,7 +29,7 @@ from dataclasses import replace
 
 from hedgerow.algorithms.online_pmw.rules import Rules, Stream, Variant, check_variant, epsilon_of_budget, shared_watch
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import ApproxDP, Budget, PureDP, Regime, SparseVector, pure_rho
+from hedgerow.privacy import ApproxDP, Budget, PureDP, Regime, SparseVector
 from hedgerow.queries import NoiseKind
 
 _ROUNDING = 1.0 + 1e-12
@@ -53,7 +53,7 @@ def _answer_charge(stream: Stream, regime: Regime, updates: int, radius: float) 
     risk = stream.beta / (3.0 * updates)
     if regime is Regime.PURE:
         return stream.sensitivity * math.log(1.0 / risk) / radius
-    return (stream.sensitivity / radius) ** 2 * math.log(2.0 / risk)
+    return regime.of_gaussian(stream.sensitivity, radius / math.sqrt(2.0 * math.log(2.0 / risk)))
 
 
 def noise_margin(stream: Stream, watch: SparseVector, draws: int, test: float) -> float:
@@ -297,7 +297,7 @@ def two_sided_rules(stream: Stream, budget: Budget, amount: float, alpha: float)
         variant="4a",
         updates=updates,
         watch=SparseVector(sigma, 2.0 * sigma, stream.sensitivity),
-        answer_charge=loss if budget.regime is Regime.PURE else pure_rho(loss),
+        answer_charge=budget.regime.of_pure(loss),
         answer_kind=NoiseKind.LAPLACE,
         threshold=2.0 * level * stream.unit,
         queries=stream.queries,

@@ -195,9 +195,9 @@ def earlier_events(release: Release, budget: Budget, domain: Domain) -> tuple[Ev
         BudgetError: See ``Event``.
     """
     check_same(release, budget, domain)
-    if release.budget.regime is Regime.ZCDP and budget.regime is Regime.PURE:
+    if budget.regime is Regime.PURE and release.budget.regime is not Regime.PURE:
         raise ConfigError(
-            "what a zCDP release spent cannot be charged to a pure budget",
+            f"what a release in {release.budget.unit} spent cannot be charged to a pure budget",
             remedy="give the session a ZCDP or ApproxDP budget, or start from a pure release",
         )
     paid = (event for event in release.events if event.charge > 0.0)

@@ -94,12 +94,26 @@ class Algorithm(Protocol):
 
     takes_samples: ClassVar[bool] = False
     """Whether it can work on a secret sample of the records: under a `Subsampled` budget."""
-    regimes: ClassVar[tuple[Regime, ...]] = (Regime.PURE, Regime.ZCDP)
+    regimes: ClassVar[tuple[Regime, ...]] = tuple(Regime)
     """Budgets that it can be run under, for the lists of mechanisms; `check` refuses others."""
 
     def check(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent."""
         ...
+
+    def accounted(self, workload: Workload, budget: Budget) -> Budget:
+        """The budget as a run without a register counts it: an (epsilon, delta) in the regime that needs less noise.
+
+        Charges of a register add up in its own unit, so that a run with one keeps to the budget as it was given.
+
+        Args:
+            workload: Queries that the release should answer well.
+            budget: Budget of the run.
+
+        Returns:
+            The same promise; the same budget unless an algorithm knows better.
+        """
+        return budget
 
     def parameters(self) -> dict[str, Any]:
         """The configuration as plain values, for the release."""
@@ -142,7 +156,9 @@ class Algorithm(Protocol):
             WeakGuaranteeWarning: epsilon is above 20, or delta not below 1 / (number of records).
         """
         check_asked(source, workload, budget, samples=self.takes_samples)
-        if register is not None:  # what is charged there is never given back: refuse first
+        if register is None:
+            budget = self.accounted(workload, budget)
+        else:  # what is charged there is never given back: refuse first
             check_domain(source, workload)
             self.check(workload, budget.regime)
         before_a_run(source, budget, noise, register, kind="release", name=name)
@@ -212,7 +228,7 @@ def check_asked(source: Any, workload: Any, budget: Any, *, samples: bool = Fals
         remedy = "make one with hedgerow.Workload.parse(text, table.domain)"
         raise ConfigError(f"expected a workload, got a {type(workload).__name__}", remedy=remedy)
     if not isinstance(budget, Budget):
-        remedy = "give hedgerow.PureDP(epsilon), hedgerow.ApproxDP(epsilon, delta) or hedgerow.ZCDP(rho)"
+        remedy = "give hedgerow.PureDP(epsilon), hedgerow.ApproxDP(epsilon, delta), hedgerow.ZCDP(rho) or .GDP(mu)"
         raise ConfigError(f"expected a budget, got a {type(budget).__name__}", remedy=remedy)
     if isinstance(budget, Subsampled) and not samples:
         raise ConfigError("this algorithm does not work on a sample of the records", remedy="run DualQuery on it")

@@ -174,7 +174,7 @@ def bound_of(
     step: Step = "source",
     beta: float = BETA,
 ) -> Bound:
-    """Theorem 2.3 (pure) or corollary 2.6 (zCDP) at a chosen failure probability.
+    """Theorem 2.3 (pure) or corollary 2.6 (zCDP, and GDP in the same way) at a chosen failure probability.
 
     With sensitivity 1 and ``share`` = 1/2 these are, for pure budgets,
     ``2 n sqrt(ln|D| / T) + (4 T / epsilon) ln(2 T |Q| / beta) + (2 T / epsilon) ln(2 T / beta)``, and for the others
@@ -201,8 +201,8 @@ def bound_of(
         epsilon, scale = share * amount / rounds, task.sensitivity * rounds / ((1.0 - share) * amount)
         noise = laplace_error(task, scale, rounds, beta)
     else:
-        epsilon = math.sqrt(8.0 * share * amount / rounds)
+        epsilon = regime.bounded_range_epsilon(share * amount / rounds)
         l2 = of_marginal(neighbours).l2 if task.size > 1 else task.sensitivity
-        noise = gaussian_error(task, l2 * math.sqrt(rounds / (2.0 * (1.0 - share) * amount)), rounds, beta)
+        noise = gaussian_error(task, regime.gaussian_sigma(l2, (1.0 - share) * amount / rounds), rounds, beta)
     selection = selection_error(task, epsilon, rounds, beta)
     return Bound(rounds, hypothesis_error(task, rounds, step), selection, noise, 0.0, beta)

@@ -92,8 +92,8 @@ def svd_bound(
     Args:
         workload: The queries.
         budget: Budget of the run, with its neighbouring relation.
-        calibration: Conversion of an (epsilon, delta) budget into Gaussian noise: ``"zcdp"``, as all algorithms here
-            do, or the ``"paper"``'s ``sigma^2 = 2 ln(2 / delta) / epsilon^2``.
+        calibration: Conversion of an (epsilon, delta) budget into Gaussian noise: ``"zcdp"``, in its own regime (GDP
+            if it says so), or the ``"paper"``'s ``sigma^2 = 2 ln(2 / delta) / epsilon^2``.
         weighted: Whether the error of each query is multiplied by its weight before it is squared; else all weights
             are 1.
 

@@ -108,6 +108,7 @@ def ask(
     epsilon: options.Epsilon = None,
     delta: options.Delta = None,
     rho: options.Rho = None,
+    mu: options.Mu = None,
     neighbours: Annotated[
         Neighbours | None,
         options.neighbours_option(show_default=Neighbours.ADD_REMOVE.value),
@@ -212,7 +213,7 @@ def ask(
     neighbours = neighbours.filtered if neighbours is not None and reading.filtered else neighbours
     config = {"queries": queries_planned, "updates": updates, "threshold": threshold}
     wishes = _Wishes(
-        budget=_budget(epsilon, delta, rho, neighbours, begun=session.exists()),
+        budget=_budget(epsilon, delta, rho, mu, neighbours, begun=session.exists()),
         neighbours=neighbours,
         config={name: value for name, value in config.items() if value is not None},
         warm=warm,
@@ -261,12 +262,18 @@ def _checked_conditions(asked: Sequence[str], domain: Domain) -> Workload | None
 
 
 def _budget(
-    epsilon: float | None, delta: float | None, rho: float | None, neighbours: Neighbours | None, *, begun: bool
+    epsilon: float | None,
+    delta: float | None,
+    rho: float | None,
+    mu: float | None,
+    neighbours: Neighbours | None,
+    *,
+    begun: bool,
 ) -> Budget | None:
     """The budget that the options name; None if a session is continued and they name none."""
-    if begun and epsilon is None and delta is None and rho is None:
+    if begun and all(amount is None for amount in (epsilon, delta, rho, mu)):
         return None
-    return options.budget_of(epsilon, delta, rho, neighbours or Neighbours.ADD_REMOVE)
+    return options.budget_of(epsilon, delta, rho, neighbours or Neighbours.ADD_REMOVE, mu)
 
 
 def _alone(session: Path) -> SessionFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -176,17 +177,22 @@ def show_register(
 
 def _together(contents: Contents, delta: float | None) -> dict[str, float] | None:
     """The sum of the entries as (epsilon, delta); None where no delta is known."""
-    if delta is None and "delta" not in contents.limit.to_dict() and contents.unit == "rho":
+    if delta is None and "delta" not in contents.limit.to_dict() and contents.unit != "epsilon":
         return None
     epsilon, with_delta = contents.approximate(delta)
     return {"epsilon": epsilon, "delta": with_delta}
 
 
 def _sentence(register: Register, together: dict[str, float] | None) -> str:
+    from hedgerow.privacy import Regime
+
     who = f"All releases of {register.table} in this register, taken together, are"
     relation = f"between tables that are neighbours by {register.limit.neighbours.value}"
     if together is None:
-        return f"{who} {register.spent:.6g}-zCDP {relation}; --delta shows them as an epsilon."
+        amount = f"{register.spent:.6g}-zCDP"
+        if register.limit.regime is Regime.GDP:
+            amount = f"{math.sqrt(2.0 * register.spent):.6g}-GDP"
+        return f"{who} {amount} {relation}; --delta shows them as an epsilon."
     delta = f" and delta = {together['delta']:.3g}" if together["delta"] else ""
     return f"{who} differentially private with epsilon = {together['epsilon']:.6g}{delta}, {relation}."
 
@@ -195,4 +201,4 @@ def _words(budget: dict[str, Any]) -> str:
     """A budget as it was said, in a few words."""
     if budget["kind"] == "subsampled":
         return f"{_words(budget['inner'])} on {budget['sampled']:,} of {budget['population']:,}"
-    return ", ".join(f"{name} {budget[name]:.6g}" for name in ("epsilon", "delta", "rho") if name in budget)
+    return ", ".join(f"{name} {budget[name]:.6g}" for name in ("epsilon", "delta", "rho", "mu") if name in budget)

@@ -61,6 +61,10 @@ def compare(
         str | None,
         options.budget_option("--rho", metavar="R,R,...", help="zCDP, instead of --epsilon."),
     ] = None,
+    mu: Annotated[
+        str | None,
+        options.budget_option("--mu", metavar="M,M,...", help="Gaussian differential privacy, instead of --epsilon."),
+    ] = None,
     neighbours: options.NeighboursOption = Neighbours.ADD_REMOVE,
     workload: options.WorkloadText = None,
     repeats: Annotated[
@@ -109,7 +113,7 @@ def compare(
           -o errors.csv --plot errors.svg --html errors.html
     """
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
-    budgets = _budgets_of(epsilon, delta, rho, neighbours)
+    budgets = _budgets_of(epsilon, delta, rho, mu, neighbours)
     check_ending("--output", output, (".csv",), "let it end in .csv")
     if plot is not None:
         from hedgerow.report import require_extra
@@ -151,10 +155,12 @@ def compare(
     shown.result({**found.to_dict(), "files": files})
 
 
-def _budgets_of(epsilon: str | None, delta: float | None, rho: str | None, neighbours: Neighbours) -> list[Budget]:
+def _budgets_of(
+    epsilon: str | None, delta: float | None, rho: str | None, mu: str | None, neighbours: Neighbours
+) -> list[Budget]:
     """One budget for every amount; ``budget_of`` says what goes together."""
-    pairs = product(_amounts("--epsilon", epsilon), _amounts("--rho", rho))
-    return [options.budget_of(first, delta, second, neighbours) for first, second in pairs]
+    amounts = product(_amounts("--epsilon", epsilon), _amounts("--rho", rho), _amounts("--mu", mu))
+    return [options.budget_of(first, delta, second, neighbours, third) for first, second, third in amounts]
 
 
 def _amounts(option: str, text: str | None) -> list[float] | list[None]:

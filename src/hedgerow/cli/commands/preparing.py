@@ -29,7 +29,6 @@ _DRAFT = (
     "This draft was read off the data. Its values are as private as the data until someone decides that they are "
     "public: replace them by answer lists, legal ranges or code books, and do not publish the draft."
 )
-_BUDGETS = {(Regime.PURE, Regime.ZCDP): "any", (Regime.PURE,): "epsilon", (Regime.ZCDP,): "with delta, or rho"}
 
 
 def domain(
@@ -148,6 +147,7 @@ def plan(
     epsilon: options.Epsilon = None,
     delta: options.Delta = None,
     rho: options.Rho = None,
+    mu: options.Mu = None,
     neighbours: options.NeighboursOption = Neighbours.ADD_REMOVE,
     workload: options.WorkloadText = None,
     mechanism: options.MechanismOption = "mwem",
@@ -181,7 +181,7 @@ def plan(
     reading = Reading(
         asked.domain, count_column, some_columns=columns is not None, where=where, violations=violations.value
     )
-    budget = options.budget_of(epsilon, delta, rho, neighbours.filtered if reading.filtered else neighbours)
+    budget = options.budget_of(epsilon, delta, rho, neighbours.filtered if reading.filtered else neighbours, mu)
     n = total if data is None else reading.read_data(shown, data).total()
     planned = algorithm.plan(asked, budget, float(n or 0))
     if data is not None:
@@ -227,9 +227,15 @@ def mechanisms(ctx: typer.Context, *, quiet: options.Quiet = False, as_json: opt
       hedgerow mechanisms --json
     """
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
-    rows = ((each.name, each.summary, _BUDGETS[each.regimes], ", ".join(each.options)) for each in entries())
+    rows = ((each.name, each.summary, _budgets(each.regimes), ", ".join(each.options)) for each in entries())
     shown.table(("name", "what it does", "budgets", "options"), rows)
     shown.result({"mechanisms": [_described(each) for each in entries()]})
+
+
+def _budgets(regimes: Collection[Regime]) -> str:
+    if Regime.PURE not in regimes:
+        return "with delta, or rho, or mu"
+    return "any" if len(regimes) > 1 else "epsilon"
 
 
 def _described(each: Entry) -> dict[str, object]:

@@ -39,6 +39,7 @@ def synth(
     epsilon: options.Epsilon = None,
     delta: options.Delta = None,
     rho: options.Rho = None,
+    mu: options.Mu = None,
     neighbours: options.NeighboursOption = Neighbours.ADD_REMOVE,
     register: options.RegisterFile = None,
     limit: options.LimitEpsilon = None,
@@ -136,7 +137,7 @@ def synth(
         raise ConfigError(
             "there is no place for the release beside the records", remedy="name its file: --release FILE"
         )
-    budget = options.budget_of(epsilon, delta, rho, neighbours)
+    budget = options.budget_of(epsilon, delta, rho, neighbours, mu)
     algorithm = options.algorithm_of(mechanism, rounds, alpha)
     inputs = [*inputs_of(data), domain, *([] if register is None else [register])]
     place.check({"--release": release, "--report": report}, inputs=inputs, force=force, source=data)
@@ -147,6 +148,8 @@ def synth(
     if register is not None and (evaluate or seed is not None):
         raise typer.BadParameter("a register adds up guarantees, and a run with --evaluate or --seed has none")
     kept = open_register(register, options.limit_of(limit, limit_delta, limit_rho, neighbours))
+    if kept is None:
+        budget = algorithm.accounted(asked, budget)
     registered = Registered(shown, kept, budget, "release", release.name, asked.domain.names)
     reading = Reading(
         asked.domain,

@@ -1,8 +1,10 @@
 from .budget import (
+    GDP as GDP,
+    ZCDP as ZCDP,
     ApproxDP as ApproxDP,
     Budget as Budget,
     Limit as Limit,
-    Regime as Regime,
+    PureDP as PureDP,
     budget_for as budget_for,
     budget_from_dict as budget_from_dict,
     weaknesses as weaknesses,
@@ -18,4 +20,6 @@ from .charging import (
     pure_rho as pure_rho,
 )
 from .conversion import epsilon_of as epsilon_of
+from .gaussian import epsilon_of_half_square as epsilon_of_half_square
+from .regime import Regime as Regime
 from .subsampling import Subsampled as Subsampled, secret_sample as secret_sample

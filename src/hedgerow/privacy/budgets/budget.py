@@ -1,41 +1,26 @@
 """Privacy budgets: how much may be spent, in which currency, and between which tables.
 
-Two regimes keep the books. Under ``PURE`` charges are epsilons and add up to the epsilon of pure differential
-privacy. Under ``ZCDP`` charges are rhos and add up to the rho of zero-concentrated differential privacy; an
-(epsilon, delta) budget is turned into a rho by the tight conversion of ``conversion.py`` and run there.
-Both sums remain valid when each charge is chosen after looking at earlier outputs (theory.md section 0).
+Three regimes keep the books. Under ``PURE`` charges are epsilons and add up to the epsilon of pure differential
+privacy. Under ``ZCDP`` charges are rhos and add up to the rho of zero-concentrated differential privacy. Under ``GDP``
+they are ``mu^2 / 2`` and add up to that of Gaussian differential privacy. An (epsilon, delta) budget is turned into a
+rho or a mu by the tight conversion of ``conversion.py`` or ``gaussian.py`` and run there. All three sums remain valid
+when each charge is chosen after looking at earlier outputs (theory.md sections 0 and 12).
 """
 
+import math
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, final
 
 from hedgerow.data import CountSource
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets.conversion import epsilon_of, in_words, rho_of
+from hedgerow.privacy.budgets.gaussian import epsilon_of_mu, half_square, mu_of
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.budgets.subsampling import Subsampled
 from hedgerow.queries import Neighbours
-
-
-class Regime(StrEnum):
-    """Currency of the charges: how they are measured, and add up."""
-
-    PURE = "pure"
-    ZCDP = "zcdp"
-
-    @property
-    def unit(self) -> str:
-        """Unit of a charge: ``"epsilon"`` or ``"rho"``.
-
-        Example:
-            >>> Regime.ZCDP.unit
-            'rho'
-        """
-        return "epsilon" if self is Regime.PURE else "rho"
-
 
 _RELATION = {
     Neighbours.ADD_REMOVE: "one person's record is added or left out",
@@ -57,8 +42,8 @@ class _OfTables:
     """A budget between neighbouring tables, given by positive numbers; `Subsampled` is built on one of these."""
 
     kind: ClassVar[str]
-    regime: ClassVar[Regime]
-    """Regime of the charges: (epsilon, delta) is run as zCDP."""
+    regime: Regime
+    """Regime of the charges."""
     neighbours: Neighbours
 
     def _check(self, **numbers: float) -> None:
@@ -70,7 +55,7 @@ class _OfTables:
 
     @property
     def unit(self) -> str:
-        """Unit of the charges: ``"epsilon"`` or ``"rho"``."""
+        """Unit of the charges: ``"epsilon"``, ``"rho"`` or ``"mu^2/2"``."""
         return self.regime.unit
 
     def _told(self, **numbers: float) -> dict[str, Any]:
@@ -183,32 +168,100 @@ class ZCDP(_OfTables):
 
 @final
 @dataclass(frozen=True)
-class ApproxDP(_OfTables):
-    """(epsilon, delta)-differential privacy, run as zCDP.
+class GDP(_OfTables):
+    """Gaussian differential privacy (Dong, Roth and Su 2022).
+
+    It says more than zCDP with ``rho = mu^2 / 2``, and serves what adds Gaussian noise best: that costs the same in
+    both, and the epsilon at a delta is smaller. A selection costs 1.57 times as much as under zCDP.
 
     Attributes:
-        epsilon: Bound on the log-ratio of probabilities, ...
-        delta: ... which may fail with this probability. It should be far below 1 / (number of records).
+        mu: Telling the outputs on neighbouring tables apart is no easier than telling a standard normal number from one
+            whose mean is mu.
         neighbours: Neighbouring relation: which tables the guarantee makes indistinguishable.
 
     Example:
-        >>> f"{ApproxDP(1.0, 1e-6).limit:.6f}"
-        '0.024356'
+        >>> GDP(1.0).unit, f"{GDP(1.0).limit:.6f}", f"{GDP(1.0).approximate(1e-6)[0]:.6f}"
+        ('mu^2/2', '0.500000', '4.886554')
     """
 
-    kind = "approximate"
-    regime = Regime.ZCDP
-    epsilon: float
-    delta: float
+    kind = "gdp"
+    regime = Regime.GDP
+    mu: float
     neighbours: Neighbours = Neighbours.ADD_REMOVE
 
     def __post_init__(self) -> None:
         """Check the numbers.
 
         Raises:
-            ConfigError: epsilon is not positive and finite, delta is not between 0 and 1, or the relation is unknown.
+            ConfigError: mu is not positive and finite, or too small to be squared, or the relation is unknown.
+        """
+        self._check(mu=self.mu)
+        if not (self.limit > 0.0 and math.isfinite(float(self.mu) * float(self.mu))):
+            raise ConfigError(f"the square of mu = {self.mu!r} is not a number", remedy="give a mu of a usual size")
+
+    @property
+    def limit(self) -> float:
+        """Limit for the sum of the charges: ``mu^2 / 2``, rounded down."""
+        return half_square(float(self.mu))
+
+    def statement(self) -> str:
+        """The guarantee in one plain sentence."""
+        return (
+            f"When {_RELATION[self.neighbours]}, telling the outcomes of this release apart is no easier than telling "
+            f"a standard normal number from one whose mean is {self.mu:.6g} (Gaussian differential privacy with "
+            f"mu = {self.mu:.6g})."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; `budget_from_dict` reads it."""
+        return self._told(mu=self.mu)
+
+    def approximate(self, delta: float | None = None) -> tuple[float, float]:
+        """The guarantee as (epsilon, delta), exact but for rounding up.
+
+        Raises:
+            ConfigError: No delta is given, or it is not between 0 and 1.
+        """
+        if delta is None:
+            raise ConfigError("a mu means another epsilon at each delta", remedy="give the delta")
+        return epsilon_of_mu(float(self.mu), delta), delta
+
+
+@final
+@dataclass(frozen=True)
+class ApproxDP(_OfTables):
+    """(epsilon, delta)-differential privacy, run as zCDP or as Gaussian differential privacy.
+
+    Attributes:
+        epsilon: Bound on the log-ratio of probabilities, ...
+        delta: ... which may fail with this probability. It should be far below 1 / (number of records).
+        neighbours: Neighbouring relation: which tables the guarantee makes indistinguishable.
+        regime: Regime that the charges are counted in, zCDP or GDP. The promise is the same; GDP needs 5 to 8 % less
+            Gaussian noise, and 25 % more noise for selections.
+
+    Example:
+        >>> f"{ApproxDP(1.0, 1e-6).limit:.6f}", f"{ApproxDP(1.0, 1e-6, regime='gdp').limit:.6f}"
+        ('0.024356', '0.028014')
+    """
+
+    kind = "approximate"
+    epsilon: float
+    delta: float
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+    regime: Regime = field(default=Regime.ZCDP, repr=False)  # what is promised is in the others
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            ConfigError: epsilon is not positive and finite, delta is not between 0 and 1, the relation is unknown, or
+                the regime is neither zCDP nor GDP.
         """
         self._check(epsilon=self.epsilon, delta=self.delta)
+        if self.regime not in (Regime.ZCDP, Regime.GDP):
+            message = f"an (epsilon, delta) budget is not run as {self.regime!r}"
+            raise ConfigError(message, remedy="give 'zcdp' or 'gdp'")
+        object.__setattr__(self, "regime", Regime(self.regime))
         if self.delta >= 1:
             raise ConfigError(
                 f"delta must be below 1, not {self.delta!r}", remedy="give a delta far below 1 / (number of records)"
@@ -216,31 +269,37 @@ class ApproxDP(_OfTables):
 
     @cached_property
     def limit(self) -> float:
-        """The rho that the tight conversion turns into (epsilon, delta), rounded down."""
+        """The rho or ``mu^2 / 2`` that the tight conversion turns into (epsilon, delta), rounded down."""
+        if self.regime is Regime.GDP:
+            return half_square(mu_of(float(self.epsilon), self.delta))
         return rho_of(float(self.epsilon), self.delta)
 
     def statement(self) -> str:
         """The guarantee in one plain sentence."""
+        accounted = f"zCDP with rho = {self.limit:.6g}"
+        if self.regime is Regime.GDP:
+            accounted = f"Gaussian differential privacy with mu = {math.sqrt(2.0 * self.limit):.6g}"
         return (
             f"When {_RELATION[self.neighbours]}, the probability of any outcome of this release changes by a factor "
             f"of at most {in_words(self.epsilon)}, apart from a probability of at most {self.delta:.3g} "
             f"(differential privacy with epsilon = {self.epsilon:.6g} and delta = {self.delta:.3g}, "
-            f"accounted as zCDP with rho = {self.limit:.6g})."
+            f"accounted as {accounted})."
         )
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; `budget_from_dict` reads it."""
-        return self._told(epsilon=self.epsilon, delta=self.delta)
+        accounted = {"regime": self.regime.value} if self.regime is Regime.GDP else {}
+        return self._told(epsilon=self.epsilon, delta=self.delta) | accounted
 
     def approximate(self, delta: float | None = None) -> tuple[float, float]:
         """The guarantee as (epsilon, delta)."""
         return float(self.epsilon), self.delta
 
 
-Limit = PureDP | ZCDP | ApproxDP
+Limit = PureDP | ZCDP | GDP | ApproxDP
 """A budget for a whole table; what the releases of one table may add up to."""
 Budget = Limit | Subsampled
-_KINDS: dict[str, type[Budget]] = {each.kind: each for each in (PureDP, ZCDP, ApproxDP, Subsampled)}
+_KINDS: dict[str, type[Budget]] = {each.kind: each for each in (PureDP, ZCDP, GDP, ApproxDP, Subsampled)}
 
 
 def budget_of_filtered(budget: Budget) -> Budget:
@@ -281,8 +340,8 @@ def budget_for(budget: Budget, source: CountSource) -> Budget:
 
 WEAK_EPSILON = 20.0
 """Beyond it probabilities may change by a factor of half a billion."""
-_DELTA_OF_RHO = 1e-6
-"""The delta at which a rho is turned into an epsilon, to see whether it is large."""
+_USUAL_DELTA = 1e-6
+"""The delta at which a rho or a mu is turned into an epsilon, to see whether it is large."""
 
 
 def weaknesses(budget: Budget, total: float) -> tuple[str, ...]:
@@ -298,11 +357,12 @@ def weaknesses(budget: Budget, total: float) -> tuple[str, ...]:
         >>> [reason.partition(":")[0] for reason in weaknesses(ApproxDP(30.0, 0.01), 1000.0)]
         ['epsilon = 30 is above 20', 'delta = 0.01 is not below 1 / (number of records), about 0.001']
     """
-    told = budget.approximate(_DELTA_OF_RHO if isinstance(budget, ZCDP) else None)
-    epsilon, delta = told[0], 0.0 if isinstance(budget, ZCDP) else told[1]
+    curve = isinstance(budget, ZCDP | GDP)
+    epsilon, delta = budget.approximate(_USUAL_DELTA if curve else None)
+    delta = 0.0 if curve else delta
     found = []
     if epsilon > WEAK_EPSILON:
-        at = f" (at delta = {_DELTA_OF_RHO:g})" if isinstance(budget, ZCDP) else ""
+        at = f" (at delta = {_USUAL_DELTA:g})" if curve else ""
         found.append(
             f"epsilon = {epsilon:.4g}{at} is above {WEAK_EPSILON:g}: one person's record may change probabilities by a "
             f"factor of e^{epsilon:.4g}. Give a smaller epsilon: 1, or a few."

@@ -77,13 +77,13 @@ def epsilon_of(rho: float, delta: float) -> float:
         >>> f"{epsilon_of(1 / 32, 1e-3):.9f}"
         '0.688002455'
     """
-    target = _log_of(delta)
+    target = math.log(check_delta(delta))
     if log_delta(rho, 0.0) <= target:
         return 0.0
     enough = rho + 2.0 * math.sqrt(rho * -target)
     while log_delta(rho, enough) > target:
         enough *= 2.0
-    return _boundary(lambda epsilon: log_delta(rho, epsilon) <= target, fails=0.0, holds=enough)
+    return boundary(lambda epsilon: log_delta(rho, epsilon) <= target, fails=0.0, holds=enough)
 
 
 @lru_cache(maxsize=256)
@@ -99,11 +99,11 @@ def rho_of(epsilon: float, delta: float) -> float:
     """
     if not (math.isfinite(epsilon) and epsilon > 0.0):
         raise ConfigError(f"epsilon must be a positive number, not {epsilon}")
-    target = _log_of(delta)
+    target = math.log(check_delta(delta))
     too_much = epsilon
     while log_delta(too_much, epsilon) <= target:
         too_much *= 2.0
-    return _boundary(lambda rho: log_delta(rho, epsilon) <= target, fails=too_much, holds=0.0)
+    return boundary(lambda rho: log_delta(rho, epsilon) <= target, fails=too_much, holds=0.0)
 
 
 def in_words(epsilon: float) -> str:
@@ -116,14 +116,28 @@ def in_words(epsilon: float) -> str:
     return f"{math.exp(epsilon):.4g}" if epsilon < 20 else f"e^{epsilon:.6g}"
 
 
-def _log_of(delta: float) -> float:
+def check_delta(delta: float) -> float:
+    """The delta itself, if it is one.
+
+    Raises:
+        ConfigError: It is not between 0 and 1.
+
+    Example:
+        >>> check_delta(1e-9)
+        1e-09
+    """
     if not 0.0 < delta < 1.0:
         raise ConfigError(f"delta must lie between 0 and 1, not {delta}", remedy="give a delta well below 1 / records")
-    return math.log(delta)
+    return delta
 
 
-def _boundary(condition: Callable[[float], bool], *, fails: float, holds: float) -> float:
-    """Bisect to neighbouring floats; return the end at which the condition holds."""
+def boundary(condition: Callable[[float], bool], *, fails: float, holds: float) -> float:
+    """Bisect to neighbouring floats; return the end at which the condition holds.
+
+    Example:
+        >>> boundary(lambda x: x * x >= 2.0, fails=1.0, holds=2.0)
+        1.4142135623730951
+    """
     while True:
         middle = 0.5 * (fails + holds)
         if middle in (fails, holds):

@@ -29,7 +29,8 @@ from hedgerow.privacy.randomness import RandomBytes, uniform_below
 from hedgerow.queries import Neighbours
 
 if TYPE_CHECKING:
-    from hedgerow.privacy.budgets.budget import Budget, Regime
+    from hedgerow.privacy.budgets.budget import Budget
+    from hedgerow.privacy.budgets.regime import Regime
 
 _ABOVE = 1.0 + 2.0**-48
 
@@ -43,7 +44,7 @@ class Subsampled:
         inner: The budget for the sample; its neighbours must be "replace".
         sampled: The size m of the sample.
         population: The public number n of records; the curator checks it.
-        delta: The delta at which an inner budget in zCDP is turned into (epsilon, delta).
+        delta: The delta at which an inner budget in zCDP or GDP is turned into (epsilon, delta).
 
     Example:
         >>> from hedgerow import ApproxDP

@@ -19,6 +19,7 @@ from fractions import Fraction
 from typing import Any, final
 
 from hedgerow.errors import BudgetError, BudgetExceededError
+from hedgerow.privacy.budgets import Regime
 from hedgerow.privacy.mechanisms import AdditiveNoise, Mechanism, check_charge, mechanism_of, upgraded
 from hedgerow.queries import Neighbours
 from hedgerow.system import head_of, start_of
@@ -43,7 +44,7 @@ class Event:
         scale: Scale of the noise, in the same units; for selections the score that changes probabilities by a factor of
             e.
         charge: Its cost, in ``unit``.
-        unit: ``"epsilon"`` or ``"rho"``.
+        unit: ``"epsilon"``, ``"rho"`` or ``"mu^2/2"``.
         neighbours: The neighbouring relation that the sensitivity refers to.
         values: Number of values that were released: cells, draws, or fires of a sparse vector.
         threshold_scale: Scale of a sparse vector's threshold noise, in counts; 0 for all other mechanisms.
@@ -82,8 +83,8 @@ class Event:
                 raise BudgetError(f"the {name} of a ledger event must be a finite number from 0 on, not {number!r}")
         if isinstance(self.values, bool) or not isinstance(self.values, int) or self.values < 1:
             raise BudgetError(f"a ledger event is about at least one value, not {self.values!r}")
-        if self.unit not in ("epsilon", "rho"):
-            raise BudgetError(f"a ledger counts epsilon or rho, not {self.unit!r}")
+        if self.unit not in (known := [regime.unit for regime in Regime]):
+            raise BudgetError(f"a ledger counts {', '.join(known[:-1])} or {known[-1]}, not {self.unit!r}")
         if self.neighbours not in set(Neighbours):
             raise BudgetError(f"there is no neighbouring relation {self.neighbours!r}")
         if self.mechanism == PUBLIC:
@@ -152,7 +153,7 @@ class Ledger:
 
     Args:
         limit: The amount that may be spent.
-        unit: ``"epsilon"`` or ``"rho"``.
+        unit: ``"epsilon"``, ``"rho"`` or ``"mu^2/2"``.
         events: Events so far; they must fit.
 
     Example:
@@ -209,7 +210,7 @@ class Ledger:
 
     @property
     def unit(self) -> str:
-        """``"epsilon"`` or ``"rho"``."""
+        """``"epsilon"``, ``"rho"`` or ``"mu^2/2"``."""
         return self._unit
 
     @property
@@ -292,7 +293,7 @@ class LedgerView:
 
     @property
     def unit(self) -> str:
-        """``"epsilon"`` or ``"rho"``."""
+        """``"epsilon"``, ``"rho"`` or ``"mu^2/2"``."""
         return self.__ledger.unit
 
     @property

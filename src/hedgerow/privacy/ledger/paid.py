@@ -83,7 +83,7 @@ class PaidNoise:
         Args:
             values: Exact answers in lattice units, shape ``(event.values,)``. Private.
             event: The event that was charged.
-            step: Counts per lattice unit, a power of two.
+            step: Counts per lattice unit, a power of two up to 1: what discrete noise costs under GDP holds for these.
 
         Returns:
             Noisy lattice units, of the same shape.
@@ -92,8 +92,8 @@ class PaidNoise:
             UnpaidNoiseError: The event is not for this noise, or was used.
         """
         self._use(event, LAPLACE, GAUSSIAN)
-        if len(values) != event.values or not (step > 0.0 and math.frexp(step)[0] == 0.5):
-            raise UnpaidNoiseError(f"{event.values} values in steps of a power of two were paid for")
+        if len(values) != event.values or not (0.0 < step <= 1.0 and math.frexp(step)[0] == 0.5):
+            raise UnpaidNoiseError(f"{event.values} values in steps of a power of two, at most 1, were paid for")
         draw = self.__source.laplace if event.mechanism == LAPLACE else self.__source.gaussian
         return draw(values, event.scale / step)
 

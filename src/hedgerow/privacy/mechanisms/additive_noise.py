@@ -1,11 +1,11 @@
 """Additive noise: sensitivity, noise scale and charge in one frozen object each, so that none can be forgotten.
 
-| mechanism | pure epsilon | zCDP rho |
-|---|---|---|
-| discrete Laplace, epsilon0 = l1 / scale | epsilon0 | epsilon0 tanh(epsilon0 / 2) |
-| discrete Gaussian | refused | l2^2 / (2 sigma^2) |
+| mechanism | pure epsilon | zCDP rho | GDP mu^2 / 2 |
+|---|---|---|---|
+| discrete Laplace, epsilon0 = l1 / scale | epsilon0 | epsilon0 tanh(epsilon0 / 2) | as any epsilon0-DP mechanism |
+| discrete Gaussian | refused | l2^2 / (2 sigma^2) | the same and a little for the lattice |
 
-(theory.md section 0; ``charging.py`` says how charges are rounded.)
+(theory.md sections 0 and 12; ``charging.py`` and ``gaussian.py`` say how charges are rounded.)
 
 **Lattice.** Noise is drawn on whole numbers of ``step`` counts: 1 for whole-valued answers, ``2^-20`` for explicit
 queries (whose values are whole multiples of it), a power of two in any case, so that changing units is exact. The
@@ -24,7 +24,7 @@ from scipy.special import ndtri
 
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets import ABOVE, BELOW, Regime, check_amount, check_scale, epsilon_of_pure_rho, pure_rho
+from hedgerow.privacy.budgets import ABOVE, BELOW, Regime, check_amount, check_scale
 from hedgerow.queries import NoiseKind
 
 
@@ -112,8 +112,8 @@ class LaplaceNoise(AdditiveNoise):
         return self.l1 / self.scale * ABOVE
 
     def charge(self, regime: Regime) -> float:
-        """epsilon, or epsilon tanh(epsilon / 2)."""
-        return self.epsilon if regime is Regime.PURE else pure_rho(self.epsilon) * ABOVE
+        """The cost of any mechanism of this epsilon."""
+        return regime.of_pure(self.epsilon)
 
     @classmethod
     def for_charge(cls, regime: Regime, amount: float, l1: float = 1.0, step: float = 1.0) -> Self:
@@ -121,7 +121,7 @@ class LaplaceNoise(AdditiveNoise):
 
         Args:
             regime: Unit of the amount.
-            amount: epsilon or rho.
+            amount: The charge.
             l1: L1 sensitivity, in counts.
             step: Counts per lattice unit.
 
@@ -129,7 +129,7 @@ class LaplaceNoise(AdditiveNoise):
             ConfigError: The amount is not positive, or so small that the noise cannot be drawn.
         """
         target = check_amount(amount) * BELOW
-        return cls(l1 / (target if regime is Regime.PURE else epsilon_of_pure_rho(target)), l1, step)
+        return cls(l1 / regime.pure_epsilon(target), l1, step)
 
     @property
     def expected_abs(self) -> float:
@@ -184,30 +184,29 @@ class GaussianNoise(AdditiveNoise):
         return self.l2
 
     def charge(self, regime: Regime) -> float:
-        """``l2^2 / (2 sigma^2)``.
+        """``l2^2 / (2 sigma^2)``; under GDP with what the lattice adds.
+
+        An event of the ledger says nothing of the lattice, so that of whole counts is taken, the coarsest one.
 
         Raises:
             ConfigError: The regime is pure.
         """
-        _only_zcdp(regime)
-        ratio = self.l2 / self.sigma
-        return ratio * ratio / 2.0 * ABOVE
+        return regime.of_gaussian(self.l2, self.sigma)
 
     @classmethod
     def for_charge(cls, regime: Regime, amount: float, l2: float = 1.0, step: float = 1.0) -> Self:
         """The least noise that costs at most the amount.
 
         Args:
-            regime: Must be zCDP.
-            amount: rho.
+            regime: zCDP or GDP.
+            amount: The charge.
             l2: L2 sensitivity, in counts.
             step: Counts per lattice unit.
 
         Raises:
             ConfigError: The regime is pure, the amount is not positive, or so small that the noise cannot be drawn.
         """
-        _only_zcdp(regime)
-        return cls(l2 / math.sqrt(2.0 * check_amount(amount) * BELOW), l2, step)
+        return cls(regime.gaussian_sigma(l2, check_amount(amount) * BELOW), l2, step)
 
     @property
     def expected_abs(self) -> float:
@@ -236,11 +235,11 @@ def additive_noise(
 
     Args:
         regime: Unit of the charge.
-        charge: epsilon or rho.
+        charge: The amount to be spent.
         l1: L1 sensitivity, in counts.
         l2: L2 sensitivity, in counts.
         step: Counts per lattice unit.
-        kind: Laplace unless given in pure budgets, Gaussian in zCDP.
+        kind: Laplace unless given in pure budgets, Gaussian in others.
 
     Raises:
         ConfigError: The charge is not positive, or the kind does not fit the regime.
@@ -253,13 +252,6 @@ def additive_noise(
     if (kind or default) is NoiseKind.LAPLACE:
         return LaplaceNoise.for_charge(regime, charge, l1, step)
     return GaussianNoise.for_charge(regime, charge, l2, step)
-
-
-def _only_zcdp(regime: Regime) -> None:
-    if regime is not Regime.ZCDP:
-        raise ConfigError(
-            "Gaussian noise has no pure epsilon", remedy="measure with Laplace noise, or give a ZCDP or ApproxDP budget"
-        )
 
 
 def _tail(confidence: float, values: int) -> float:

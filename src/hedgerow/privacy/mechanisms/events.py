@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hedgerow.errors import BudgetError, ConfigError
-from hedgerow.privacy.budgets import ABOVE, TOLERANCE, Regime, epsilon_of_pure_rho, pure_rho
+from hedgerow.privacy.budgets import TOLERANCE, Regime, epsilon_of_pure_rho
 from hedgerow.privacy.mechanisms import selection
 from hedgerow.privacy.mechanisms.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise
 from hedgerow.privacy.mechanisms.sparse_vector import SPARSE_VECTOR, SparseVector
@@ -78,8 +78,8 @@ def cost_of(mechanism: Mechanism, unit: str) -> float:
 
     Args:
         mechanism: The mechanism that was used.
-        unit: ``"epsilon"`` or ``"rho"``; in rho any mechanism with a pure epsilon costs ``epsilon tanh(epsilon / 2)``,
-            also where its kind is not offered under zCDP.
+        unit: Unit of a regime; outside of pure epsilon any mechanism that has one has a cost that follows from it,
+            also where its kind is not offered there.
 
     Raises:
         BudgetError: It has no pure epsilon.
@@ -88,12 +88,13 @@ def cost_of(mechanism: Mechanism, unit: str) -> float:
         >>> round(cost_of(selection.PermuteAndFlip(scale=2.0), "rho"), 6)
         0.462117
     """
+    regime = Regime.of_unit(unit)
     try:
-        return mechanism.charge(Regime.PURE if unit == Regime.PURE.unit else Regime.ZCDP)
+        return mechanism.charge(regime)
     except ConfigError as error:
-        if unit == Regime.PURE.unit:
+        if regime is Regime.PURE:
             raise BudgetError(f"a {mechanism.name} has no pure epsilon") from error
-        return pure_rho(mechanism.charge(Regime.PURE)) * ABOVE
+        return regime.of_pure(mechanism.charge(Regime.PURE))
 
 
 def check_charge(mechanism: Mechanism, charge: float, unit: str) -> None:
@@ -102,7 +103,7 @@ def check_charge(mechanism: Mechanism, charge: float, unit: str) -> None:
     Args:
         mechanism: The mechanism that was used.
         charge: Its charge in the ledger.
-        unit: ``"epsilon"`` or ``"rho"``.
+        unit: Unit of a regime.
 
     Raises:
         BudgetError: It costs more, or has no cost in this unit.

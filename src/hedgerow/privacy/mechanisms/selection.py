@@ -1,12 +1,13 @@
 """Private choices: sensitivity, scale and charge in one frozen object each, so that none can be forgotten.
 
-| mechanism | epsilon0 | pure epsilon | zCDP rho |
-|---|---|---|---|
-| exponential, Pr proportional to exp(score / scale) | 2 sensitivity / scale | epsilon0 | epsilon0^2 / 8 |
-| permute-and-flip | the same | epsilon0 | refused |
-| s draws from rounded weights | the same + slack | s epsilon0 | s epsilon0^2 / 8 |
+| mechanism | epsilon0 | pure epsilon | zCDP rho | GDP mu^2 / 2 |
+|---|---|---|---|---|
+| exponential, Pr proportional to exp(score / scale) | 2 sensitivity / scale | epsilon0 | epsilon0^2 / 8 | g(epsilon0) |
+| permute-and-flip | the same | epsilon0 | refused | refused |
+| s draws from rounded weights | the same + slack | s epsilon0 | s epsilon0^2 / 8 | s g(epsilon0) |
 
-(theory.md section 0; ``charging.py`` says how charges are rounded.)
+g is the cost of an ``epsilon0 / 2``-DP mechanism, about ``epsilon0^2 / 5.1``.
+(theory.md sections 0 and 12; ``charging.py`` and ``gaussian.py`` say how charges are rounded.)
 
 **One choice among very many candidates** is such a draw, s = 1: OpenDP looks at one candidate after the other, and a
 round would take longer to choose than to do everything else. The slack (``draws.SLACK``, 2^-38) is what the rounding
@@ -19,8 +20,7 @@ from dataclasses import dataclass
 from typing import Literal, Self, final
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets import ABOVE, BELOW, Regime, bounded_range_rho, check_amount, check_scale
-from hedgerow.privacy.budgets.charging import epsilon_of_bounded_range
+from hedgerow.privacy.budgets import ABOVE, BELOW, Regime, check_amount, check_scale
 from hedgerow.privacy.randomness import SLACK
 
 Law = Literal["exponential", "permute-and-flip"]
@@ -72,7 +72,8 @@ class ExponentialMechanism(Selection):
     """Choice with probability proportional to ``exp(score / scale)`` (McSherry and Talwar 2007).
 
     With ``epsilon = 2 sensitivity / scale`` that is ``exp(epsilon * score / (2 sensitivity))``. The data-dependent
-    log-weights move within an interval of length epsilon ("bounded range"), hence rho = epsilon^2 / 8.
+    log-weights move within an interval of length epsilon ("bounded range"), hence rho = epsilon^2 / 8, and in GDP the
+    cost of an epsilon / 2 that is pure.
 
     Example:
         >>> mechanism = ExponentialMechanism.for_charge(Regime.ZCDP, 0.5)
@@ -83,8 +84,8 @@ class ExponentialMechanism(Selection):
     name = EXPONENTIAL
 
     def charge(self, regime: Regime) -> float:
-        """epsilon, or epsilon^2 / 8."""
-        return self.epsilon if regime is Regime.PURE else bounded_range_rho(self.epsilon) * ABOVE
+        """The cost of any mechanism of this bounded range."""
+        return regime.of_bounded_range(self.epsilon)
 
     @classmethod
     def for_charge(cls, regime: Regime, amount: float, sensitivity: float = 1.0) -> Self:
@@ -92,7 +93,7 @@ class ExponentialMechanism(Selection):
 
         Args:
             regime: Unit of the amount.
-            amount: epsilon or rho.
+            amount: The charge.
             sensitivity: Sensitivity of the scores.
 
         Raises:
@@ -174,8 +175,7 @@ class IndependentDraws(Selection):
 
     def charge(self, regime: Regime) -> float:
         """Cost of all draws together in the unit of the regime, rounded up."""
-        one = self.epsilon if regime is Regime.PURE else bounded_range_rho(self.epsilon) * ABOVE
-        return self.draws * one * ABOVE
+        return self.draws * regime.of_bounded_range(self.epsilon) * ABOVE
 
     @classmethod
     def for_charge(cls, regime: Regime, amount: float, sensitivity: float = 1.0) -> Self:
@@ -187,7 +187,7 @@ class IndependentDraws(Selection):
 
         Args:
             regime: Unit of the amount.
-            amount: epsilon or rho.
+            amount: The charge.
             sensitivity: Sensitivity of the scores.
 
         Raises:
@@ -213,7 +213,7 @@ def selection_by(law: Law, regime: Regime, amount: float, sensitivity: float, ca
     Args:
         law: Name of the law.
         regime: Unit of the amount.
-        amount: epsilon or rho.
+        amount: The charge.
         sensitivity: Sensitivity of the scores.
         candidates: Number of eligible candidates; among more than `MANY` the exponential mechanism is one draw by
             integer arithmetic. It is public, as it must be.
@@ -238,13 +238,12 @@ def selection_by(law: Law, regime: Regime, amount: float, sensitivity: float, ca
 
 def _epsilon_of(regime: Regime, amount: float) -> float:
     """The epsilon of an exponential mechanism that costs a little less than the amount."""
-    target = check_amount(amount) * BELOW
-    return target if regime is Regime.PURE else epsilon_of_bounded_range(target)
+    return regime.bounded_range_epsilon(check_amount(amount) * BELOW)
 
 
 def _only_pure(regime: Regime) -> None:
     if regime is not Regime.PURE:
         raise ConfigError(
-            "permute-and-flip is for pure budgets only; in zCDP it costs nearly four times the exponential mechanism",
+            "permute-and-flip is for pure budgets only; in others it costs nearly four times the exponential mechanism",
             remedy="select by the exponential mechanism",
         )

@@ -18,16 +18,16 @@ a new threshold after each fire of the second. Values and thresholds live on the
 comparison is between floating-point numbers.
 
 **Between two tests** anything else may be asked, other sparse vectors included. In pure budgets nothing changes: the
-shifts above depend on the answers of this sparse vector alone. In zCDP the charge of ``epsilon tanh(epsilon / 2)`` at
-the start covers all later tests because an interactive mechanism of pure epsilon is a post-processing of a single
-randomised response of that epsilon (Vadhan and Wang 2021, "Concurrent composition of differential privacy").
+shifts above depend on the answers of this sparse vector alone. In zCDP and GDP the charge of any mechanism of that
+epsilon at the start covers all later tests because an interactive mechanism of pure epsilon is a post-processing of a
+single randomised response of that epsilon (Vadhan and Wang 2021, "Concurrent composition of differential privacy").
 """
 
 from dataclasses import dataclass
 from typing import Self, final
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets import ABOVE, BELOW, Regime, check_amount, check_scale, epsilon_of_pure_rho, pure_rho
+from hedgerow.privacy.budgets import ABOVE, BELOW, Regime, check_amount, check_scale
 from hedgerow.privacy.exact import GRID
 from hedgerow.privacy.mechanisms.additive_noise import LaplaceNoise
 
@@ -84,8 +84,8 @@ class SparseVector:
         return (self.sensitivity / self.threshold_scale + tests) * ABOVE
 
     def charge(self, regime: Regime) -> float:
-        """epsilon, or epsilon tanh(epsilon / 2): what any mechanism of that epsilon costs."""
-        return self.epsilon if regime is Regime.PURE else pure_rho(self.epsilon) * ABOVE
+        """The cost of any mechanism of that epsilon."""
+        return regime.of_pure(self.epsilon)
 
     @classmethod
     def for_charge(
@@ -100,7 +100,7 @@ class SparseVector:
 
         Args:
             regime: Unit of the amount.
-            amount: epsilon or rho.
+            amount: The charge.
             sensitivity: Sensitivity of the tested values, in counts.
             fires: Number of times that a value may pass.
             threshold_share: Share of epsilon for the threshold; by default ``1 : (2 fires)^(2/3)``, where the sum of
@@ -112,8 +112,7 @@ class SparseVector:
         share = 1.0 / (1.0 + (2.0 * fires) ** (2.0 / 3.0)) if threshold_share is None else threshold_share
         if not 0.0 < share < 1.0:
             raise ConfigError(f"the share of the threshold lies between 0 and 1, not {share}")
-        target = check_amount(amount) * BELOW
-        epsilon = target if regime is Regime.PURE else epsilon_of_pure_rho(target)
+        epsilon = regime.pure_epsilon(check_amount(amount) * BELOW)
         return cls(
             sensitivity / (share * epsilon), 2.0 * fires * sensitivity / ((1.0 - share) * epsilon), sensitivity, fires
         )

@@ -23,7 +23,8 @@ from typing import Any, Self, final
 
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets import ApproxDP, Budget, Limit, Regime, Subsampled, budget_from_dict, epsilon_of
-from hedgerow.privacy.budgets.charging import ABOVE, TOLERANCE, check_amount, pure_rho
+from hedgerow.privacy.budgets.charging import TOLERANCE, check_amount
+from hedgerow.privacy.budgets.gaussian import epsilon_of_half_square
 from hedgerow.system import link, start_of
 
 FORMAT = 1
@@ -141,7 +142,7 @@ def charge_of(budget: Budget, limit: Limit) -> float:
         limit: The register's limit.
 
     Returns:
-        epsilon or rho, as the limit's unit says.
+        The amount in the limit's unit.
 
     Raises:
         ConfigError: The budget is of another neighbouring relation, or has no charge in the register's unit.
@@ -163,16 +164,19 @@ def charge_of(budget: Budget, limit: Limit) -> float:
             f"{asked.value!r}",
             remedy=f"give the release neighbours={kept.value!r}",
         )
-    if limit.unit == "epsilon":
-        if budget.regime is not Regime.PURE:
-            raise ConfigError(
-                "the register adds up epsilons, and a budget in rho has none",
-                remedy="give the release a pure budget (an epsilon without a delta), or keep a register in rho",
-            )
-        return budget.approximate()[0]
-    if budget.regime is Regime.ZCDP:
-        return budget.limit
-    return pure_rho(budget.approximate()[0]) * ABOVE
+    if budget.regime is Regime.PURE:
+        return limit.regime.of_pure(budget.approximate()[0])
+    if limit.regime is Regime.PURE:
+        raise ConfigError(
+            f"the register adds up epsilons, and a budget in {budget.unit} has none",
+            remedy="give the release a pure budget (an epsilon without a delta), or keep a register in rho",
+        )
+    if limit.regime is Regime.GDP and budget.regime is Regime.ZCDP:
+        raise ConfigError(
+            "the register adds up Gaussian differential privacy, which does not follow from a rho",
+            remedy="give the release a budget in GDP, or keep a register in rho",
+        )
+    return budget.limit  # mu-GDP is zCDP with rho = mu^2 / 2 (theory.md section 12)
 
 
 @final
@@ -259,7 +263,7 @@ class Contents:
         """Sum of the entries as (epsilon, delta).
 
         Args:
-            delta: The delta for turning a sum of rhos into an epsilon; that of the limit unless given.
+            delta: The delta for turning a sum of rhos or squares of mu into an epsilon; that of the limit unless given.
 
         Raises:
             ConfigError: A delta is needed and none is known, or it is not between 0 and 1.
@@ -269,12 +273,14 @@ class Contents:
             >>> Contents.of(fixed_of("people", ApproxDP(1.0, 1e-9)), []).approximate()
             (0.0, 1e-09)
         """
-        if self.unit == "epsilon":
+        if self.limit.regime is Regime.PURE:
             return self.spent, 0.0
         if delta is None and isinstance(self.limit, ApproxDP):
             delta = self.limit.delta
         if delta is None:
             raise ConfigError("a sum of rhos means another epsilon at each delta", remedy="give the delta")
+        if self.limit.regime is Regime.GDP:
+            return epsilon_of_half_square(self.spent, delta), delta
         return epsilon_of(self.spent, delta), delta
 
     def _sum(self) -> Fraction:
@@ -317,7 +323,7 @@ def checked_limit(budget: object) -> Limit:
     if isinstance(budget, Subsampled) or not isinstance(budget, Limit):
         raise ConfigError(
             f"the limit of a register is a budget for the whole table, not a {type(budget).__name__}",
-            remedy="give hedgerow.PureDP(epsilon), hedgerow.ApproxDP(epsilon, delta) or hedgerow.ZCDP(rho)",
+            remedy="give hedgerow.PureDP(epsilon), hedgerow.ApproxDP(epsilon, delta), hedgerow.ZCDP(rho) or .GDP(mu)",
         )
     return replace(budget, neighbours=budget.neighbours.unfiltered)
 

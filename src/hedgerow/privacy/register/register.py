@@ -32,7 +32,8 @@ class Register:
         path: The file. It is made, for its owner alone (mode 0600), if there is none and a limit is given.
         limit: Budget that all releases together stay within, and the neighbouring relation: ``PureDP`` for pure
             releases alone, whose epsilons add up; ``ApproxDP`` or ``ZCDP`` for releases of all kinds, whose rhos add
-            up. Given for a register that is there, it must be its own; it can never be changed.
+            up; ``GDP`` for pure releases and those in GDP, whose squares of mu add up. Given for a register that is
+            there, it must be its own; it can never be changed.
         table: Name of the table; by default the name of the file.
         wait: Seconds to wait for other processes that are at the file.
 
@@ -258,5 +259,5 @@ def shown_limit(limit: Limit) -> str:
         >>> shown_limit(ApproxDP(3.0, 1e-9))
         'epsilon 3, delta 1e-09 (add-remove)'
     """
-    plain = {name: value for name, value in limit.to_dict().items() if name in ("epsilon", "delta", "rho")}
+    plain = {name: value for name, value in limit.to_dict().items() if name in ("epsilon", "delta", "rho", "mu")}
     return f"{', '.join(f'{name} {value:.6g}' for name, value in plain.items())} ({limit.neighbours.value})"

@@ -14,7 +14,7 @@ from hedgerow.algorithms.online_pmw import OnlinePMW
 from hedgerow.algorithms.shared import MEMORY
 from hedgerow.domain import Attribute, Binned, Derived, IntegerRange, cells_in_words
 from hedgerow.errors import ConflictError, DataError, InvalidRequestError, ReleaseError, StoreError
-from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.queries import Neighbours
 from hedgerow.release import LEFT_OUT
 from hedgerow.service.desks import domain_of, summary_of
@@ -110,6 +110,8 @@ def _budget(asked: BudgetAsked) -> Budget:
     neighbours = Neighbours(asked.neighbours)
     if asked.rho is not None:
         return ZCDP(asked.rho, neighbours)
+    if asked.mu is not None:
+        return GDP(asked.mu, neighbours)
     epsilon = asked.epsilon or 0.0
     return PureDP(epsilon, neighbours) if asked.delta is None else ApproxDP(epsilon, asked.delta, neighbours)
 

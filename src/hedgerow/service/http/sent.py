@@ -122,17 +122,19 @@ class Source(Asked):
 
 
 class BudgetAsked(Asked):
-    """A privacy budget: an epsilon, an epsilon and a delta, or a rho."""
+    """A privacy budget: an epsilon, an epsilon and a delta, a rho, or the mu of Gaussian differential privacy."""
 
     epsilon: Annotated[float, Field(gt=0.0, le=1000.0)] | None = None
     delta: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
     rho: Annotated[float, Field(gt=0.0, le=1000.0)] | None = None
+    mu: Annotated[float, Field(gt=0.0, le=1000.0)] | None = None
     neighbours: Literal["add-remove", "replace", "replace-then-filter"] = "add-remove"
 
     @model_validator(mode="after")
     def _one_of_them(self) -> BudgetAsked:
-        if (self.epsilon is None) == (self.rho is None) or (self.rho is not None and self.delta is not None):
-            raise ValueError("give epsilon, or epsilon and delta, or rho")
+        amounts = [amount for amount in (self.epsilon, self.rho, self.mu) if amount is not None]
+        if len(amounts) != 1 or (self.epsilon is None and self.delta is not None):
+            raise ValueError("give epsilon, or epsilon and delta, or rho, or mu")
         return self
 
 

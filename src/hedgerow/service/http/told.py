@@ -77,7 +77,7 @@ class Summary(Told):
     status: Status
     spent: float = Field(description="Part of the privacy budget that is spent.")
     limit: float
-    unit: str = Field(description="Unit of the budget: epsilon or rho.")
+    unit: str = Field(description="Unit of the budget: epsilon, rho or mu^2/2.")
     updates: int = Field(
         description="Number of corrections of the hypothesis that the budget is divided over. The hypothesis is the "
         "public model that answers questions."

@@ -10,6 +10,7 @@ const BUDGETS = {
   pure: { title: "epsilon alone", parts: ["epsilon"] },
   approximate: { title: "epsilon and delta", parts: ["epsilon", "delta"] },
   concentrated: { title: "rho", parts: ["rho"] },
+  gaussian: { title: "mu of Gaussian differential privacy", parts: ["mu"] },
 };
 const OPTIONS = [["queries", "Questions to be ready for"], ["updates", "Corrections of the hypothesis"], ["threshold", "Threshold: error that is corrected (share of the records)"], ["alpha", "alpha"], ["beta", "beta"]];
 
@@ -97,7 +98,7 @@ function budgetPart() {
   const kind = choice(Object.entries(BUDGETS).map(([value, { title }]) => [value, title]), "pure");
   const input = (/** @type {string} */ placeholder) => h("input", { type: "number", min: 0, step: "any", inputmode: "decimal", placeholder });
   /** @type {Record<string, any>} */
-  const inputs = { epsilon: input("1"), delta: input("1e-9"), rho: input("0.1") };
+  const inputs = { epsilon: input("1"), delta: input("1e-9"), rho: input("0.1"), mu: input("0.25") };
   /** @type {Record<string, HTMLElement>} */
   const fields = Object.fromEntries(Object.entries(inputs).map(([name, each]) => [name, field(name, each)]));
   const neighbours = choice([["add-remove", "presence and record"], ["replace", "the record alone"]], "add-remove");
