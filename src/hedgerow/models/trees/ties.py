@@ -34,7 +34,7 @@ class Ties:
         >>> domain = Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 99)))
         >>> ties = Ties.of(domain, [("sex", "age"), ("age.10",)])
         >>> ties.closed(("sex", "age")), ties.sizes
-        (('sex', 'age', 'age.10'), {'sex': 2.0, 'age': 10.0, 'age.10': 10.0})
+        (('sex', 'age', 'age.10'), {'sex': 2.0, 'age.10': 10.0, 'age': 10.0})
     """
 
     domain: Domain

@@ -1,0 +1,1 @@
+"""Benchmarks whose figures decide something are tested."""
