@@ -52,22 +52,31 @@ def summed(domain: Domain, table: NDArray[Number], clique: Clique, wanted: Cliqu
     kept = tuple(name for axis, name in enumerate(clique) if axis in needed)
     if set(kept) == set(wanted):
         return np.asarray(left.transpose([kept.index(name) for name in wanted]))
-    shape = domain.shape_of(wanted)
     single = {each[0]: name for name in wanted if len(each := carriers(domain, name, kept)) == 1}
     if len(single) == len(wanted) == len(kept):
         for axis, name in enumerate(kept):
             if single[name] != name:
                 left = _coarsened(domain, left, axis, (name, single[name]))
         return np.asarray(left.transpose([[single[name] for name in kept].index(name) for name in wanted]))
-    places = places_in(domain, kept, wanted)
-    found = np.zeros(math.prod(shape) + 1, dtype=table.dtype)  # places of -1, where no record is, count for nothing
+    others = {each for name in wanted for each in carriers(domain, name, kept) if each != name}
+    same = tuple(name for name in kept if name in wanted and name not in others)
+    changed = tuple(name for name in wanted if name not in same)
+    rest = tuple(name for name in kept if name not in same)
+    places = places_in(domain, rest, changed).reshape(-1)
+    left = left.transpose([kept.index(name) for name in (*rest, *same)])
+    beside = left.shape[len(rest) :]
+    count = math.prod(beside)
+    cells = math.prod(domain.shape_of(changed))
+    places = np.where(places < 0, cells, places)[:, None] * count + np.arange(count)
+    found = np.zeros((cells + 1) * count, dtype=table.dtype)  # the last ones, where no record is, count for nothing
     _add(found, places.reshape(-1), left.reshape(-1))
-    return found[:-1].reshape(shape)
+    found = found[: cells * count].reshape((*domain.shape_of(changed), *beside))
+    return np.asarray(found.transpose([(*changed, *same).index(name) for name in wanted]))
 
 
 def _add(found: NDArray[Any], places: Ints, values: NDArray[Any]) -> None:
     if values.dtype == np.float64:
-        found[:-1] += np.bincount(np.where(places < 0, len(found) - 1, places), values, len(found))[:-1]
+        found += np.bincount(places, values, len(found))
     else:
         np.add.at(found, places, values)
 
@@ -95,7 +104,13 @@ def spread_over(domain: Domain, table: NDArray[Number], scope: Clique, clique: C
     """
     finer = scope if all([name in clique for name in scope]) else _distinct_carriers(domain, scope, clique)
     if finer is None:
-        return np.asarray(table[tuple(domain.codes_in(name, clique) for name in scope)])
+        index = [
+            np.arange(size).reshape([-1 if each == name else 1 for each in clique])
+            if name in clique
+            else domain.codes_in(name, clique)
+            for name, size in zip(scope, table.shape, strict=True)
+        ]
+        return np.asarray(table[tuple(index)])
     for axis, (coarse, fine) in enumerate(zip(scope, finer, strict=True)):
         if coarse != fine:
             table = table.take(domain.codes_in(coarse, (fine,)), axis)

@@ -219,7 +219,14 @@ def twice_the_epsilon(patch: pytest.MonkeyPatch) -> None:
 
 def bounded_range_charge_for_answers(patch: pytest.MonkeyPatch) -> None:
     """eps0^2 / 8 for the Laplace answer too, so that eps0 may be larger."""
-    patch.setattr(parameters_module, "pure_rho", lambda epsilon: epsilon**2 / 8)
+    charge = parameters_module.round_charge
+
+    def halved(*args: Any) -> RoundCharge:
+        found = charge(*args)
+        return RoundCharge(found.selection, found.selection)
+
+    for module in (parameters_module, promise_module):
+        patch.setattr(module, "round_charge", halved)
 
 
 def gaussian_answers(patch: pytest.MonkeyPatch) -> None:

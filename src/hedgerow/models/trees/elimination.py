@@ -294,7 +294,13 @@ def _stacked_product(
     for (names, _), own, rest in zip((first, second), coarse, outer, strict=True):
         if set(names) != {*own, *rest, *inner} or not set(rest) <= set(together) - set(stack):
             return None
-    sizes = dict(zip(together, domain.shape_of(together), strict=True))
+    sizes = dict(zip(stack, domain.shape_of(stack), strict=True))  # of others the tables may have as many as they like
+    sizes |= dict(
+        (name, size)
+        for (names, values), own in zip((first, second), coarse, strict=True)
+        for name, size in zip(names, values.shape, strict=True)
+        if name not in own
+    )
     length = math.prod(sizes[name] for name in inner)
     places = [places_in(domain, stack, own).reshape(-1) for own in coarse]
     if math.prod(sizes[name] for name in outer[1]) < math.prod(sizes[name] for name in outer[0]):

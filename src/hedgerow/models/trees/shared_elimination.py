@@ -206,7 +206,7 @@ class SharedElimination:
         names, values = table
         if self._among is not None:
             alone = [name for name in conditionals if not self._side_by_side(names, shared, name, kept)]
-            yield from self._one_by_one(table, shared, {name: conditionals[name] for name in alone}, kept)
+            yield from self._tangled(table, shared, {name: conditionals[name] for name in alone}, kept)
             conditionals = {name: each for name, each in conditionals.items() if name not in alone}
             if not conditionals:
                 return
@@ -232,16 +232,29 @@ class SharedElimination:
             return False
         return all(each in names or not self._domain.determines(names, each) for each in kept)
 
-    def _one_by_one(
+    def _tangled(
         self, table: Labelled, shared: Clique, conditionals: Mapping[str, Floats], kept: Collection[str]
     ) -> Iterator[tuple[str, Labelled]]:
-        """The same where variables determine each other."""
+        """The same where variables determine each other; those side by side that have nothing to do with these."""
         needed = {*kept, *(name for name in table[0] if name not in shared)}
-        for name, values in conditionals.items():
-            axes = self._axes(shared, name)
-            together = self._domain.reduced((*table[0], *axes))
-            self._check(together, self._placing.cells(together))
-            yield name, product(table, (axes, values), {*needed, name}, self._among)
+        bases = {*self._domain.base((*table[0], *shared, *kept))}
+        apart = {
+            name: values
+            for name, values in conditionals.items()
+            if self._axes(shared, name) == (*shared, name) and bases.isdisjoint(self._domain.base((name,)))
+        }
+        single = [[name] for name in conditionals if name not in apart]
+        for columns in chain(single, _chunks(apart, self._placing.cells(needed))):
+            for name in columns:
+                together = self._domain.reduced((*table[0], *self._axes(shared, name)))
+                self._check(together, self._placing.cells(together))
+            first = columns[0]  # stands for all of them
+            joined = conditionals[first] if len(columns) == 1 else self._columns.of(apart, columns, shared, shared)
+            axes, found = product(table, (self._axes(shared, first), joined), {*needed, first}, self._among)
+            ends = np.cumsum([conditionals[name].shape[-1] for name in columns])[:-1]
+            place = axes.index(first)
+            for name, piece in zip(columns, np.split(found, ends, axis=place), strict=True):
+                yield name, ((*axes[:place], name, *axes[place + 1 :]), piece)
 
     def _axes(self, given: Clique, name: str) -> Clique:
         """The axes of a conditional: what is given, unless the variable itself determines that, and the variable."""
