@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 from hedgerow.audit.conversion import amplified, epsilon_of_rho
 from hedgerow.audit.costs import Entry, UnknownCostError, cost
 from hedgerow.audit.exact import exp_of_minus, tanh_of_half
+from hedgerow.audit.sentences import of_a_sample
 from hedgerow.errors import BudgetError
 from hedgerow.privacy.budgets.conversion import epsilon_of, rho_of
 from hedgerow.privacy.budgets.regime import Regime
@@ -172,3 +173,12 @@ def test_an_old_sparse_vector_has_an_unknown_cost() -> None:
 def test_events_of_another_shape_are_refused(changes: dict[str, Any]) -> None:
     with pytest.raises((TypeError, ValueError)):
         Entry.of(1, event(**changes))
+
+
+def test_only_approximate_budgets_of_samples_say_how_they_are_counted() -> None:
+    inner = {"kind": "zcdp", "rho": 0.5, "neighbours": "replace"}
+    told = [
+        of_a_sample({"kind": "subsampled", "inner": each, "sampled": 100, "population": 200, "delta": 1e-6}, 0.5)
+        for each in (inner, {**inner, "regime": "gdp"})
+    ]
+    assert told[0] == told[1]

@@ -220,6 +220,15 @@ def test_a_session_of_version_1_goes_on(tmp_path: Path) -> None:
     assert again.ask("a = 0").source == "cache"
 
 
+def test_what_a_session_of_version_1_spent_has_no_price_in_gaussian_privacy() -> None:
+    """Its first event is any mechanism of some rho; noise that costs as much in rho may cost less in mu^2/2."""
+    big = hedgerow.read_table(pa.table({"a": [0, 1, 1, 1] * 5_000, "b": [0, 1, 2, 2] * 5_000}), DOMAIN)
+    earlier = hedgerow.OnlineSession.restore(OLD / "warm.session", big).release()
+    with pytest.raises(hedgerow.errors.ConfigError, match="cannot be charged in mu"):
+        hedgerow.OnlinePMW(updates=3, threshold=0.1).start(big, hedgerow.GDP(2.0), warm=earlier)
+    hedgerow.OnlinePMW(updates=3, threshold=0.1).start(big, hedgerow.ZCDP(2.0), warm=earlier)
+
+
 def quieter_threshold(content: dict[str, Any]) -> None:
     for event in content["ledger"]["events"]:
         event["target"] = event["target"].replace("scale 4.76637", "scale 9.53274")

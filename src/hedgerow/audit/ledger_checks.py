@@ -16,7 +16,7 @@ from hedgerow.audit.costs import Entry, UnknownCostError, cost
 from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Finding, Severity, gathered
 from hedgerow.audit.relations import REPLACE
-from hedgerow.audit.sentences import relation_of
+from hedgerow.audit.sentences import relation_of, unit_of
 
 _ORDERS = tuple(1.0 + 10.0 ** (step / 100.0) for step in range(-300, 601))
 """From 1.001 to a million, 2.3% apart: what is lost between two of them is far below the tolerance."""
@@ -116,26 +116,6 @@ def check_limit(budget: Mapping[str, Any], ledger: Mapping[str, Any]) -> Finding
     told = f"{unit} = {float(limit):.6g} is epsilon = {float(found):.6g} at delta = {float(delta):.3g}; "
     told += f"{float(promised):.6g} is promised"
     return Finding("limit", Severity.HOLDS if found <= promised else Severity.FAILS, told)
-
-
-def unit_of(budget: Mapping[str, Any]) -> str:
-    """The unit that the ledger of a budget counts in.
-
-    Args:
-        budget: A budget for a whole table; one for (epsilon, delta) says under "regime" if it is not counted in rho.
-
-    Raises:
-        KeyError, ValueError: There is no such budget.
-
-    Example:
-        >>> unit_of({"kind": "approximate", "epsilon": 1.0, "delta": 1e-6, "regime": "gdp"})
-        'mu^2/2'
-    """
-    kind = budget["kind"]
-    regime = budget.get("regime", "zcdp") if kind == "approximate" else kind
-    if kind == "approximate" and regime not in ("zcdp", "gdp"):
-        raise ValueError(f"an (epsilon, delta) budget is not counted in {regime!r}")
-    return {"pure": "epsilon", "zcdp": "rho", "gdp": "mu^2/2"}[regime]
 
 
 def check_public(entries: Sequence[Entry]) -> Finding | None:

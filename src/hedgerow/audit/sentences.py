@@ -117,9 +117,28 @@ def of_a_sample(budget: Mapping[str, Any], limit: float) -> tuple[float, float]:
     if inner["kind"] == "approximate" and delta == inner["delta"]:
         epsilon = exact(inner["epsilon"])
     else:
-        unit = "mu^2/2" if "gdp" in (inner["kind"], inner.get("regime")) else "rho"
-        epsilon = epsilon_of(exact(limit), unit, exact(delta))
+        epsilon = epsilon_of(exact(limit), unit_of(inner), exact(delta))
     return float(amplified(epsilon, share)), float(share * exact(delta))
+
+
+def unit_of(budget: Mapping[str, Any]) -> str:
+    """The unit that the ledger of a budget counts in.
+
+    Args:
+        budget: A budget for a whole table; one for (epsilon, delta) says under "regime" if it is not counted in rho.
+
+    Raises:
+        KeyError, ValueError: There is no such budget.
+
+    Example:
+        >>> unit_of({"kind": "approximate", "epsilon": 1.0, "delta": 1e-6, "regime": "gdp"})
+        'mu^2/2'
+    """
+    kind = budget["kind"]
+    regime = budget.get("regime", "zcdp") if kind == "approximate" else kind
+    if kind == "approximate" and regime not in ("zcdp", "gdp"):
+        raise ValueError(f"an (epsilon, delta) budget is not counted in {regime!r}")
+    return {"pure": "epsilon", "zcdp": "rho", "gdp": "mu^2/2"}[regime]
 
 
 def _factor(epsilon: float) -> str:

@@ -447,7 +447,7 @@ class Curator:
             raise QueryError("the query and the private table are over different domains")
 
     def _check_scopes(self, scopes: Iterable[Clique]) -> None:
-        """Refuse the classes of values that constraints tell apart: their names are for models alone."""
+        """Refuse variables that are for models alone."""
         hidden = set(self.domain.hidden_names)
         for scope in scopes if hidden else ():
             if not hidden.isdisjoint(scope):

@@ -321,3 +321,10 @@ def test_strategies_tell_themselves() -> None:
         "mean_error": best.mean_error,
         "largest_error": best.largest_error,
     }
+
+
+def test_a_query_that_all_records_satisfy_has_no_error() -> None:
+    domain = Domain((IntegerRange("a", 0, 5),))
+    found = strategies(Workload.parse("where: a <= 5", domain), PureDP(1.0, neighbours="replace"))
+    assert (found[0].mean_error, found[0].largest_error) == (0.0, 0.0)
+    assert all(math.isfinite(each.mean_error) and np.isfinite(each.errors).all() for each in found)

@@ -201,3 +201,20 @@ def test_stretches_leave_nested_tables_alone() -> None:
     refit(usual, known, Proximal())
     refit(longer, known, Proximal(adapted=True))
     assert np.array_equal(usual.marginals([("age",)])[0], longer.marginals([("age",)])[0])
+
+
+def test_tables_that_a_start_connects_to_others_are_fitted_with_them() -> None:
+    """A start says how sex depends on age: ages measured at two levels move with what is known of sex."""
+    age, sex = IntegerRange("age", 0, 19), IntegerRange("sex", 0, 1)
+    domain = Domain((age, sex))
+    start = {("age", "sex"): np.where(np.arange(20)[:, None] < 10, [[3.0, -3.0]], [[-3.0, 3.0]])}
+    ages = np.where(np.arange(20) < 10, 7.0, 3.0)
+    known = [
+        Measurement(Marginal(domain, ("age",)), ages, NoiseKind.GAUSSIAN, 1.0),
+        Measurement(Marginal(domain, ("age.5",)), ages.reshape(4, 5).sum(axis=1), NoiseKind.GAUSSIAN, 1.0),
+        Measurement(Marginal(domain, ("sex",)), np.array([70.0, 30.0]), NoiseKind.GAUSSIAN, 1.0),
+    ]
+    model = Markov(domain, 100.0, start=start)
+    refit(model, known, Proximal())
+    np.testing.assert_allclose(model.marginals([("age.5",)])[0], [35.0, 35.0, 15.0, 15.0], atol=3.0)
+    np.testing.assert_allclose(model.marginals([("sex",)])[0], [70.0, 30.0], atol=3.0)

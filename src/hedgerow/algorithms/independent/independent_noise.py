@@ -179,7 +179,10 @@ def with_least_noise(budget: Budget, noise: NoiseKind | None, measurements: int)
     """
     if not isinstance(budget, ApproxDP) or noise is NoiseKind.LAPLACE:
         return budget
-    either = [replace(budget, regime=regime) for regime in (Regime.ZCDP, Regime.GDP)]
+    try:
+        either = [replace(budget, regime=regime) for regime in (Regime.ZCDP, Regime.GDP)]
+    except ConfigError:  # too small a budget for one of them
+        return budget
     return min(either, key=lambda one: one.regime.gaussian_sigma(1.0, one.limit / measurements))
 
 

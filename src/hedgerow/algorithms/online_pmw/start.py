@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from hedgerow.algorithms.online_pmw.answer import Basis
-from hedgerow.algorithms.online_pmw.hold import Hold, Holding
+from hedgerow.algorithms.online_pmw.hold import LOST, Hold, Holding
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.algorithms.online_pmw.settings import OnlineSettings
 from hedgerow.algorithms.online_pmw.state import History
@@ -21,6 +21,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.models import LARGE_ATTRIBUTE, Histogram, Hypothesis, JunctionTree, Markov, hypothesis, may_be_dense
 from hedgerow.privacy import Budget, Curator, Event, Ledger, LedgerView, NoiseSource, Regime, cost_of, note_release
 from hedgerow.privacy.budgets import budget_for
+from hedgerow.privacy.mechanisms import COSTS_AS_MUCH
 from hedgerow.quantities import human
 from hedgerow.release import Release
 
@@ -205,9 +206,20 @@ def earlier_events(release: Release, budget: Budget, domain: Domain) -> tuple[Ev
 
 
 def _charge_in(event: Event, budget: Budget) -> dict[str, Any]:
-    """Unit and charge of an event in the ledger of another budget."""
+    """Unit and charge of an event in the ledger of another budget.
+
+    Of a lost hold and of files of format 1 the noise is not known, but one that costs as much. Its price in GDP is a
+    price in rho as it stands; from rho to GDP there is none.
+    """
     if event.unit == budget.unit:
         return {}
+    if budget.regime is Regime.ZCDP and event.unit == Regime.GDP.unit and event.label.endswith(LOST):
+        return {"unit": budget.unit}
+    if budget.regime is Regime.GDP and event.unit == Regime.ZCDP.unit and event.target.endswith(COSTS_AS_MUCH):
+        raise ConfigError(
+            f"what {event.target!r} spent in rho cannot be charged in mu^2/2: its mechanism is not known",
+            remedy="give the session a ZCDP budget, or an ApproxDP budget counted in zCDP",
+        )
     return {"unit": budget.unit, "charge": cost_of(event.of_mechanism, budget.unit)}
 
 

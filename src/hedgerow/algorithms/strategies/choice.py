@@ -34,7 +34,7 @@ def strategies(workload: Workload, budget: Budget, charge: float | None = None, 
     Args:
         workload: Queries that should be answered well.
         budget: Budget of the run.
-        charge: epsilon or rho for all measurements together; the whole budget unless given.
+        charge: epsilon, rho or mu^2/2 for all measurements together; the whole budget unless given.
         aim: Error that is to be small: the ``"mean"`` of the candidates, weighted; the sum of ``"squares"`` of the
             errors of all queries; or the ``"largest"`` of a candidate.
 

@@ -98,6 +98,8 @@ def _descended(
         given = precisions * shares**growth
         variances, slopes = estimate.look(given)
         scaled = weights * variances
+        if not scaled.any():  # all is known without measuring
+            return 0.0, shares
         scaled = np.maximum(scaled / scaled.max(), _EXACT)
         borne = given * slopes(weights * scaled ** (power - 1.0))
         borne /= borne.sum()

@@ -21,7 +21,7 @@ class Step:
 
     Attributes:
         target: Query or marginal, for ``curator.measure``; None for the number of records, for ``curator.total``.
-        charge: epsilon or rho.
+        charge: epsilon, rho or mu^2/2.
     """
 
     target: Measurable | None
@@ -38,7 +38,7 @@ class Strategy:
 
     Attributes:
         goal: Workload, budget and aim.
-        charge: epsilon or rho of all measurements together.
+        charge: epsilon, rho or mu^2/2 of all measurements together.
         parts: Measurements that do not help each other.
         shares: Share of the charge for each part.
 
@@ -66,12 +66,12 @@ class Strategy:
         Args:
             parts: Parts that answer every candidate of the workload between them, each once.
             goal: Error that is to be small.
-            charge: epsilon or rho of all measurements together.
+            charge: epsilon, rho or mu^2/2 of all measurements together.
         """
         growth = goal.growth
         power = {"mean": 2.0 / (2.0 + growth), "squares": 1.0 / (1.0 + growth), "largest": 2.0 / growth}[goal.aim]
         alone = np.array([each.aimed(goal, charge) for each in parts])
-        shares = (alone / alone.max()) ** power
+        shares = (alone / alone.max()) ** power if alone.any() else np.ones(len(alone))
         return cls(goal, charge, tuple(parts), shares / shares.sum())
 
     @property

@@ -69,7 +69,7 @@ def residual_error(workload: Workload, budget: Budget, charge: float | None = No
     Args:
         workload: Marginals, cells or parities.
         budget: Budget in zCDP, between tables of which one has a record more.
-        charge: epsilon or rho for all measurements together; the whole budget unless given.
+        charge: epsilon, rho or mu^2/2 for all measurements together; the whole budget unless given.
         aim: See `strategies`.
 
     Returns:

@@ -162,7 +162,7 @@ def plan(
 ) -> None:
     r"""Show memory, time, charges, noise and error bounds of a run. Spends nothing.
 
-    At the end come the errors of measurements that do not depend on the data, which are known exactly.
+    At the end come the errors of measurements that do not depend on the data, which are known before a run.
 
     Examples:
       hedgerow plan --domain people.yaml --epsilon 1 --total 50000

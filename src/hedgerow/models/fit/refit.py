@@ -140,7 +140,8 @@ def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule
     domain = model.domain
     uniform = not isinstance(model, Histogram) or model.potentials().base is None
     bases = [domain.base(measured.target.scope) for measured in measurements]
-    connected = [*bases, *(constraint.scope for constraint in domain.constraints)] if uniform else [domain.names]
+    start = [domain.base(scope) for scope in model.start] if isinstance(model, Markov) else []
+    connected = [*bases, *start, *(each.scope for each in domain.constraints)] if uniform else [domain.names]
     fit = Nested(_NESTED * (rule.rule if isinstance(rule, Stretched) else rule).c)
     left = list(range(len(measurements)))
     for group in components(domain, connected):

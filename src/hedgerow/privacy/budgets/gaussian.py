@@ -138,7 +138,7 @@ def pure_gdp(epsilon: float) -> float:
         (0.758956, 0.7854)
     """
     if epsilon > _MOST:  # Q(z) <= exp(-z^2 / 2) / 2
-        return 4.0 * (epsilon - 0.69)
+        return 4.0 * (epsilon - 0.69) * _ABOVE
     if epsilon < _LEAST:
         return 2.0 * (_SLOPE * epsilon) ** 2 * _ABOVE
     with localcontext(context_for(math.sqrt(2.0 * epsilon))):

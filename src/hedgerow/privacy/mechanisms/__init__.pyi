@@ -1,5 +1,6 @@
 from .additive_noise import AdditiveNoise as AdditiveNoise, GaussianNoise as GaussianNoise, LaplaceNoise as LaplaceNoise
 from .events import (
+    COSTS_AS_MUCH as COSTS_AS_MUCH,
     GAUSSIAN as GAUSSIAN,
     LAPLACE as LAPLACE,
     Mechanism as Mechanism,

@@ -28,6 +28,8 @@ _SHORT = 1.0 - 2.0**-51
 """Half of what charges are raised by: logarithms of another machine may differ in a last bit, no charge is too low."""
 
 _NAMELESS = ("earlier release", "interrupted")
+COSTS_AS_MUCH = "(noise that costs as much)"
+"""End of the targets of events of format 1 that named no mechanism."""
 _THRESHOLD = re.compile(r"with noise of scale ([-+.e\d]+), up to")
 _AGREE = 1e-4
 """Largest relative difference between the scale in words, of six digits, and the one that follows from the charge."""
@@ -159,7 +161,7 @@ def _as_noise(event: Mapping[str, Any]) -> dict[str, Any]:
         name, scale = LAPLACE, 1.0 / charge
     else:
         name, scale = GAUSSIAN, math.sqrt(0.5 / charge)
-    target = f"{event['target']} (noise that costs as much)"
+    target = f"{event['target']} {COSTS_AS_MUCH}"
     return {"mechanism": name, "sensitivity": 1.0, "scale": scale * _MORE, "target": target}
 
 
