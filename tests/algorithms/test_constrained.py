@@ -115,7 +115,8 @@ def test_runs_release_records_that_can_exist(each: Entry, budget: Budget, tmp_pa
     workload = workload_of(each)
     release = each.make().run(table(), workload, budget, noise=SeededNoise(0))
     assert sum(event.charge for event in release.events) == pytest.approx(release.spent, rel=1e-9)
-    assert 0.0 < release.spent <= budget.limit * (1 + 1e-12)
+    assert 0.0 < release.spent <= release.budget.limit * (1 + 1e-12)
+    assert release.budget.approximate(1e-6) == budget.approximate(1e-6)
 
     cells = release.model.marginals([DOMAIN.names])[0]
     allowed = np.zeros(DOMAIN.shape, dtype=bool)

@@ -70,7 +70,8 @@ def test_runs_end_in_a_release_that_is_saved_sampled_and_reported(each: Entry, r
     release = each.make().run(
         table(), WORKLOAD, BUDGETS[regime], noise=SeededNoise(0), progress=lambda report: told.append(report.spent)
     )
-    assert 0.0 < release.spent <= BUDGETS[regime].limit * (1 + 1e-12)
+    assert 0.0 < release.spent <= release.budget.limit * (1 + 1e-12)
+    assert release.budget.approximate(1e-6) == BUDGETS[regime].approximate(1e-6)
     assert told == sorted(told)
     assert told
     release.save(tmp_path / "made.release")

@@ -91,7 +91,7 @@ def test_the_command_line_takes_them_by_their_names(tmp_path: Path) -> None:
         {
             "name": "singles",
             "summary": "measures every attribute alone and takes them as independent: a yardstick",
-            "regimes": ["pure", "zcdp"],
+            "regimes": ["pure", "zcdp", "gdp"],
             "options": ["total_share"],
         }
     ]
