@@ -8,6 +8,7 @@ import pytest
 
 from hedgerow.algorithms.online_pmw.hold import Hold
 from hedgerow.algorithms.online_pmw.start import _charge_in
+from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets.budget import GDP, ZCDP
 from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise
 from hedgerow.queries.core.sensitivity import Neighbours
@@ -26,3 +27,10 @@ def test_a_lost_hold_costs_in_rho_what_the_noise_can_have_cost_at_any_sensitivit
     )
     assert in_rho.unit == "rho"
     assert in_rho.charge >= dearest
+
+
+def test_a_lost_hold_in_rho_has_no_price_in_gaussian_privacy() -> None:
+    """It may have been for a sparse vector, which costs more there than noise of the same rho."""
+    event = Hold(0.1, "question").lost(ZCDP(1.0, REPLACE))
+    with pytest.raises(ConfigError, match="cannot be charged in mu"):
+        _charge_in(event, GDP(3.0, REPLACE))

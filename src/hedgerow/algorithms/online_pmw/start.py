@@ -213,9 +213,11 @@ def _charge_in(event: Event, budget: Budget) -> dict[str, Any]:
     """
     if event.unit == budget.unit:
         return {}
-    if budget.regime is Regime.ZCDP and event.unit == Regime.GDP.unit and event.label.endswith(LOST):
+    lost = event.label.endswith(LOST)
+    if lost and (event.unit, budget.regime) == (Regime.GDP.unit, Regime.ZCDP):
         return {"unit": budget.unit}
-    if budget.regime is Regime.GDP and event.unit == Regime.ZCDP.unit and event.target.endswith(COSTS_AS_MUCH):
+    unknown = lost or event.target.endswith(COSTS_AS_MUCH)
+    if unknown and (event.unit, budget.regime) == (Regime.ZCDP.unit, Regime.GDP):
         raise ConfigError(
             f"what {event.target!r} spent in rho cannot be charged in mu^2/2: its mechanism is not known",
             remedy="give the session a ZCDP budget, or an ApproxDP budget counted in zCDP",
