@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -22,6 +23,8 @@ Number = TypeVar("Number", bound=np.generic)
 
 _KEPT_CELLS = 1 << 14
 """Places of larger tables are found anew each time."""
+_KEPT_WAYS = 1 << 15
+"""Pairs of cliques for which the way from one to the other is kept."""
 
 
 def summed(domain: Domain, table: NDArray[Number], clique: Clique, wanted: Clique) -> NDArray[Number]:
@@ -46,18 +49,49 @@ def summed(domain: Domain, table: NDArray[Number], clique: Clique, wanted: Cliqu
         array([[5., 5., 5., 5.],
                [5., 5., 5., 5.]])
     """
+    way = _way(domain, clique, wanted)
+    left: NDArray[Any] = np.asarray(table.sum(axis=way.unneeded, dtype=table.dtype)) if way.unneeded else table
+    if way.coarser is None:
+        left = _summed_together(domain, left, way.kept, wanted)
+    else:
+        for axis, names in way.coarser:
+            left = _coarsened(domain, left, axis, names)
+    return np.asarray(left.transpose(way.order))
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How a table becomes that of other variables; the same for all tables over these.
+
+    Attributes:
+        unneeded: Axes that are summed over.
+        kept: Names of the others.
+        coarser: Axes among these that a coarser variable takes, with both names; None where cells of several axes have
+            to be looked at together.
+        order: Order of the axes at the end.
+    """
+
+    unneeded: tuple[int, ...]
+    kept: Clique
+    coarser: tuple[tuple[int, tuple[str, str]], ...] | None
+    order: tuple[int, ...]
+
+
+@lru_cache(maxsize=_KEPT_WAYS)
+def _way(domain: Domain, clique: Clique, wanted: Clique) -> _Way:
     needed = {clique.index(each) for name in wanted for each in carriers(domain, name, clique)}
     unneeded = tuple(axis for axis in range(len(clique)) if axis not in needed)
-    left: NDArray[Any] = np.asarray(table.sum(axis=unneeded, dtype=table.dtype)) if unneeded else table
     kept = tuple(name for axis, name in enumerate(clique) if axis in needed)
-    if set(kept) == set(wanted):
-        return np.asarray(left.transpose([kept.index(name) for name in wanted]))
     single = {each[0]: name for name in wanted if len(each := carriers(domain, name, kept)) == 1}
-    if len(single) == len(wanted) == len(kept):
-        for axis, name in enumerate(kept):
-            if single[name] != name:
-                left = _coarsened(domain, left, axis, (name, single[name]))
-        return np.asarray(left.transpose([[single[name] for name in kept].index(name) for name in wanted]))
+    if not len(single) == len(wanted) == len(kept):
+        return _Way(unneeded, kept, None, tuple(range(len(wanted))))
+    coarser = tuple((axis, (name, single[name])) for axis, name in enumerate(kept) if single[name] != name)
+    order = [single[name] for name in kept]
+    return _Way(unneeded, kept, coarser, tuple(order.index(name) for name in wanted))
+
+
+def _summed_together(domain: Domain, left: NDArray[Any], kept: Clique, wanted: Clique) -> NDArray[Any]:
+    """Sums over all cells of a table that agree in some variables, each of which takes any number of its axes."""
     others = {each for name in wanted for each in carriers(domain, name, kept) if each != name}
     same = tuple(name for name in kept if name in wanted and name not in others)
     changed = tuple(name for name in wanted if name not in same)
@@ -68,10 +102,10 @@ def summed(domain: Domain, table: NDArray[Number], clique: Clique, wanted: Cliqu
     count = math.prod(beside)
     cells = math.prod(domain.shape_of(changed))
     places = np.where(places < 0, cells, places)[:, None] * count + np.arange(count)
-    found = np.zeros((cells + 1) * count, dtype=table.dtype)  # the last ones, where no record is, count for nothing
+    found = np.zeros((cells + 1) * count, dtype=left.dtype)  # the last ones, where no record is, count for nothing
     _add(found, places.reshape(-1), left.reshape(-1))
     found = found[: cells * count].reshape((*domain.shape_of(changed), *beside))
-    return np.asarray(found.transpose([(*changed, *same).index(name) for name in wanted]))
+    return found.transpose([(*changed, *same).index(name) for name in wanted])
 
 
 def _add(found: NDArray[Any], places: Ints, values: NDArray[Any]) -> None:

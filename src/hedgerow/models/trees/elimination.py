@@ -5,9 +5,7 @@ there, over what it shares with its neighbours and what was asked for, divided b
 with its parent, is a conditional distribution; these are multiplied and summed from the leaves to the root (Koller and
 Friedman, section 10.3.3). Probabilities lie in [0, 1], so this needs no logarithms.
 
-No table has an axis for a variable that its other ones determine. Where two tables meet, a level in one whose attribute
-is in the other becomes the finer axis; where only the level is still needed, sums go back to it. Functions take the
-domain for that; without one no variable determines another, and nothing is looked up.
+No table has an axis for a variable that its other ones determine (see ``products.py``).
 """
 
 import itertools
@@ -19,13 +17,12 @@ from typing import final
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Clique, Domain, carriers, places_in, spread_over, summed
+from hedgerow.domain import Clique, Domain, spread_over
 from hedgerow.models.trees.junction_tree import JunctionTree
+from hedgerow.models.trees.products import Labelled, conditional, left_of, ordered, product, summed_to
 
 Allowed = Sequence[int]
 """Codes of an attribute that count."""
-Labelled = tuple[Clique, Floats]
-"""A name for each axis, and a table."""
 Index = tuple[slice | np.ndarray[tuple[int, ...], np.dtype[np.intp]], ...]
 
 
@@ -86,9 +83,9 @@ def plan(tree: JunctionTree, wanted: Sequence[str], evidence: Collection[str] = 
         shared = () if parent is None else tree.stored_separator(node, parent)
         separators = {child: tree.stored_separator(node, child) for child in below[node]}
         needed = {*asked, *shared, *itertools.chain.from_iterable(separators.values())}
-        keep = _left(tree.stored[node], needed, domain)
+        keep = left_of(tree.stored[node], needed, domain)
         inside = set(keep).union(*(held[child] for child in below[node]))
-        held[node] = set(_left(inside, {*wanted, *shared}, domain))
+        held[node] = set(left_of(inside, {*wanted, *shared}, domain))
         left = {child: (held[child], separators[child]) for child in below[node]}
         children = _ordered_children(tree, keep, {*wanted, *shared}, left, domain)
         steps.append(Stage(node, tuple(children), shared, keep))
@@ -115,9 +112,9 @@ def width(
         names = set(step.keep)
         largest = max(largest, math.prod(sizes[name] for name in names))
         for child, needed in _children(step, wanted):
-            names = set(_left(names | held[child], needed, domain))
+            names = set(left_of(names | held[child], needed, domain))
             largest = max(largest, math.prod(sizes[name] for name in names))
-        held[step.node] = set(_left(names, {*wanted, *step.shared}, domain))
+        held[step.node] = set(left_of(names, {*wanted, *step.shared}, domain))
     return largest
 
 
@@ -158,7 +155,7 @@ def contracted(
         for child, needed in _children(step, wanted):
             # evidence about what both hold was applied to both: their axes agree
             names, values = product((names, values), messages.pop(child), needed, domain)
-        messages[step.node] = _summed(names, values, {*wanted, *step.shared}, domain)
+        messages[step.node] = summed_to(names, values, {*wanted, *step.shared}, domain)
     return ordered(messages[steps[-1].node], wanted)
 
 
@@ -176,159 +173,6 @@ def where(clique: Clique, shape: Sequence[int], allowed: Mapping[str, Allowed]) 
     return np.ix_(*(np.asarray(codes, dtype=np.intp) for codes in chosen))
 
 
-def conditional(table: Floats, names: Clique, shared: Clique, domain: Domain | None = None) -> Floats:
-    """The distribution of a table given what is shared; codes that never occur give 0.
-
-    Args:
-        table: Numbers, not negative.
-        names: Names of its axes.
-        shared: Variables that they determine.
-        domain: The domain, if variables determine each other.
-
-    Example:
-        >>> conditional(np.array([[3.0, 1.0], [0.0, 0.0]]), ("a", "b"), ("a",)).tolist()
-        [[0.75, 0.25], [0.0, 0.0]]
-    """
-    if domain is None or set(shared) <= set(names):
-        sums = table.sum(axis=tuple(axis for axis, name in enumerate(names) if name not in shared), keepdims=True)
-    else:
-        sums = np.broadcast_to(spread_over(domain, summed(domain, table, names, shared), shared, names), table.shape)
-    return np.asarray(np.divide(table, sums, out=np.zeros_like(table), where=sums > 0.0), dtype=np.float64)
-
-
-def ordered(table: Labelled, order: Sequence[str]) -> Floats:
-    """The axes of a table in another order; a view.
-
-    Example:
-        >>> ordered((("a", "b"), np.array([[1.0, 2.0, 3.0]])), ("b", "a")).shape
-        (3, 1)
-    """
-    names, values = table
-    return values.transpose([names.index(name) for name in order])
-
-
-def product(first: Labelled, second: Labelled, needed: set[str], domain: Domain | None = None) -> Labelled:
-    """The product of two tables, summed over what is not needed: a stack of matrix products.
-
-    Args:
-        first: A table.
-        second: Another, with the same size where they share an axis.
-        needed: Variables to keep.
-        domain: The domain, if variables determine each other.
-
-    Example:
-        >>> names, values = product((("a", "b"), np.eye(2)), (("b", "c"), np.array([[1.0], [2.0]])), {"a", "c"})
-        >>> names, values.tolist()
-        (('c', 'a'), [[1.0, 2.0]])
-    """
-    if domain is not None:
-        return _aligned_product(first, second, needed, domain)
-    (names, left), (others, right) = (
-        _summed(*mine, needed.union(other[0])) for mine, other in ((first, second), (second, first))
-    )
-    stack = [name for name in names if name in others and name in needed]
-    inner = [name for name in names if name in others and name not in needed]
-    rows = [name for name in names if name not in others]
-    columns = [name for name in others if name not in names]
-    size = dict(zip((*names, *others), (*left.shape, *right.shape), strict=True))
-    lengths = [math.prod(size[name] for name in axes) for axes in (stack, rows, inner, columns)]
-    kept = (*stack, *rows, *columns)
-    shape = [size[name] for name in kept]
-    if not inner:
-        wide = ordered((names, left), [*stack, *rows]).reshape(lengths[0], lengths[1], 1)
-        return kept, (wide * ordered((others, right), [*stack, *columns]).reshape(lengths[0], 1, -1)).reshape(shape)
-    from hedgerow.models.trees.elimination_kernels import products  # compiling takes a second
-
-    if lengths[3] < lengths[1]:  # passes run along the longer side
-        names, left, rows, others, right, columns = others, right, columns, names, left, rows
-        kept = (*stack, *rows, *columns)
-        shape = [size[name] for name in kept]
-    a = ordered((names, left), [*stack, *rows, *inner]).reshape(lengths[0], -1, lengths[2])
-    b = ordered((others, right), [*stack, *inner, *columns]).reshape(lengths[0], lengths[2], -1)
-    return kept, products(a, b).reshape(shape)
-
-
-def _aligned_product(first: Labelled, second: Labelled, needed: set[str], domain: Domain) -> Labelled:
-    """The same where variables of one table may determine variables of the other."""
-    union = domain.clique((*first[0], *second[0]))
-    tied = set(union).difference(domain.reduced(union))
-    for name in tuple(tied):
-        sources = carriers(domain, name, tuple(each for each in union if each != name))
-        tied.update(sources if len(sources) > 1 else ())
-    one = _summed(*first, needed.union(second[0], tied), domain)
-    two = _summed(*second, needed.union(first[0], tied), domain)
-    together = domain.reduced((*one[0], *two[0]))
-    wanted = _left(together, needed, domain)
-    carried = {name for each in wanted for name in carriers(domain, each, together)}
-    made = _stacked_product(one, two, carried, (together, domain))
-    names, values = made or product(_refined(one, together, domain), _refined(two, together, domain), carried)
-    return _summed(names, values, needed, domain) if carried != set(wanted) else (names, values)
-
-
-def _stacked_product(
-    first: Labelled, second: Labelled, kept: set[str], among: tuple[Clique, Domain]
-) -> Labelled | None:
-    """The product where tables differ only in how fine they are in what is kept: none is spread out before.
-
-    Args:
-        first: A table.
-        second: Another.
-        kept: Variables to keep, of those together.
-        among: The variables of both that no others determine, and the domain.
-
-    Returns:
-        None where a variable that is summed over is finer in one table.
-    """
-    together, domain = among
-    finer = [_finer(table, together, domain) for table in (first, second)]
-    stack = tuple(name for name in together if name in kept and name in finer[0] and name in finer[1])
-    inner = tuple(name for name in together if name not in kept and name in finer[0] and name in finer[1])
-    coarse = [
-        tuple(name for name in names if set(carriers(domain, name, together)) <= set(stack))
-        for names, _ in (first, second)
-    ]
-    outer = [
-        tuple(name for name in names if name not in own and name not in inner)
-        for (names, _), own in zip((first, second), coarse, strict=True)
-    ]
-    for (names, _), own, rest in zip((first, second), coarse, outer, strict=True):
-        if set(names) != {*own, *rest, *inner} or not set(rest) <= set(together) - set(stack):
-            return None
-    sizes = dict(zip(stack, domain.shape_of(stack), strict=True))  # of others the tables may have as many as they like
-    sizes |= dict(
-        (name, size)
-        for (names, values), own in zip((first, second), coarse, strict=True)
-        for name, size in zip(names, values.shape, strict=True)
-        if name not in own
-    )
-    length = math.prod(sizes[name] for name in inner)
-    places = [places_in(domain, stack, own).reshape(-1) for own in coarse]
-    if math.prod(sizes[name] for name in outer[1]) < math.prod(sizes[name] for name in outer[0]):
-        first, second, coarse, outer, places = second, first, coarse[::-1], outer[::-1], places[::-1]
-    stacks = [math.prod(domain.shape_of(own)) for own in coarse]
-    left = ordered(first, [*coarse[0], *outer[0], *inner]).reshape(stacks[0], -1, length)
-    right = ordered(second, [*coarse[1], *inner, *outer[1]]).reshape(stacks[1], length, -1)
-    names = (*stack, *outer[0], *outer[1])
-    from hedgerow.models.trees.elimination_kernels import products  # compiling takes a second
-
-    return names, products(left, right, *places).reshape([sizes[name] for name in names])
-
-
-def _finer(table: Labelled, together: Clique, domain: Domain) -> set[str]:
-    """The variables of a clique that the axes of a table depend on."""
-    return {carrier for name in table[0] for carrier in carriers(domain, name, together)}
-
-
-def _refined(table: Labelled, together: Clique, domain: Domain) -> Labelled:
-    """A table with finer axes instead of those that they determine."""
-    names, values = table
-    if set(names) <= set(together):
-        return table
-    finer = _finer(table, together, domain)
-    clique = tuple(name for name in together if name in finer)
-    return clique, spread_over(domain, values, names, clique)
-
-
 def _ordered_children(
     tree: JunctionTree,
     keep: Clique,
@@ -342,7 +186,7 @@ def _ordered_children(
         needed = {
             child: kept.union(*(shared for other, (_, shared) in left.items() if other != child)) for child in left
         }
-        results = {child: set(_left(names | held, needed[child], domain)) for child, (held, _) in left.items()}
+        results = {child: set(left_of(names | held, needed[child], domain)) for child, (held, _) in left.items()}
         child = min(results, key=lambda each: math.prod(tree.domain.shape_of(tuple(results[each]))))
         names = results[child]
         yield child, left.pop(child)[1]
@@ -353,22 +197,6 @@ def _children(step: Stage, wanted: Collection[str]) -> Iterator[tuple[int, set[s
     for place, (child, _) in enumerate(step.children, start=1):
         later = (name for _, shared in step.children[place:] for name in shared)
         yield child, {*wanted, *step.shared, *later}
-
-
-def _left(names: Collection[str], needed: Collection[str], domain: Domain | None) -> Clique:
-    """The variables that are needed of those that some determine; the least that says them all."""
-    inside = tuple(name for name in names if name in needed)
-    if domain is None:
-        return inside
-    return domain.reduced((*inside, *(name for name in needed if name not in names and domain.determines(names, name))))
-
-
-def _summed(names: Clique, values: Floats, needed: set[str], domain: Domain | None = None) -> Labelled:
-    if domain is not None:
-        left = _left(names, needed, domain)
-        return left, summed(domain, values, names, left)
-    axes = tuple(axis for axis, name in enumerate(names) if name not in needed)
-    return tuple(name for name in names if name in needed), values.sum(axis=axes) if axes else values
 
 
 def _along(factors: Floats, name: str, names: Clique) -> Floats:

@@ -120,7 +120,9 @@ class Growth:
         self._sizes = np.array([variable.size for variable in variables], dtype=np.float64)
         self._named = np.unique(self._scopes[self._scopes >= 0])
 
-    def cells(self, held: Sequence[Clique], trees: Sequence[JunctionTree] | None = None) -> Floats:
+    def cells(
+        self, held: Sequence[Clique], trees: Sequence[JunctionTree] | None = None, *, enough: float = 0.0
+    ) -> Floats:
         """Cells of all cliques together once a candidate was added to what is held, infinite where floats end.
 
         Exactly those of ``JunctionTree.of`` or, where there are very many candidates or levels among them, an upper
@@ -130,6 +132,7 @@ class Growth:
             held: Scopes so far; those of constraints are added.
             trees: Trees over disjoint attributes that hold the scopes. Taken as they are for bounds; by default those
                 of ``JunctionTree.of``.
+            enough: Upper bounds up to here are good enough, and take less time.
 
         Returns:
             Shape ``(candidates,)``.
@@ -140,12 +143,14 @@ class Growth:
         new = np.flatnonzero(~forest.holds(self._scopes))
         used = self._used(held)
         if used.max(initial=-1) >= len(self._domain):
-            grown[new] = self._with_levels(held, new)
+            grown[new] = self._with_levels(held, new, enough)
             return grown
-        if len(new) * len(used) ** 2 <= _EXACT:
-            grown[new] = self._triangulated(held, used, self._scopes[new])
-        else:
+        few = len(new) * len(used) ** 2 <= _EXACT
+        if enough > 0.0 or not few:
             grown[new] += self._bounds(forest, self._scopes[new])
+            new = new[grown[new] > enough]
+        if few:
+            grown[new] = self._triangulated(held, used, self._scopes[new])
         return grown
 
     def within(self, limit: float, held: Sequence[Clique], trees: Sequence[JunctionTree] | None = None) -> Bools:
@@ -164,7 +169,7 @@ class Growth:
             carried = largest if width <= 2 else largest**width  # of a pair one attribute stays where it is
             if (1.0 + carried) * sum(tree.cells for tree in trees) + largest**width <= limit:
                 return np.ones(len(self._scopes), dtype=np.bool_)
-        return np.asarray(self.cells(held, trees) <= limit)
+        return np.asarray(self.cells(held, trees, enough=limit) <= limit)
 
     def _forest(self, held: Sequence[Clique], trees: Sequence[JunctionTree] | None) -> Forest:
         forest = Forest.of(self._domain, [JunctionTree.of(self._domain, held)] if trees is None else trees)
@@ -178,7 +183,7 @@ class Growth:
         alone = [(self._domain.attributes[place].name,) for place in used]
         return _each_triangulated(Graph.of(self._domain, [*held, *alone]), self._forest(held, None), scopes)
 
-    def _with_levels(self, held: Sequence[Clique], new: Ints) -> Floats:
+    def _with_levels(self, held: Sequence[Clique], new: Ints, enough: float) -> Floats:
         """Cells once each of some candidates was added to what is held."""
         names = [variable.name for variable in self._domain.variables]
         scopes = [tuple(names[place] for place in row if place >= 0) for row in self._scopes[new].tolist()]
@@ -188,27 +193,29 @@ class Growth:
         graph, ties = Graph.of(self._domain, [*held, *alone]), Ties.of(self._domain, [*held, *alone])
         closed = filled_axes(self._domain.axes(ties.closed(scope)) for scope in scopes).astype(np.int32)
         forest = Forest.of(self._domain, [JunctionTree.of(self._domain, [*held, *alone])])
-        if len(new) * len(graph.places) ** 2 <= _EXACT:
-            return _each_triangulated(graph, forest, closed)
-        from hedgerow.models.trees.structure_kernels import scope_growth
-
-        if forest.too_wide:
-            return np.full(len(new), np.inf)
         sizes = forest.sizes.copy()
         sizes[graph.places] = graph.sizes
-        growth = scope_growth(forest.flat, forest.hung(), sizes, forest.parts, closed)
-        return np.asarray(growth + forest.cells.sum())
+        few = len(new) * len(graph.places) ** 2 <= _EXACT
+        cells = np.full(len(new), np.inf)
+        if enough > 0.0 or not few:
+            cells = self._bounds(replace(forest, sizes=sizes), closed) + forest.cells.sum()
+        if few:
+            wide = cells > enough
+            cells[wide] = _each_triangulated(graph, forest, closed[wide])
+        return cells
 
-    def _bounds(self, forest: Forest, scopes: Places) -> Floats:
+    @staticmethod
+    def _bounds(forest: Forest, scopes: Places) -> Floats:
         """Upper bounds of what each scope adds."""
         from hedgerow.models.trees.structure_kernels import pair_growth, scope_growth
 
+        sizes = forest.sizes
         if forest.too_wide:
             return np.full(len(scopes), np.inf)
         if scopes.shape[1] != 2 or (scopes < 0).any():
-            return np.asarray(scope_growth(forest.flat, forest.hung(), self._sizes, forest.parts, scopes))
-        growth: Floats = np.outer(self._sizes, self._sizes)
-        pair_growth(forest.flat, forest.homes, forest.cliques, self._sizes, growth)
+            return np.asarray(scope_growth(forest.flat, forest.hung(), sizes, forest.parts, scopes))
+        growth: Floats = np.outer(sizes, sizes)
+        pair_growth(forest.flat, forest.homes, forest.cliques, sizes, growth)
         return np.asarray(growth[scopes[:, 0], scopes[:, 1]])
 
 

@@ -25,8 +25,9 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.models.core import runs_within
 from hedgerow.models.trees.beliefs import Beliefs
-from hedgerow.models.trees.elimination import Labelled, conditional, ordered, plan, product, tangled, width
+from hedgerow.models.trees.elimination import plan, tangled, width
 from hedgerow.models.trees.placing import Group, Placing
+from hedgerow.models.trees.products import Labelled, conditional, ordered, product
 
 Check = Callable[[Clique, int], None]
 """Refuses arrays of too many cells that are made for some attributes."""
