@@ -23,6 +23,8 @@ Number = TypeVar("Number", bound=np.generic)
 
 _KEPT_CELLS = 1 << 14
 """Places of larger tables are found anew each time."""
+_MANY_CELLS = 1 << 12
+"""Cells from which sums are compiled."""
 _KEPT_WAYS = 1 << 15
 """Pairs of cliques for which the way from one to the other is kept."""
 
@@ -221,8 +223,16 @@ def codes_at(domain: Domain, name: str, columns: Mapping[str, NDArray[Any]]) -> 
 
 def _coarsened(domain: Domain, table: NDArray[Number], axis: int, names: tuple[str, str]) -> NDArray[Number]:
     """Sums along an axis over the codes of one variable that have the same code of another."""
-    order, starts, codes = _runs(domain, *names)
     size = domain[names[1]].size
+    after = math.prod(table.shape[axis + 1 :])
+    if table.dtype == np.float64 and table.size >= _MANY_CELLS and after > 1:
+        from hedgerow.domain.kernels import add_coarse  # compiling takes a second
+
+        sums = np.zeros((*table.shape[:axis], size, *table.shape[axis + 1 :]))
+        parts = (array.reshape(-1, array.shape[axis], after) for array in (np.ascontiguousarray(table), sums))
+        add_coarse(next(parts), _codes(domain, *names), next(parts))
+        return sums  # type: ignore[return-value]
+    order, starts, codes = _runs(domain, *names)
     if not codes.size:
         return np.zeros((*table.shape[:axis], size, *table.shape[axis + 1 :]), dtype=table.dtype)
     sums = np.add.reduceat(table if order is None else table.take(order, axis), starts, axis, dtype=table.dtype)
@@ -233,12 +243,17 @@ def _coarsened(domain: Domain, table: NDArray[Number], axis: int, names: tuple[s
     return found
 
 
-@lru_cache(maxsize=1024)
-def _runs(domain: Domain, fine: str, coarse: str) -> tuple[NDArray[np.intp] | None, NDArray[np.intp], Places]:
-    """An order in which fine codes of one coarse code stand together, None if they do; starts, and the coarse codes."""
+def _codes(domain: Domain, fine: str, coarse: str) -> Places:
     lookup = domain.lookup(fine, coarse)
     if lookup is None:
         raise DomainError(f"{fine} does not determine {coarse!r}")
+    return lookup
+
+
+@lru_cache(maxsize=1024)
+def _runs(domain: Domain, fine: str, coarse: str) -> tuple[NDArray[np.intp] | None, NDArray[np.intp], Places]:
+    """An order in which fine codes of one coarse code stand together, None if they do; starts, and the coarse codes."""
+    lookup = _codes(domain, fine, coarse)
     order = np.argsort(lookup, kind="stable")
     order = order[np.searchsorted(lookup[order], 0) :]  # without codes that no record has
     codes, starts = np.unique(lookup[order], return_index=True)
