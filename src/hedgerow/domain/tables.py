@@ -231,7 +231,7 @@ def _coarsened(domain: Domain, table: NDArray[Number], axis: int, names: tuple[s
         sums = np.zeros((*table.shape[:axis], size, *table.shape[axis + 1 :]))
         parts = (array.reshape(-1, array.shape[axis], after) for array in (np.ascontiguousarray(table), sums))
         add_coarse(next(parts), _codes(domain, *names), next(parts))
-        return sums  # type: ignore[return-value]
+        return sums
     order, starts, codes = _runs(domain, *names)
     if not codes.size:
         return np.zeros((*table.shape[:axis], size, *table.shape[axis + 1 :]), dtype=table.dtype)

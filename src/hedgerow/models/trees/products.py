@@ -163,8 +163,8 @@ def _aligned_product(first: Labelled, second: Labelled, needed: frozenset[str], 
     if found.coarse is not None:
         names, values = _stacked_product((one, two), found, found.coarse, domain)
     else:
-        refined = (_refined(table, found.together, domain) for table in (one, two))
-        names, values = product(*refined, found.carried)
+        finer = [_refined(table, found.together, domain) for table in (one, two)]
+        names, values = product(finer[0], finer[1], found.carried)
     return summed_to(names, values, needed, domain) if found.carried != set(found.wanted) else (names, values)
 
 
