@@ -13,7 +13,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.models.core import Codes, Complete, Model, SamplingMethod
 from hedgerow.models.overlays.parts import Parts
 from hedgerow.models.trees import Markov
-from hedgerow.queries import Conjunction, LinearQuery, filled_axes
+from hedgerow.queries import Conjunction, LinearQuery, Parity, filled_axes
 
 
 @final
@@ -133,6 +133,8 @@ class Overlay(Model):
         """
         axes = scopes if isinstance(scopes, np.ndarray) else filled_axes(map(self._domain.axes, scopes))
         names = self._domain.names
+        for axis in np.unique(axes[axes >= 0]).tolist():
+            Parity(self._domain, (names[axis],))  # which refuses more codes than two
         sets = [tuple([names[axis] for axis in row if axis >= 0]) for row in axes.tolist()]
         held = np.array([self.parts.holds(each) for each in sets], dtype=np.bool_)
         found = np.empty(len(sets))
