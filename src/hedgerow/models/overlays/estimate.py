@@ -83,7 +83,7 @@ def overlaid(
 
 @dataclass(frozen=True, eq=False)
 class _Told:
-    """What measurements tell.
+    """The parts that measurements tell.
 
     Attributes:
         parts: Parts of the measured tables.

@@ -77,7 +77,7 @@ def _forest(ordered: Sequence[Clique], always: Sequence[Clique]) -> list[Clique]
 
 
 def _gains(parts: Parts, coefficients: Floats, variances: Floats) -> dict[Clique, float]:
-    """What each pair says, and each wider table beyond its pairs, in nats."""
+    """The information in each pair, and in each wider table beyond its pairs, in nats."""
     found: dict[Clique, float] = {}
     pairs = [scope for scope in parts.sets if len(scope) == 2]
     told = _information(parts, pairs, coefficients, variances)

@@ -65,7 +65,7 @@ class Overlay(Model):
 
     @property
     def cheap_cells(self) -> int:
-        """As of the tree: larger tables may need larger products on the way."""
+        """The same as for the tree: larger tables may need larger products on the way."""
         return self.tree.cheap_cells
 
     def rescale(self, total: float) -> None:
