@@ -3,11 +3,12 @@
 1. Every part is averaged over all that was measured of it, with the inverse variances as weights: no linear unbiased
    estimate has less variance (``fit/consistency.py``).
 2. A tree is fitted to the tables that say most, as many as fit (``holding.py``).
-3. Parts are moved towards the tree's, as far as what they differ by is no more than noise: the mean of the posterior
-   where the parts of a kind are scattered around the tree's with one variance, which their own differences tell (C.
-   Morris, "Parametric Empirical Bayes Inference", JASA 1983). A tree that says it all leaves nothing of the noise, one
-   that says nothing changes nothing.
-4. The nearest tables without negative counts are taken (``projection.py``).
+3. What all pairs have in common is added to the parts of the tree (``shared.py``).
+4. Parts are moved towards these, as far as what they differ by is no more than noise: the mean of the posterior where
+   the parts of a kind are scattered around what is expected with one variance, which their own differences tell (C.
+   Morris, "Parametric Empirical Bayes Inference", JASA 1983). Expectations that say it all leave nothing of the noise,
+   those that say nothing change nothing.
+5. The nearest tables without negative counts are taken (``projection.py``).
 
 All of it is a function of noisy answers, so it costs no privacy.
 """
@@ -16,18 +17,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.domain import Clique, Domain, possible_cells
 from hedgerow.models.core import check_cells
-from hedgerow.models.fit import Proximal, refit
+from hedgerow.models.fit.refit import refit
+from hedgerow.models.fit.rules import Proximal
 from hedgerow.models.overlays.holding import chosen_scopes
 from hedgerow.models.overlays.overlay import Overlay
 from hedgerow.models.overlays.parts import Parts, Stack, can_hold, overlay_bytes
 from hedgerow.models.overlays.projection import nearest
+from hedgerow.models.overlays.shared import common
 from hedgerow.models.trees import Markov
 from hedgerow.queries import Marginal, Measurement, NoiseKind, Parity
 
@@ -36,9 +39,9 @@ LARGEST_BELOW = 1 << 16
 _EXACT = 1e-12
 """Standard deviation, as a fraction of the total, of answers without noise."""
 _OWN = 16
-"""A part of so many coefficients tells its own variance around the tree's; smaller ones are taken together."""
+"""A part of so many coefficients tells its own variance around its expectation; smaller ones are taken together."""
 _LEAST = 1e-4
-"""Least variance around the tree's, in units of that of the noise: steps to the nearest tables get long below it."""
+"""Least variance around expectations, in units of that of the noise: steps to the nearest tables get long below it."""
 
 
 def overlaid(
@@ -75,7 +78,9 @@ def overlaid(
     told = _Told(parts, *averaged(parts, held, total), total)
     tree = _tree(told, held, others, rule, min(largest_tree, LARGEST_BELOW))
     stacks = parts.stacks(parts.scopes)
-    middle, precisions = _moved(told, parts_of(tree, parts, stacks))
+    expected = parts_of(tree, parts, stacks)
+    pairs, left = common(parts, told.means - expected, told.variances)
+    middle, precisions = _moved(replace(told, precisions=told.precisions / left), expected + pairs)
     possible = [_possible(domain, [parts.scopes[row] for row in stack.rows.tolist()]) for stack in stacks]
     uniform = parts_of(Markov(domain, 1.0), parts, stacks) if domain.constraints else np.eye(1, parts.size)[0]
     return Overlay(tree, parts, nearest(stacks, middle, precisions, uniform, possible))
@@ -180,10 +185,10 @@ def _tree(
 
 
 def _moved(told: _Told, expected: Floats) -> tuple[Floats, Floats]:
-    """Means of the posterior around the tree's parts, and 1 over its variances.
+    """Means of the posterior around the parts that are expected, and 1 over its variances.
 
     The variance of a group is one standard deviation of its estimate smaller than the estimate: noise alone hardly
-    moves tables from the tree's.
+    moves tables from what is expected.
     """
     precisions, lengths = told.precisions, np.diff(told.parts.starts)
     known = precisions > 0.0
@@ -201,7 +206,7 @@ def _moved(told: _Told, expected: Floats) -> tuple[Floats, Floats]:
 
 
 def _groups(parts: Parts, lengths: Ints) -> Ints:
-    """Parts whose variance around the tree's is taken to be one: large ones alone, small ones by their shape."""
+    """Parts whose variance around expectations is taken to be one: large ones alone, small ones by their shape."""
     known: dict[object, int] = {}
     keys = (
         scope if length >= _OWN else tuple(sorted(parts.domain.shape_of(scope)))
