@@ -1,4 +1,4 @@
-"""What all pairs have in common: the few directions in which their parts stand out of the noise.
+"""The few directions in which the parts of all pairs stand out of the noise together.
 
 Records of a few kinds of people, or that a few hidden traits explain, have pairs that no tree says: every attribute has
 to do with every other. The parts of all pairs are the blocks of one symmetric matrix, of little rank beside its
